@@ -1,0 +1,1 @@
+"""pyfuncdbg: an interactive debugger and tracer for Python functions inside dataflow graphs."""

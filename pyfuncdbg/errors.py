@@ -1,0 +1,215 @@
+"""Every exception class of pyfuncdbg.
+
+    BaseException
+     +-- RunAborted                          the user said abort: passes through user code, ends the run
+     +-- Exception
+          +-- PyfuncdbgError                 said to the user in one line: what was wrong, what was expected, what to do
+          |    +-- UsageError                a command line that cannot be read (exit code 2)
+          |    +-- CommandError              a debugger command that cannot be carried out; the session goes on
+          |    +-- TraceError                a trace that cannot be opened or written
+          |         +-- NotATraceError
+          |         +-- TraceVersionError
+          |         +-- DroppedError         the value was not kept
+          +-- OpError                        TensorFlow's tree: what the runtime raises to a program
+          |    +-- CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError,
+          |        AlreadyExistsError, PermissionDeniedError, UnauthenticatedError, ResourceExhaustedError,
+          |        FailedPreconditionError, AbortedError, OutOfRangeError, UnimplementedError, InternalError,
+          |        UnavailableError, DataLossError
+          +-- OperatorNotAllowedInGraphError (TypeError)
+          +-- InaccessibleTensorError        (ValueError)
+"""
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class RunAborted(BaseException):
+    """The user ended the run. A BaseException, so that `except Exception` in a program does not keep it."""
+
+
+class PyfuncdbgError(Exception):
+    """Something the user can mend; `str()` is the whole message."""
+
+
+class UsageError(PyfuncdbgError):
+    """A command line that cannot be read."""
+
+
+class CommandError(PyfuncdbgError):
+    """A debugger command that cannot be carried out."""
+
+
+class TraceError(PyfuncdbgError):
+    """A trace that cannot be opened, read or written."""
+
+
+class NotATraceError(TraceError):
+    """The path holds no trace."""
+
+
+class TraceVersionError(TraceError):
+    """The trace was written by a newer version."""
+
+
+class DroppedError(TraceError):
+    """The value asked for was not kept (snapshot level, byte budget, or a damaged log)."""
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
+    """' Did you mean ...?' with the closest known names, or '' if none is close."""
+    close = difflib.get_close_matches(name, list(known), count)
+    return ' Did you mean ' + ' or '.join(repr(c) for c in close) + '?' if close else ''
+
+
+class OpError(Exception):
+    """TensorFlow's base class for what goes wrong in a graph.
+
+    Attributes:
+        node_def: Of the node that failed, or None (eager).
+        op: The `Operation` that failed, or None.
+        message: The whole text; `str()` gives the same.
+        error_code: TensorFlow's integer code.
+    """
+
+    code = 2
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int | None = None, *payloads: Any) -> None:
+        super().__init__()
+        self._node_def = node_def
+        self._op = op
+        self._message = message
+        self._error_code = self.code if error_code is None else error_code
+        self._payloads: dict[str, Any] = dict(payloads[0]) if payloads and payloads[0] else {}
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+    @property
+    def op(self) -> Any:
+        return self._op
+
+    @property
+    def error_code(self) -> int:
+        return self._error_code
+
+    @property
+    def node_def(self) -> Any:
+        return self._node_def
+
+    @property
+    def experimental_payloads(self) -> dict[str, Any]:
+        return self._payloads
+
+    def __str__(self) -> str:
+        return self._message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # TensorFlow loses the message when pickled; ours keeps it, without the graph the op belongs to.
+        return type(self), (None, None, self._message)
+
+
+class CancelledError(OpError):
+    """The operation or run was cancelled."""
+
+    code = 1
+
+
+class UnknownError(OpError):
+    """A failure that no other class names, such as most Python exceptions in a wrapped function."""
+
+    code = 2
+
+
+class InvalidArgumentError(OpError):
+    """An operation received an invalid argument."""
+
+    code = 3
+
+
+class DeadlineExceededError(OpError):
+    """A run took longer than its `timeout_in_ms`."""
+
+    code = 4
+
+
+class NotFoundError(OpError):
+    """A file, device or target does not exist."""
+
+    code = 5
+
+
+class AlreadyExistsError(OpError):
+    """What should be created exists."""
+
+    code = 6
+
+
+class PermissionDeniedError(OpError):
+    """The caller may not do that."""
+
+    code = 7
+
+
+class ResourceExhaustedError(OpError):
+    """Out of memory or of another resource."""
+
+    code = 8
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in the state that the operation needs, such as an uninitialized variable."""
+
+    code = 9
+
+
+class AbortedError(OpError):
+    """The operation was aborted by a concurrent one."""
+
+    code = 10
+
+
+class OutOfRangeError(OpError):
+    """An iteration ran past its end."""
+
+    code = 11
+
+
+class UnimplementedError(OpError):
+    """The operation is not implemented for these types."""
+
+    code = 12
+
+
+class InternalError(OpError):
+    """The runtime met a state that should not occur."""
+
+    code = 13
+
+
+class UnavailableError(OpError):
+    """The runtime is not there now."""
+
+    code = 14
+
+
+class DataLossError(OpError):
+    """Data was lost or is corrupt."""
+
+    code = 15
+
+
+class UnauthenticatedError(OpError):
+    """The caller is not known."""
+
+    code = 16
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A symbolic tensor was used where Python needs a value."""
+
+
+class InaccessibleTensorError(ValueError):
+    """A tensor was used outside the function or graph it belongs to."""

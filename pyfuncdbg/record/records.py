@@ -1,0 +1,226 @@
+"""What a trace holds, as plain data: the result of every query, and what the views draw.
+
+Values come from a log that may be damaged, truncated or hostile: everything here is inert.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from pyfuncdbg.hooks.call import Frame, Kind
+
+Level = Literal['none', 'stats', 'full']
+"""What is kept of a tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Summary of one tensor; tfdbg's categories first, then statistics of the finite elements only.
+
+    For bool and string tensors only `size` is meaningful and the rest is zero or None. Complex tensors are summarised
+    by magnitude.
+    """
+
+    size: int
+    nan: int = 0
+    neg_inf: int = 0
+    neg: int = 0
+    zero: int = 0
+    pos: int = 0
+    pos_inf: int = 0
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    histogram: tuple[int, ...] = ()
+    """Counts of finite elements in equal bins from `min` to `max`."""
+    first_bad: tuple[int, ...] | None = None
+    """Index of the first NaN or infinity in C order."""
+
+    @property
+    def bad(self) -> int:
+        """How many elements are NaN or infinite."""
+        return self.nan + self.neg_inf + self.pos_inf
+
+
+class ValueReader(Protocol):
+    """Gives the bytes of a tensor record back."""
+
+    def __call__(self, key: bytes) -> bytes:
+        """The stored bytes.
+
+        Raises:
+            DroppedError: They were not kept or are damaged.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """One recorded tensor.
+
+    Attributes:
+        name: 'norm:0' for an output slot, the fed or produced tensor's name for an input; '' if unknown.
+        dtype: Name as TensorFlow prints it: 'float32', 'string', 'int64', ...
+        shape: Static sizes.
+        nbytes: Payload bytes.
+        level: What was kept.
+        stats: Summary; None at level 'none' (or for types that have none).
+        key: Where the bytes are; None if not kept.
+        changed: For an input: its bytes differed after the call (the function wrote to what it got).
+        note: Why it was not kept in full ('over budget', '64 KB limit', ...), else ''.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    level: Level
+    stats: Stats | None = None
+    key: bytes | None = None
+    changed: bool = False
+    note: str = ''
+    _read: ValueReader | None = field(default=None, repr=False, compare=False)
+
+    def to_numpy(self) -> np.ndarray:
+        """The value; strings as an object array of bytes.
+
+        Raises:
+            DroppedError: It was not kept.
+        """
+        from pyfuncdbg.record.snapshot import restored
+        return restored(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRecord:
+    """One thing a call said: a piece of stdout or stderr, a warning, a logging record, a NumPy floating-point error."""
+
+    kind: Literal['out', 'err', 'warning', 'log', 'fp']
+    text: str
+    category: str = ''
+    """Class of a warning, level of a logging record, NumPy's error kind ('invalid', 'divide', ...)."""
+    filename: str = ''
+    line: int = 0
+    function: str = ''
+    offset: float = 0.0
+    """Seconds after the call began."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """An exception, as text."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...]
+    """Outermost first, with library frames."""
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRecord:
+    """One `CallSite`."""
+
+    id: int
+    process: int
+    name: str
+    op_type: str
+    kind: Kind
+    host: str
+    function: str
+    """Qualified name of the user's function, '' if none."""
+    filename: str
+    line: int
+    """First line of the function, 0 if unknown."""
+    source: str
+    """Text of the function when it was recorded, '' if unknown or too long."""
+    stack: tuple[Frame, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One `Run`. Times are seconds since the trace began; `duration` is None while it runs or for eager code."""
+
+    id: int
+    process: int
+    label: str
+    host: str
+    started: float
+    duration: float | None
+    feeds: tuple[TensorRecord, ...]
+    fetches: tuple[TensorRecord, ...]
+    error: ErrorRecord | None
+    sites: tuple[int, ...]
+    """Ids of the sites it announced, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One finished call, or one that was running when the log ends (`duration` None).
+
+    Attributes:
+        number: How the user names it: '17', or '2.17' for call 17 of the second process.
+        ordinal: `norm[3]` has ordinal 3.
+        thread: Native thread id.
+        started: Seconds since the trace began.
+        duration: Seconds, or None if it did not finish.
+        forward: Number of the call that a gradient call differentiates, else ''.
+        parent: Number of the call it was made in, else ''.
+        dropped: What did not fit into the budget or the caps, as 'kind: count' pairs.
+    """
+
+    number: str
+    process: int
+    run: int
+    site: SiteRecord
+    ordinal: int
+    thread: int
+    started: float
+    duration: float | None
+    inputs: tuple[TensorRecord, ...]
+    outputs: tuple[TensorRecord, ...]
+    output: tuple[OutputRecord, ...]
+    error: ErrorRecord | None
+    forward: str = ''
+    parent: str = ''
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """'norm[3]'."""
+        return f'{self.site.name}[{self.ordinal}]'
+
+
+@dataclass(frozen=True, slots=True)
+class TraceInfo:
+    """What `info` shows.
+
+    Attributes:
+        processes: Process ids, in order of their logs.
+        dropped: What was not kept, by kind ('tensors', 'prints', 'calls', 'bytes'), exact.
+        damage: One line for each log that ended in the middle of a record, with file and byte position.
+        complete: Every log was closed by its process.
+    """
+
+    path: str
+    version: int
+    argv: tuple[str, ...]
+    python: str
+    host_name: str
+    started: float
+    """Unix time, seconds."""
+    duration: float
+    processes: tuple[int, ...]
+    runs: int
+    calls: int
+    sites: int
+    nbytes: int
+    budget: int
+    dropped: dict[str, int]
+    damage: tuple[str, ...]
+    complete: bool
