@@ -1,0 +1,127 @@
+"""The table of operations: what each computes, which types and shapes it gives, and how it is differentiated.
+
+`ops` fills the table when it is imported; graph, dispatch, plan and executor read it. Nothing else knows an op.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyfuncdbg.errors import UnimplementedError, nearest
+from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.shapes import TensorShape
+
+Attrs = Mapping[str, Any]
+Kernel = Callable[..., Any]
+Output = tuple[DType, TensorShape]
+"""Static type of one output."""
+
+
+class Typed(Protocol):
+    """What a shape rule may ask of an input."""
+
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def shape(self) -> TensorShape: ...
+
+
+class Node(Protocol):
+    """What a gradient rule may ask of the step it differentiates: an `Operation` of a graph or a node of a tape."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[Any]: ...
+    @property
+    def outputs(self) -> Sequence[Any]: ...
+    @property
+    def attrs(self) -> Attrs: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """One operation.
+
+    Attributes:
+        name: TensorFlow's op type, such as 'AddV2'.
+        kernel: `kernel(*values, **attrs)` with one NumPy value per input (ndarray, or NumPy scalar at rank 0; an
+            object array of bytes for strings); returns one value, or a tuple when `outputs` is not 1. It must not
+            write to its inputs, and may return one of them. It runs with NumPy's floating-point warnings off.
+        infer: `infer(inputs, attrs)` gives the static type of each output. Raises ValueError for shapes that do not
+            fit and TypeError for dtypes that do not, with TensorFlow's text.
+        gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so
+            that it can be differentiated again. None where the op has no derivative; `no_gradient` where it is
+            known to be zero everywhere.
+        outputs: How many outputs; -1 where attrs decide.
+        infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
+        stateful: Has an effect or depends on one: never pruned in a function, folded or merged.
+        kernel_attrs: The attrs the kernel takes as keywords; the others are for graph and display only.
+        into: The kernel is a ufunc-like that takes `out=`.
+        free: Costs nothing and returns its input or a view of it, so its output may share memory.
+    """
+
+    name: str
+    kernel: Kernel
+    infer: Callable[[Sequence[Typed], Attrs], Sequence[Output]]
+    gradient: Callable[..., Sequence[Any]] | None = None
+    outputs: int = 1
+    infix: str | None = None
+    stateful: bool = False
+    kernel_attrs: tuple[str, ...] = ()
+    into: bool = False
+    free: bool = False
+
+    def __repr__(self) -> str:
+        return f'<OpDef {self.name}>'
+
+
+def no_gradient(node: Node, *grads: Any) -> Sequence[None]:
+    """The rule of ops whose derivative is zero wherever it exists, such as `Floor` and `Shape`."""
+    return [None] * len(node.inputs)
+
+
+_OPERATORS: dict[str, Kernel] = {
+    '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv,
+    '<': operator.lt, '<=': operator.le, '>': operator.gt, '>=': operator.ge,
+}
+_table: dict[str, OpDef] = {}
+
+
+def register(definition: OpDef) -> OpDef:
+    """Add an op to the table; a second definition of one name is a mistake."""
+    if definition.name in _table:
+        raise ValueError(f'op {definition.name!r} is registered already')
+    _table[definition.name] = definition
+    return definition
+
+
+def lookup(name: str) -> OpDef:
+    """The definition of an op type.
+
+    Raises:
+        UnimplementedError: There is none; the message has the nearest names.
+    """
+    try:
+        return _table[name]
+    except KeyError:
+        raise UnimplementedError(None, None, f'Op type not registered {name!r}.{nearest(name, _table)}') from None
+
+
+def registered() -> tuple[OpDef, ...]:
+    """All ops, by name: the tests check each because it exists."""
+    return tuple(_table[name] for name in sorted(_table))
+
+
+def kernel_for(definition: OpDef, dtype: np.dtype[Any] | None) -> Kernel:
+    """The one kernel that eager code, plan and executor use for inputs of this dtype.
+
+    Python's operators are legal on NumPy's own real types only: complex products differ between scalars and arrays.
+    """
+    if definition.infix is not None and dtype is not None and dtype.kind in 'fiu' and dtype.isbuiltin == 1:
+        return _OPERATORS[definition.infix]
+    return definition.kernel
