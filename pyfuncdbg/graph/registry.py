@@ -62,6 +62,9 @@ class OpDef:
         stateful: Has an effect or depends on one: never pruned in a function, folded or merged.
         kernel_attrs: The attrs the kernel takes as keywords; the others are for graph and display only.
         into: The kernel is a ufunc-like that takes `out=`.
+        in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
+        hidden: The kernel takes `record=True` when a gradient needs what it recorded, and then returns that too, as
+            one more output that no user sees.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -74,6 +77,8 @@ class OpDef:
     stateful: bool = False
     kernel_attrs: tuple[str, ...] = ()
     into: bool = False
+    in_execution: bool = False
+    hidden: bool = False
     free: bool = False
 
     def __repr__(self) -> str:
