@@ -19,6 +19,8 @@ Attrs = Mapping[str, Any]
 Kernel = Callable[..., Any]
 Output = tuple[DType, TensorShape]
 """Static type of one output."""
+INPUT, CONSTANT, CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall'
+"""The op types that give graphs and functions their form; everything else is vocabulary."""
 
 
 class Typed(Protocol):

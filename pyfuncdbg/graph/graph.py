@@ -1,0 +1,307 @@
+"""A dataflow graph: operations in order of creation, their names, and the scopes that new ones fall into.
+
+A graph with an `outer` is the body of a function being traced: tensors from outside become captured inputs.
+"""
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyfuncdbg.errors import nearest
+from pyfuncdbg.graph import context
+from pyfuncdbg.graph.naming import Names
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.registry import CONSTANT, INPUT, lookup
+from pyfuncdbg.graph.stack import creation_stack
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+
+
+class Graph:
+    """`tf.Graph`.
+
+    Attributes:
+        outer: For the graph of a function: the graph it is traced in; None for eager code around it.
+        building_function: Whether it is the body of a function.
+        version: Grows with every change; compiled plans are kept by it.
+        captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
+        resources: What lives as long as the graph does, such as the functions its Python ops call.
+        seed: Graph-level random seed, None if not set.
+    """
+
+    def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
+        self.name = name
+        self.outer = outer
+        self.building_function = building_function
+        self.version = 0
+        self.captures: list[tuple[Tensor, SymbolicTensor]] = []
+        self.resources: list[Any] = []
+        self.seed: int | None = None
+        self.finalized = False
+        self._captured: dict[int, SymbolicTensor] = {}
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names = Names()
+        self._control: list[list[Operation] | None] = []
+        self._devices: list[Any] = []
+        self._collections: dict[Any, list[Any]] = {}
+        self._lock = threading.RLock()
+
+    # ------------------------------------------------------------------ building
+    def create_op(self, op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None = None,
+                  name: str | None = None) -> Operation:
+        """Add a node whose inputs are of this graph.
+
+        Raises:
+            RuntimeError: The graph is finalized.
+            ValueError: Shapes, dtypes or the name do not fit, or an input is of another graph.
+        """
+        definition = lookup(op_type)
+        attrs = attrs or {}
+        with self._lock:
+            self._check_open()
+            admitted = [self.admit(tensor) for tensor in inputs]
+            types = definition.infer(admitted, attrs)
+            full = self._names.node(name or op_type)
+            if full in self._by_name:
+                full = self._names.unique(full)
+            op = Operation(self, definition, full, admitted, types, attrs, self._control_for(admitted), self._device(),
+                           creation_stack(), len(self._ops))
+            self._ops.append(op)
+            self._by_name[full] = op
+            self.version += 1
+        return op
+
+    def admit(self, tensor: Tensor) -> Tensor:
+        """`tensor` as an input of a node of this graph: itself, or what stands for it here.
+
+        Raises:
+            ValueError: It is of another graph that this one is not nested in.
+        """
+        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
+            return tensor
+        if self.building_function:
+            return self.capture(tensor)
+        if isinstance(tensor, SymbolicTensor):
+            raise ValueError(f'Tensor {tensor!r} must be from the same graph as the graph that the op is added to '
+                             f'(graph of the tensor: {tensor.graph}, this graph: {self}).')
+        return self.embed(tensor)
+
+    def capture(self, tensor: Tensor) -> SymbolicTensor:
+        """The placeholder that stands for an outer tensor in this function."""
+        known = self._captured.get(id(tensor))
+        if known is None:
+            with self.outside_scopes():
+                op = self.create_op(INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, name='captured')
+            known = op.outputs[0]
+            self._captured[id(tensor)] = known
+            self.captures.append((tensor, known))
+        return known
+
+    def embed(self, tensor: Tensor) -> SymbolicTensor:
+        """A constant node with the value of an eager tensor; one per tensor."""
+        known = self._captured.get(id(tensor))
+        if known is None:
+            with self.outside_scopes():
+                op = self.create_op(CONSTANT, (), {'dtype': tensor.dtype, 'value': tensor._value}, name='Const')  # type: ignore[attr-defined]
+            known = op.outputs[0]
+            self._captured[id(tensor)] = known
+            self.captures.append((tensor, known))
+        return known
+
+    def changed(self) -> None:
+        """Plans compiled before are out of date."""
+        self.version += 1
+
+    def finalize(self) -> None:
+        """Refuse further nodes."""
+        self.finalized = True
+
+    def _check_open(self) -> None:
+        if self.finalized:
+            raise RuntimeError('Graph is finalized and cannot be modified.')
+
+    # ------------------------------------------------------------------ scopes
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Make this graph the one that ops are added to, in this thread."""
+        with context.under(self):
+            yield self
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefix the names of new nodes; yields the scope's full name with a trailing '/'."""
+        before, full = self._names.enter(name)
+        try:
+            yield full
+        finally:
+            self._names.scope = before
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """New nodes run after these ops; None clears what surrounds.
+
+        Raises:
+            ValueError: An op of another graph.
+            TypeError: Not an op or tensor.
+        """
+        if control_inputs is None:
+            added, before = None, self._control
+            self._control = []
+        else:
+            added = [self._as_op(item) for item in control_inputs]
+            before = self._control
+            self._control = [*before, added]
+        try:
+            yield
+        finally:
+            self._control = before
+
+    @contextmanager
+    def device(self, device: Any) -> Iterator[None]:
+        """Put new nodes on a device: a string, a function of the operation, or None to clear."""
+        self._devices.append(device)
+        try:
+            yield
+        finally:
+            self._devices.pop()
+
+    @contextmanager
+    def outside_scopes(self) -> Iterator[None]:
+        """Without the name scope, control dependencies and devices of the moment."""
+        scope, control, devices = self._names.scope, self._control, self._devices
+        self._names.scope, self._control, self._devices = '', [], []
+        try:
+            yield
+        finally:
+            self._names.scope, self._control, self._devices = scope, control, devices
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A node or scope name that is free, in the current scope."""
+        return self._names.unique(name, mark_as_used)
+
+    def get_name_scope(self) -> str:
+        """The current scope, without a trailing '/'."""
+        return self._names.scope
+
+    def _control_for(self, inputs: Sequence[Any]) -> list[Operation]:
+        """The control inputs of a new node: not those that are inputs or come before one anyway."""
+        data = {t.op for t in inputs}
+        found: dict[Operation, None] = {}
+        for group in self._control:
+            ops = group or []
+            if not any(op in data for op in ops):
+                found.update(dict.fromkeys(ops))
+        return list(found)
+
+    def _device(self) -> str:
+        named = [d for d in self._devices if d is not None]
+        return named[-1] if named and isinstance(named[-1], str) else ''
+
+    def _as_op(self, item: Any) -> Operation:
+        op = item if isinstance(item, Operation) else getattr(item, 'op', None)
+        if not isinstance(op, Operation):
+            raise TypeError(f'Control input must be an Operation, a Tensor, or IndexedSlices, not {item!r}')
+        if op.graph is not self:
+            raise ValueError(f'Tensor or operation {item!r} is not an element of this graph.')
+        return op
+
+    # ------------------------------------------------------------------ looking
+    @property
+    def operations(self) -> list[Operation]:
+        """All nodes in order of creation."""
+        return list(self._ops)
+
+    def get_operations(self) -> list[Operation]:
+        """All nodes in order of creation."""
+        return list(self._ops)
+
+    @property
+    def outer_is_graph(self) -> bool:
+        """Whether the outermost graph around (or this one) is not a function in eager code."""
+        graph: Graph | None = self
+        while graph is not None and graph.building_function:
+            graph = graph.outer
+        return graph is not None
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The tensor or operation that `obj` (itself, a name, a variable) means.
+
+        Raises:
+            ValueError: A wrong name or a tensor of another graph.
+            KeyError: No such tensor or operation.
+            TypeError: Something else.
+        """
+        wanted = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
+        convert = getattr(obj, '_as_graph_element', None)
+        if convert is not None:
+            obj = convert()
+        if isinstance(obj, bytes):
+            obj = obj.decode()
+        if isinstance(obj, str):
+            return self._named(obj, allow_tensor, allow_operation)
+        if isinstance(obj, SymbolicTensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an '
+                                 'element of this graph.')
+            return obj
+        raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
+
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+        if ':' in name and allow_tensor:
+            op_name, _, slot = name.rpartition(':')
+            if not op_name or not slot.isdigit():
+                raise ValueError(f"The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must "
+                                 'be of the form "<op_name>:<output_index>".')
+            op = self._by_name.get(op_name)
+            if op is None:
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
+                               'does not exist in the graph.')
+            if int(slot) >= len(op.outputs):
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
+                               f'exists but only has {len(op.outputs)} outputs.')
+            return op.outputs[int(slot)]
+        if ':' in name:
+            raise ValueError(f'Name {name!r} appears to refer to a Tensor, not a Operation.')
+        if not allow_operation:
+            known = name in self._by_name
+            raise ValueError(f"The name {name!r} {'refers to an Operation, not a' if known else 'looks like an (invalid) Operation name, not a'} "
+                             'Tensor. Tensor names must be of the form "<op_name>:<output_index>".')
+        if name not in self._by_name:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.{nearest(name, self._by_name)}")
+        return self._by_name[name]
+
+    def get_tensor_by_name(self, name: str) -> SymbolicTensor:
+        """The tensor 'node:slot'."""
+        if not isinstance(name, str):
+            raise TypeError(f'Tensor names are strings (or similar), not {type(name).__name__}.')
+        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The node of this name."""
+        if not isinstance(name, str):
+            raise TypeError(f'Operation names are strings (or similar), not {type(name).__name__}.')
+        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------------ collections
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Append to a named list."""
+        self._check_open()
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of a named list, only names that match `scope` if given."""
+        items = list(self._collections.get(name, ()))
+        if scope is None:
+            return items
+        return [item for item in items if re.match(scope, getattr(item, 'name', ''))]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The named list itself."""
+        return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of collections that are not empty."""
+        return [key for key, items in self._collections.items() if items]

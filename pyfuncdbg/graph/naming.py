@@ -1,0 +1,68 @@
+"""Names in a graph: scopes, and making names unique the way TensorFlow does (case-insensitively)."""
+from __future__ import annotations
+
+import re
+
+_NODE = re.compile(r'^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$')
+_SCOPE = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
+
+
+class Names:
+    """The names one graph has given out, and its current scope ('a/b', '' at the top)."""
+
+    __slots__ = ('_used', 'scope')
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+        self.scope = ''
+
+    def unique(self, name: str, mark: bool = True) -> str:
+        """`name` in the current scope, with '_1', '_2', ... if it is taken."""
+        if self.scope:
+            name = f'{self.scope}/{name}'
+        key = name.lower()
+        count = self._used.get(key, 0)
+        if mark:
+            self._used[key] = count + 1
+        if not count:
+            return name
+        stem = key
+        while key in self._used:
+            key = f'{stem}_{count}'
+            count += 1
+        if mark:
+            self._used[key] = 1
+        return f'{name}_{count - 1}'
+
+    def node(self, name: str) -> str:
+        """The full name of a new node; one that ends in '/' is taken exactly as it is.
+
+        Raises:
+            ValueError: Not a node name.
+        """
+        exact = name.endswith('/')
+        bare = name[:-1] if exact else name
+        if not _NODE.match(bare if self.scope or not exact else bare):
+            raise ValueError(f"'{bare}' is not a valid node name")
+        if exact:
+            self._used.setdefault(bare.lower(), 1)
+            return bare
+        return self.unique(name)
+
+    def enter(self, name: str | None) -> tuple[str, str]:
+        """Enter a scope: (the scope to go back to, the name of the new one with a trailing '/').
+
+        Raises:
+            ValueError: Not a scope name.
+        """
+        before = self.scope
+        if name:
+            if not (_SCOPE if before else _NODE).match(name):
+                raise ValueError(f"'{name}' is not a valid root scope name. A root scope name has to match the following "
+                                 f'pattern: {_NODE.pattern}' if not before else
+                                 f"'{name}' is not a valid scope name. A scope name has to match the following pattern: "
+                                 f'{_SCOPE.pattern}')
+            self.scope = name[:-1] if name.endswith('/') else self.unique(name)
+        else:
+            self.scope = ''
+        return before, f'{self.scope}/' if self.scope else ''

@@ -1,0 +1,105 @@
+"""One node of a graph."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.graph.nodedef import NodeDef, node_def
+from pyfuncdbg.graph.registry import OpDef, Output
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor, evaluated
+from pyfuncdbg.hooks.call import Frame
+
+if TYPE_CHECKING:
+    from pyfuncdbg.graph.graph import Graph
+
+
+class Operation:
+    """`tf.Operation`: one step of a graph. Made by `Graph.create_op` only.
+
+    Attributes:
+        attrs: Static arguments by TensorFlow's attr names.
+        stack: The user's frames that made it, innermost last.
+        serial: Position in the graph's order of creation, which is a valid order of execution.
+        hidden: Outputs that no user sees: what the op recorded for a gradient.
+    """
+
+    __slots__ = ('__weakref__', 'attrs', 'control_inputs', 'definition', 'device', 'graph', 'hidden', 'inputs',
+                 'name', 'outputs', 'serial', 'stack', 'type')
+
+    def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
+                 attrs: Mapping[str, Any], control_inputs: Sequence[Operation], device: str, stack: tuple[Frame, ...],
+                 serial: int) -> None:
+        self.graph = graph
+        self.definition = definition
+        self.type = definition.name
+        self.name = name
+        self.inputs: tuple[Any, ...] = tuple(inputs)
+        self.attrs: dict[str, Any] = dict(attrs)
+        self.control_inputs = list(control_inputs)
+        self.device = device
+        self.stack = stack
+        self.serial = serial
+        self.outputs = [SymbolicTensor(self, i, dtype, shape) for i, (dtype, shape) in enumerate(types)]
+        self.hidden: list[SymbolicTensor] = []
+
+    def record(self, types: Sequence[Output]) -> list[SymbolicTensor]:
+        """Give the op hidden outputs of these types (once) and return them."""
+        if not self.hidden:
+            first = len(self.outputs)
+            self.hidden = [SymbolicTensor(self, first + i, dtype, shape) for i, (dtype, shape) in enumerate(types)]
+            self.graph.changed()
+        return self.hidden
+
+    def values(self) -> tuple[SymbolicTensor, ...]:
+        """The outputs."""
+        return tuple(self.outputs)
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The node as TensorFlow's NodeDef would show it."""
+        inputs = [t.name[:-2] if t.name.endswith(':0') else t.name for t in self.inputs]
+        inputs += [f'^{op.name}' for op in self.control_inputs]
+        return node_def(self.name, self.type, inputs, self.device, self.shown_attrs())
+
+    def shown_attrs(self) -> dict[str, Any]:
+        """The attrs that are data: those TensorFlow's NodeDef would have."""
+        return {name: value for name, value in self.attrs.items() if not name.startswith('_py')}
+
+    @property
+    def op_def(self) -> OpDef:
+        """The registry's definition."""
+        return self.definition
+
+    @property
+    def traceback(self) -> tuple[Frame, ...]:
+        """The user's frames that made it."""
+        return self.stack
+
+    def get_attr(self, name: str) -> Any:
+        """One attr.
+
+        Raises:
+            ValueError: The op has no such attr.
+        """
+        try:
+            return self.attrs[name]
+        except KeyError:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
+
+    def colocation_groups(self) -> list[bytes]:
+        """Names of the ops it must be placed with."""
+        return list(self.attrs.get('_class', [f'loc:@{self.name}'.encode()]))
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Run it in `session` or the default session.
+
+        Raises:
+            ValueError: There is no session.
+        """
+        evaluated(self, 'Cannot execute operation using `run()`', feed_dict, session)
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"

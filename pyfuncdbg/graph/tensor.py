@@ -1,0 +1,206 @@
+"""Tensors: the base class that programs test for, and the symbolic ones that are edges of a graph.
+
+`ops.operators` gives the base class its arithmetic; `runtime.eager` has the ones that hold a value.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyfuncdbg.errors import OperatorNotAllowedInGraphError
+from pyfuncdbg.graph import context
+from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from pyfuncdbg.graph.graph import Graph
+    from pyfuncdbg.graph.operation import Operation
+
+
+class Tensor:
+    """`tf.Tensor`: what eager and symbolic tensors have in common."""
+
+    __slots__ = ('__weakref__',)
+    __array_priority__ = 100
+    compare: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {}
+    """'equal' and 'not_equal', put here by `ops`."""
+
+    dtype: DType
+
+    @property
+    def shape(self) -> TensorShape:
+        raise AttributeError('shape')
+
+    def get_shape(self) -> TensorShape:
+        """The static shape."""
+        return self.shape
+
+    @property
+    def ndim(self) -> int | None:
+        """The static rank."""
+        return self.shape.rank
+
+    def ref(self) -> Reference:
+        """A hashable stand-in for this tensor; its `deref()` gives the tensor back."""
+        return Reference(self)
+
+    experimental_ref = ref
+
+    def _elementwise(self) -> bool:
+        """Whether `==` compares elements (eager, functions) or identity (graphs of TensorFlow 1)."""
+        return True
+
+    def __eq__(self, other: object) -> Any:
+        if other is None:
+            return False
+        if self._elementwise():
+            try:
+                return self.compare['equal'](self, other)
+            except (TypeError, ValueError):
+                return False
+        return self is other
+
+    def __ne__(self, other: object) -> Any:
+        if other is None:
+            return True
+        if self._elementwise():
+            try:
+                return self.compare['not_equal'](self, other)
+            except (TypeError, ValueError):
+                return True
+        return self is not other
+
+    def __hash__(self) -> int:
+        if self._elementwise():
+            raise TypeError('Tensor is unhashable. Instead, use tensor.ref() as the key.')
+        return id(self)
+
+
+class Reference:
+    """Compares and hashes a tensor or variable by identity."""
+
+    __slots__ = ('_thing',)
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    def deref(self) -> Any:
+        """The tensor or variable itself."""
+        return self._thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._thing is other._thing
+
+    def __hash__(self) -> int:
+        return id(self._thing)
+
+    def __repr__(self) -> str:
+        return f'<Reference wrapping {self._thing!r}>'
+
+
+class SymbolicTensor(Tensor):
+    """One output of an `Operation`."""
+
+    __slots__ = ('_shape', 'dtype', 'index', 'op')
+
+    def __init__(self, op: Operation, index: int, dtype: DType, shape: TensorShape) -> None:
+        self.op = op
+        self.index = index
+        self.dtype = dtype
+        self._shape = shape
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it is part of."""
+        return self.op.graph
+
+    @property
+    def name(self) -> str:
+        """'node:slot'."""
+        return f'{self.op.name}:{self.index}'
+
+    @property
+    def value_index(self) -> int:
+        """Which output of its op it is."""
+        return self.index
+
+    @property
+    def device(self) -> str:
+        """The device of its op."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Merge what is known of the shape with `shape`.
+
+        Raises:
+            ValueError: They cannot both be true.
+        """
+        self._shape = self._shape.merge_with(TensorShape(shape))
+
+    def consumers(self) -> list[Operation]:
+        """The ops that take it as input."""
+        return [op for op in self.graph.operations if any(t is self for t in op.inputs)]
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Run it in `session` or the default session.
+
+        Raises:
+            ValueError: There is no session.
+        """
+        return evaluated(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
+
+    def _elementwise(self) -> bool:
+        return self.op.graph.building_function and context.executing_eagerly_outside_functions()
+
+    def __len__(self) -> int:
+        raise TypeError(f'len is not well defined for a symbolic Tensor ({self.name}). Please call `x.shape` rather '
+                        'than `len(x)` for shape information.')
+
+    def __bool__(self) -> bool:
+        raise OperatorNotAllowedInGraphError(
+            'Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. You can attempt the following resolutions '
+            'to the problem: If you are running in Graph mode, use Eager execution mode or decorate this function with '
+            '@tf.function. Use `tf.cond` to choose by the value of a tensor.')
+
+    def __iter__(self) -> Iterator[Any]:
+        if context.executing_eagerly():
+            raise TypeError('`tf.Tensor` is not iterable when eager execution is not enabled. Use `tf.map_fn` instead.')
+        raise OperatorNotAllowedInGraphError(
+            'Iterating over a symbolic `tf.Tensor` is not allowed. You can attempt the following resolutions to the '
+            'problem: If you are running in Graph mode, use Eager execution mode or decorate this function with '
+            '@tf.function. Use `tf.unstack` or `tf.map_fn` to go through a tensor.')
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise NotImplementedError(f'Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may '
+                                  'indicate that you\'re trying to pass a Tensor to a NumPy call, which is not supported.')
+
+    def numpy(self) -> Any:
+        """Symbolic tensors have no value yet."""
+        raise AttributeError('numpy() is only available when eager execution is enabled.')
+
+    def __str__(self) -> str:
+        shape = '' if self._shape.rank is None else f', shape={self._shape}'
+        device = f', device={self.device}' if self.device else ''
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+
+def evaluated(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
+    """Run `fetch` in `session` or the thread's default session; `what` begins the error message."""
+    if session is None:
+        session = context.default_session()
+        if session is None:
+            raise ValueError(f'{what}: No default session is registered. Use `with sess.as_default()` or pass an '
+                             'explicit session to `' + ('eval' if 'eval' in what else 'run') + '(session=sess)`')
+    elif session.graph is not fetch.graph:
+        raise ValueError(f'Cannot use the given session to {"evaluate tensor" if "eval" in what else "execute operation"}'
+                         ': the tensor\'s graph is different from the session\'s graph.')
+    return session.run(fetch, feed_dict)
+
+
