@@ -214,7 +214,7 @@ class TensorShape:
     def __getitem__(self, key: int) -> int | None: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: int | slice) -> int | None | TensorShape:
+    def __getitem__(self, key: int | slice) -> int | TensorShape | None:
         if self.sizes is not None:
             return TensorShape.of(self.sizes[key]) if isinstance(key, slice) else self.sizes[key]
         if not isinstance(key, slice):
