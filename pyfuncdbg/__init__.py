@@ -1,1 +1,57 @@
-"""pyfuncdbg: an interactive debugger and tracer for Python functions inside dataflow graphs."""
+"""pyfuncdbg: an interactive debugger and tracer for Python functions inside dataflow graphs.
+
+The front door. What it names is imported at first use, so `import pyfuncdbg` costs NumPy and no more.
+
+    from pyfuncdbg import tf                    the graph runtime, under TensorFlow's names
+    with pyfuncdbg.record('bug.pfd'): ...       record every wrapped call
+    trace = pyfuncdbg.load('bug.pfd')           look at a trace
+"""
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg import record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyfuncdbg.record.recorder import Recorder
+    from pyfuncdbg.record.trace import Trace
+
+__version__ = '0.1.0'
+
+__all__ = ['__version__', 'load', 'record']
+
+
+class _RecordPackage(ModuleType):
+    """`pyfuncdbg.record` is a package and the function to start a recording: importing a submodule binds the name.
+
+    The one way to have both under one name is a module that can be called, which takes a subclass.
+    """
+
+    def __call__(self, path: str | Path, **options: Any) -> Recorder:
+        """Record every wrapped call into a new trace, inside `with` or between `start()` and `stop()`.
+
+        Args:
+            path: Folder of the trace, to be made.
+            **options: `budget` in bytes, `ops` to record graph nodes too; see `Recorder`.
+
+        Raises:
+            TraceError: The trace cannot be made there.
+        """
+        from pyfuncdbg.record.recorder import Recorder
+        return Recorder(path, **options)
+
+
+record.__class__ = _RecordPackage
+
+
+def load(path: str | Path) -> Trace:
+    """Open a trace, of a finished recording or of one that is still growing.
+
+    Raises:
+        NotATraceError, TraceVersionError: The folder cannot be read as a trace; nothing in it is ever executed.
+    """
+    from pyfuncdbg.record.trace import Trace
+    return Trace.open(path)

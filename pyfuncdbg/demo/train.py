@@ -86,7 +86,8 @@ def train(normalization: Any, epochs: int, seed: int = 1) -> float:
         initialize = tf.compat.v1.global_variables_initializer()
 
     terminal = Console(stderr=True)
-    columns = TextColumn('training'), BarColumn(), MofNCompleteColumn(), TextColumn('{task.fields[loss]}'), TimeRemainingColumn()
+    columns = (TextColumn('training'), BarColumn(), MofNCompleteColumn(), TextColumn('{task.fields[loss]}'),
+               TimeRemainingColumn())
     with tf.compat.v1.Session(graph=graph) as session, \
             Progress(*columns, console=terminal, disable=not terminal.is_terminal, transient=True) as progress:
         session.run(initialize)

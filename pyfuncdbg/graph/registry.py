@@ -21,6 +21,8 @@ Output = tuple[DType, TensorShape]
 """Static type of one output."""
 INPUT, CONSTANT, CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall'
 """The op types that give graphs and functions their form; everything else is vocabulary."""
+SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
+"""The op types that a backward pass is made of, whatever it differentiates."""
 
 
 class Typed(Protocol):

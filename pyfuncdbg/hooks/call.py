@@ -124,11 +124,12 @@ class Call:
         output: What it printed, warned and logged so far; None without capture.
         started, finished: `time.perf_counter_ns()`; `finished` is 0 while it runs.
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
+        sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.
         parent: Id of the call in whose function this one was made, else 0.
     """
 
     __slots__ = ('error', 'finished', 'forward', 'id', 'inputs', 'ordinal', 'output', 'outputs', 'parent', 'run',
-                 'site', 'started', 'thread')
+                 'site', 'sources', 'started', 'thread')
 
     id: int
     inputs: list[Any]
@@ -151,6 +152,7 @@ class Call:
         self.finished = 0
         self.forward = forward
         self.parent = parent
+        self.sources: Sequence[int] = ()
 
     def __repr__(self) -> str:
         return f'<Call #{self.id} {self.site.name}[{self.ordinal}]>'
