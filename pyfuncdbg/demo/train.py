@@ -38,7 +38,7 @@ def erase_patches(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return erased.reshape(images.shape)
 
 
-def normalize(images: Any) -> np.ndarray:
+def normalize(images: Any) -> Any:
     """Bring each image to mean 0 and standard deviation 1."""
     pixels = images.numpy()
     mean = pixels.mean(axis=1, keepdims=True)
@@ -48,7 +48,7 @@ def normalize(images: Any) -> np.ndarray:
     return (pixels - mean) / std
 
 
-def normalize_fixed(images: Any) -> np.ndarray:
+def normalize_fixed(images: Any) -> Any:
     """As `normalize`; an image of one colour, which has no deviation to divide by, becomes all zeros."""
     pixels = images.numpy()
     mean = pixels.mean(axis=1, keepdims=True)

@@ -1,0 +1,122 @@
+"""The command line: `pyfuncdbg run`, `show` and `demo`.
+
+Reads arguments and hands over; called once, on the main thread. Everything heavy is imported by what needs it.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from pyfuncdbg.errors import PyfuncdbgError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from pyfuncdbg.commands.script import Program
+
+Action = Callable[[], int]
+"""What is left to do when the arguments are understood; returns the exit code."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Without the program's name; None for `sys.argv`.
+
+    Returns:
+        The exit code: 2 for arguments that make no sense, which one line on stderr explains.
+
+    Raises:
+        BaseException: What a program under `run` raises.
+    """
+    try:
+        action = _read(sys.argv[1:] if argv is None else argv)
+    except PyfuncdbgError as error:
+        print(f'pyfuncdbg: {error}', file=sys.stderr)
+        return 2
+    # Outside of the try: an error of the user's program is the program's, whatever its class.
+    return action()
+
+
+def _read(args: Sequence[str]) -> Action:
+    commands = {'run': _run, 'show': _show, 'demo': _demo}
+    parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.')
+    from pyfuncdbg import __version__
+    parser.add_argument('--version', action='version', version=f'pyfuncdbg {__version__}')
+    parser.add_argument('command', metavar='COMMAND', help='run: a program, recorded; show: a trace; demo: find a NaN. '
+                                                           'More with pyfuncdbg COMMAND --help')
+    name = parser.parse_args(args[:1]).command
+    if name not in commands:
+        raise UsageError(f'no command {name!r}; there are {", ".join(commands)}.{nearest(name, commands, 1)}')
+    return commands[name](args[1:])
+
+
+def _run(args: Sequence[str]) -> Action:
+    from pyfuncdbg.commands import recording, script
+    parser = _parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
+                     usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
+    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
+    parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
+    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    ours, target = _split(args, ('--record', '--budget'))
+    options = parser.parse_args(ours)
+    budget = None if options.budget is None else recording.size(options.budget)
+    if not target:
+        raise UsageError('run needs a SCRIPT, or -m and the name of a module')
+    if target[0] != '-m':
+        program = script.script(target[0], tuple(target[1:]))
+    elif len(target) > 1:
+        program = script.module(target[1], tuple(target[2:]))
+    else:
+        raise UsageError('-m needs the name of a module')
+    path = recording.free_path(program.name) if options.record is None else Path(options.record)
+    recording.begin(path, budget=budget, ops=options.ops)
+    return lambda: _execute(program)
+
+
+def _demo(args: Sequence[str]) -> Action:
+    from pyfuncdbg.commands import recording, script
+    parser = _parser('demo', 'Train a small network on handwritten digits under the recorder: its loss turns NaN.')
+    parser.add_argument('--fixed', action='store_true', help='train the repaired version')
+    options = parser.parse_args(args)
+    train = Path(__file__).parent / 'demo' / 'train.py'
+    program = script.script(str(train), ('--fixed',) if options.fixed else ())
+    path = recording.free_path('demo')
+    if not os.access('.', os.W_OK):
+        import tempfile
+        path = Path(tempfile.mkdtemp(prefix='pyfuncdbg-')) / path
+    recording.begin(path)
+    return lambda: _execute(program)
+
+
+def _show(args: Sequence[str]) -> Action:
+    raise UsageError('show: not there yet')
+
+
+def _execute(program: Program) -> int:
+    from pyfuncdbg.commands import script
+    script.execute(program)
+    return 0
+
+
+def _split(args: Sequence[str], valued: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our options, and from the program on everything that is the program's."""
+    at = 0
+    while at < len(args) and args[at].startswith('-') and args[at] not in ('-m', '-', '--'):
+        at += 2 if args[at] in valued else 1
+    ours, target = list(args[:at]), list(args[at:])
+    return ours, target[1:] if target[:1] == ['--'] else target
+
+
+def _parser(command: str, description: str, usage: str | None = None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(f'pyfuncdbg {command}'.strip(), usage, description, allow_abbrev=False)
+
+    def error(message: str) -> NoReturn:
+        raise UsageError(f'{command}: {message}' if command else message)
+
+    # argparse prints the usage and exits; an error here is one line. A subclass for one method would be the alternative.
+    parser.error = error  # type: ignore[method-assign]
+    return parser

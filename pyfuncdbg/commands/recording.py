@@ -1,0 +1,87 @@
+"""A program under the recorder: where its trace goes, and the report when it has ended.
+
+Called by the command line on the main thread. The report is drawn by a process of its own from the finished trace,
+so that nothing the program did to this one (its own `rich.py`, a closed stdout, a limit on memory) can spoil it.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import os
+import re
+import sys
+from pathlib import Path
+
+from pyfuncdbg.errors import TraceError, UsageError
+
+_UNITS = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
+
+_SHOW = ('import sys; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
+         'sys.exit(main(["show", sys.argv[2]]))')
+
+
+def size(text: str) -> int:
+    """Bytes of '256MB', '64k', '1.5 GiB' or '4096'; units are powers of 1024.
+
+    Raises:
+        UsageError: It is not a size, or it is zero.
+    """
+    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?', text.strip(), re.IGNORECASE | re.ASCII)
+    nbytes = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if nbytes < 1:
+        raise UsageError(f'{text!r} is not a size; write it as 256MB or 1.5GB')
+    return nbytes
+
+
+def free_path(name: str) -> Path:
+    """The first of NAME.pfd, NAME-2.pfd, ... in the current folder that does not exist."""
+    names = itertools.chain([f'{name}.pfd'], (f'{name}-{n}.pfd' for n in itertools.count(2)))
+    return next(path for path in map(Path, names) if not os.path.lexists(path))
+
+
+def begin(path: Path, *, budget: int | None = None, ops: bool = False) -> None:
+    """Record every wrapped call of this process until the interpreter's exit, where the report is drawn.
+
+    Args:
+        path: Folder of the trace, to be made.
+        budget: Bytes that the trace may take; None for the recorder's own limit.
+        ops: Record graph nodes too.
+
+    Raises:
+        UsageError: The trace cannot be made there.
+    """
+    from pyfuncdbg.record.recorder import Recorder
+    limits = {} if budget is None else {'budget': budget}
+    try:
+        recorder = Recorder(path, ops=ops, **limits)
+        recorder.start()
+    except OSError as error:
+        raise UsageError(f'cannot record to {str(path)!r}: {error.strerror or error}') from None
+    except TraceError as error:
+        raise UsageError(f'cannot record to {str(path)!r}: {error}') from None
+    owner, environment, absolute = os.getpid(), dict(os.environ), path.absolute()
+
+    def finish() -> None:
+        recorder.stop()
+        if os.getpid() == owner:                # a forked child that ends the usual way comes here too
+            _report(path, absolute, environment)
+
+    # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
+    atexit.register(finish)
+
+
+def _report(path: Path, absolute: Path, environment: dict[str, str]) -> None:
+    """Draw the report on stderr, so that stdout holds only what the program wrote."""
+    import subprocess
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):    # the program's own object may raise anything
+            stream.flush()
+    command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(absolute)]
+    line = f'pyfuncdbg: recorded to {path}; look closer with: pyfuncdbg show {path}\n'
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, check=False)
+        os.write(2, line.encode(errors='backslashreplace'))
+    except OSError:
+        pass                                    # no stderr, or no process to be had: the trace is there all the same

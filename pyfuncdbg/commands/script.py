@@ -1,0 +1,157 @@
+"""The user's program as plain Python would run it, in this process: `python SCRIPT` and `python -m MODULE`.
+
+Called by the command line on the main thread. The program gets a `__main__` of its own and whatever ends it
+(an exception, `sys.exit`, Ctrl-C) leaves through the interpreter's own exit, so that non-daemon threads, atexit
+handlers, the exit code and death by SIGINT are Python's and not an imitation.
+"""
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import importlib.util
+import os
+import pkgutil
+import runpy
+import sys
+from dataclasses import dataclass
+from types import CodeType, ModuleType, TracebackType
+
+from pyfuncdbg.errors import UsageError, nearest
+
+_kept: list[ModuleType] = []
+"""The interpreter's first `__main__`, whose code is still on the stack while the program has taken its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to run.
+
+    Attributes:
+        name: A short name for its trace: the script's without folder and ending, or the module's.
+        argv: Its `sys.argv`; the first element is the script as the user wrote it, or '-m'.
+        path: Its `sys.path[0]`, or None to leave `sys.path` as it is.
+        code: A script's code; None for a module, a folder or a zip file, which `runpy` finds.
+        module: For `runpy`: the module's name, '__main__' for a folder or a zip file.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    path: str | None
+    code: str | None = None
+    module: str = ''
+
+
+def script(path: str, args: tuple[str, ...] = ()) -> Program:
+    """The program in a file, a folder or a zip file with a `__main__`.
+
+    Raises:
+        UsageError: There is no such file, it cannot be read, or there is no `__main__` in it.
+    """
+    name = os.path.splitext(os.path.basename(os.path.abspath(path)))[0]
+    try:
+        importer = pkgutil.get_importer(path)
+        if importer is not None:
+            if importer.find_spec('__main__') is None:
+                raise UsageError(f'{path!r} has no __main__.py to run')
+            return Program(name, (path, *args), path, module='__main__')
+        with open(path, 'rb'):
+            pass
+    except FileNotFoundError:
+        around = os.path.dirname(path) or '.'
+        beside = os.listdir(around) if os.path.isdir(around) else []
+        near = nearest(os.path.basename(path), beside, 1)
+        raise UsageError(f'no such file: {path!r}.{near}') from None
+    except OSError as error:
+        raise UsageError(f'cannot read {path!r}: {error.strerror}') from None
+    folder = None if sys.flags.safe_path else os.path.dirname(os.path.realpath(path))
+    return Program(name, (path, *args), folder, code=_absolute(path))
+
+
+def module(name: str, args: tuple[str, ...] = ()) -> Program:
+    """The program that `python -m NAME` runs.
+
+    Raises:
+        UsageError: No module has that name. Only its first part is looked for: finding the rest imports the user's code.
+    """
+    folder = None if sys.flags.safe_path else os.getcwd()
+    first = name.partition('.')[0]
+    before = list(sys.path)
+    if folder is not None:
+        sys.path[0] = folder
+    try:
+        if first not in sys.modules and importlib.util.find_spec(first) is None:
+            known = {found.name for found in pkgutil.iter_modules()} | sys.stdlib_module_names
+            raise UsageError(f'no module named {first!r}.{nearest(first, known, 1)}')
+    except ValueError:
+        raise UsageError(f'{name!r} is not the name of a module') from None
+    finally:
+        sys.path[:] = before
+    return Program(name, ('-m', *args), folder, module=name)
+
+
+def execute(program: Program) -> None:
+    """Run it to the end of its main thread.
+
+    Raises:
+        BaseException: What the program raises; the interpreter shows its traceback without the frames of this package.
+    """
+    main = ModuleType('__main__')
+    vars(main).update(__annotations__={}, __builtins__=builtins)
+    _kept.append(sys.modules['__main__'])
+    sys.modules['__main__'] = main
+    sys.argv = list(program.argv)
+    if program.path is not None:
+        if sys.flags.safe_path:
+            sys.path.insert(0, program.path)        # a folder or zip file is there even under -P
+        else:
+            sys.path[0] = program.path
+    try:
+        _enter(program, main)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _show_without_our_frames(error)
+        raise
+
+
+def _enter(program: Program, main: ModuleType) -> None:
+    """Call the program; the frames below this one are what a traceback shows."""
+    if program.code is None:
+        # What the interpreter itself calls for -m: same search, same errors, same frames in a traceback.
+        runpy._run_module_as_main(program.module, alter_argv=program.module != '__main__')  # type: ignore[attr-defined]
+        return
+    loader: importlib.machinery.SourceFileLoader | importlib.machinery.SourcelessFileLoader
+    if program.code.endswith('.pyc'):
+        loader = importlib.machinery.SourcelessFileLoader('__main__', program.code)
+        code = loader.get_code('__main__')
+    else:
+        loader = importlib.machinery.SourceFileLoader('__main__', program.code)
+        with open(program.code, 'rb') as file:
+            code = compile(file.read(), program.code, 'exec', dont_inherit=True)
+    assert isinstance(code, CodeType)
+    vars(main).update(__file__=program.code, __cached__=None, __loader__=loader)
+    exec(code, vars(main))
+
+
+def _absolute(path: str) -> str:
+    """As the interpreter makes `__file__`: the folder in front, nothing else changed."""
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+
+
+def _show_without_our_frames(error: BaseException) -> None:
+    """Put a hook before the program's own `sys.excepthook` for the one exception that ends it."""
+    original = getattr(sys, 'excepthook', None)
+    if original is None:
+        return
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code is not _enter.__code__:
+        traceback = traceback.tb_next
+    rest = traceback.tb_next if traceback is not None else None
+
+    def show(kind: type[BaseException], value: BaseException, shown: TracebackType | None) -> None:
+        sys.excepthook = original
+        if value is error:
+            sys.last_traceback = value.__traceback__ = shown = rest
+        original(kind, value, shown)
+
+    sys.excepthook = show

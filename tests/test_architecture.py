@@ -1,0 +1,330 @@
+"""The house rules, read from the source: who imports whom, how long things are, and what is loaded when.
+
+Each rule is a function from source text to complaints; the samples at the end prove that each can complain.
+"""
+from __future__ import annotations
+
+import ast
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / 'pyfuncdbg'
+
+FRONT_DOOR = ''
+"""The package's own `__init__`: it may import everything, and only those who stand before it may import it."""
+
+HOSTS = 'tf ops runtime graph'
+# What each room may import: those to its right.
+ALLOWED = {
+    'tf': 'ops runtime graph hooks errors',
+    'ops': 'runtime graph hooks errors',
+    'runtime': 'graph hooks errors',
+    'graph': 'hooks errors',
+    'adapters': 'hooks errors',
+    'debug': 'record hooks errors',
+    'record': 'hooks errors',
+    'hooks': 'errors',
+    'errors': '',
+    'views': 'debug record hooks errors',                               # pictures come from saved data: no host
+    'commands': f'views debug record {HOSTS} adapters hooks errors',
+    'prompt': f'commands views debug record {HOSTS} adapters hooks errors',
+    'inspector': f'prompt commands views debug record {HOSTS} adapters hooks errors',
+    'ipython': f'inspector prompt commands views debug record {HOSTS} adapters hooks errors',
+    'session': f'ipython inspector prompt commands views debug record {HOSTS} adapters hooks errors',
+    'cli': f'session ipython inspector prompt commands views debug record {HOSTS} adapters hooks errors',
+    '__main__': 'cli',
+    'demo': 'tf',                                                       # a user's program
+}
+BEFORE_THE_DOOR = {'cli', 'session', 'ipython', 'inspector', 'prompt', 'demo'}
+
+HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}
+NAMELESS = {'util', 'utils', 'helper', 'helpers', 'common', 'base', 'misc'}
+LONGEST_FILE, LONGEST_FUNCTION = 400, 40
+
+# Written in pieces, so that this file does not name them.
+WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' + r'/w/', r'\bDES' + r'IGN\b',
+                                'issue ' + r'2\b']))
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob('*.py'))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# --- the rules ------------------------------------------------------------------------------------------------------
+
+def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
+    """(line, room) for everything of this package that a file imports, at whatever depth and for whatever reason."""
+    package = path.removesuffix('.py').split('/')[:-1]
+
+    def room_of(dotted: str) -> str:
+        return dotted.split('.')[1] if '.' in dotted else FRONT_DOOR
+
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = package[:len(package) - node.level + 1] if node.level else []
+            module = '.'.join([*start, *([node.module] if node.module else [])])
+            found = [f'{module}.{alias.name}' for alias in node.names] if module == 'pyfuncdbg' else [module]
+        elif isinstance(node, ast.Call) and _called(node) in ('import_module', '__import__', 'find_spec'):
+            found = [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        else:
+            continue
+        for dotted in found:
+            if dotted.split('.')[0] == 'pyfuncdbg':
+                room = room_of(dotted)
+                yield node.lineno, room if room in ALLOWED else FRONT_DOOR if '.' in dotted else room
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, 'id', '')
+
+
+def wrong_imports(source: str, path: str) -> list[str]:
+    here = path.removesuffix('.py').split('/')[1]
+    if here == '__init__':
+        return []
+    if here not in ALLOWED:
+        return [f'{path}: there is no room {here!r} in the house']
+    return [f'{path}:{line}: {here} imports {room or "the front door"}' for line, room in imported(source, path)
+            if room != here and room not in (*ALLOWED[here].split(), *([FRONT_DOOR] if here in BEFORE_THE_DOOR else []))]
+
+
+def comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+
+
+def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    first = node.body[0]
+    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    docstring = first.end_lineno - first.lineno + 1 if text and first.end_lineno else 0
+    return (node.end_lineno or node.lineno) - node.lineno + 1 - docstring
+
+
+def long_functions(source: str, path: str) -> list[str]:
+    """Functions of more lines than allowed (docstring apart) without a `# long: why` directly above or inside."""
+    notes = comments(source)
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _code_lines(node) > LONGEST_FUNCTION:
+            top = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            near = (notes.get(line, '') for line in range(top - 1, (node.end_lineno or top) + 1))
+            if not any(re.match(r'# long: \w+ \w+', note) for note in near):
+                found.append(f'{path}:{node.lineno}: {node.name} has {_code_lines(node)} lines')
+    return found
+
+
+def broad_excepts(source: str, path: str) -> list[str]:
+    """Handlers that would swallow any exception, without a comment on the same line or beside it that says why."""
+    notes = comments(source)
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ExceptHandler):
+            kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            passes_on = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+            lines = range(node.lineno - 1, node.body[0].lineno + 1)
+        elif isinstance(node, ast.Call) and _called(node) == 'suppress':
+            kinds, passes_on = list(node.args), False
+            lines = range(node.lineno - 1, node.lineno + 2)
+        else:
+            continue
+        names = {getattr(kind, 'id', None) for kind in kinds}       # None for a bare `except:`
+        if 'Exception' in names or (names & {'BaseException', None} and not passes_on and _broad(kinds)):
+            reasons = [notes.get(line, '') for line in lines]
+            if not any(len(re.sub(r'# (noqa|type:)\S*', '', note).split()) > 3 for note in reasons):
+                found.append(f'{path}:{node.lineno}: catches everything, and no comment says why')
+    return found
+
+
+def _broad(kinds: list[ast.expr | None]) -> bool:
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id == 'BaseException') for kind in kinds)
+
+
+def op_names(source: str, path: str, ops: set[str]) -> list[str]:
+    """Op types that a file names in a string of its code."""
+    tree = ast.parse(source)
+    return [f'{path}:{node.lineno}: names the op {node.value!r}' for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ops]
+
+
+def nameless(path: Path) -> bool:
+    return bool(NAMELESS & {part.removesuffix('.py') for part in path.parts})
+
+
+def workshop(text: str) -> list[str]:
+    return [match[0] for match in WORKSHOP.finditer(text)]
+
+
+# --- the house ------------------------------------------------------------------------------------------------------
+
+def test_every_room_imports_only_to_its_right() -> None:
+    found = [complaint for path in sources() for complaint in wrong_imports(path.read_text(), name_of(path))]
+    assert not found, '\n'.join(found)
+
+
+def test_functions_are_short_or_say_why() -> None:
+    found = [complaint for path in sources() for complaint in long_functions(path.read_text(), name_of(path))]
+    assert not found, '\n'.join(found)
+
+
+def test_files_are_short() -> None:
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in sources()}
+    assert not {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE}
+
+
+def test_files_name_a_concept() -> None:
+    assert not [name_of(path) for path in PACKAGE.rglob('*') if nameless(path.relative_to(PACKAGE))]
+
+
+def test_nothing_swallows_every_exception_without_a_reason() -> None:
+    found = [complaint for path in sources() if name_of(path) != 'pyfuncdbg/hooks/chain.py'
+             for complaint in broad_excepts(path.read_text(), name_of(path))]
+    assert not found, '\n'.join(found)
+
+
+def test_the_runtime_names_no_op() -> None:
+    import pyfuncdbg.tf  # noqa: F401  registers every op
+    from pyfuncdbg.graph import registry
+    ops = set(registry.names())
+    assert {'MatMul', 'EagerPyFunc'} <= ops
+    found = [complaint for path in (PACKAGE / 'runtime').rglob('*.py')
+             for complaint in op_names(path.read_text(), name_of(path), ops)]
+    assert not found, '\n'.join(found)
+
+
+def tracked() -> list[Path]:
+    git = shutil.which('git')
+    if git is not None and (ROOT / '.git').exists():
+        listed = subprocess.run([git, 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        return [ROOT / name for name in listed.split('\0') if name and (ROOT / name).is_file()]
+    return [path for folder in ('pyfuncdbg', 'tests', '.ci') for path in (ROOT / folder).rglob('*') if path.is_file()]
+
+
+def test_no_file_names_the_workshop() -> None:
+    found = {}
+    for path in tracked():
+        try:
+            words = workshop(path.read_text(encoding='utf-8'))
+        except UnicodeDecodeError:
+            continue                                # binary data
+        if words:
+            found[name_of(path)] = words
+    assert not found
+
+
+def gained(statement: str) -> set[str]:
+    """Top-level modules outside the standard library that a fresh interpreter has loaded beyond NumPy."""
+    code = ('import numpy, sys\nbefore = set(sys.modules)\n' + statement +
+            '\nprint(*{name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names)')
+    done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split()) - {'numpy', 'pyfuncdbg'}
+
+
+def test_importing_the_package_loads_numpy_and_the_standard_library_only() -> None:
+    assert gained('import pyfuncdbg') == set()
+
+
+@pytest.mark.parametrize('module', ['pyfuncdbg.tf', 'pyfuncdbg.cli', 'pyfuncdbg.record.recorder', 'pyfuncdbg.record.trace'])
+def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
+    assert not gained(f'import {module}') & HEAVY
+
+
+# --- can the rules complain? ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(('path', 'source'), [
+    ('pyfuncdbg/hooks/chain.py', 'import pyfuncdbg.record.log'),
+    ('pyfuncdbg/hooks/chain.py', 'from pyfuncdbg import record'),
+    ('pyfuncdbg/graph/tensor.py', 'from pyfuncdbg.runtime.session import Session'),
+    ('pyfuncdbg/graph/tensor.py', 'from ..runtime import session'),
+    ('pyfuncdbg/ops/math/trig.py', 'from ...tf import sin'),
+    ('pyfuncdbg/ops/math.py', 'def f():\n    from pyfuncdbg.tf import v1'),
+    ('pyfuncdbg/record/log.py', 'import typing\nif typing.TYPE_CHECKING:\n    from pyfuncdbg.debug.stop import Stop'),
+    ('pyfuncdbg/record/log.py', 'import pyfuncdbg'),
+    ('pyfuncdbg/record/log.py', 'from pyfuncdbg import load'),
+    ('pyfuncdbg/debug/broker.py', 'from pyfuncdbg.runtime import plan'),
+    ('pyfuncdbg/runtime/plan.py', 'from pyfuncdbg.record import snapshot'),
+    ('pyfuncdbg/views/tensor.py', 'from pyfuncdbg.tf import float32'),
+    ('pyfuncdbg/commands/calls.py', 'import importlib\nimportlib.import_module("pyfuncdbg.prompt.pdb")'),
+    ('pyfuncdbg/prompt/pdb.py', 'from pyfuncdbg.inspector import app'),
+    ('pyfuncdbg/adapters/tensorflow.py', 'from pyfuncdbg.graph import dtypes'),
+    ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.record import recorder'),
+    ('pyfuncdbg/errors.py', 'from pyfuncdbg.hooks import call'),
+    ('pyfuncdbg/attic/old.py', 'import os'),
+])
+def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
+    assert len(wrong_imports(source, path)) == 1
+
+
+@pytest.mark.parametrize(('path', 'source'), [
+    ('pyfuncdbg/__init__.py', 'from pyfuncdbg.cli import main'),
+    ('pyfuncdbg/hooks/chain.py', 'from pyfuncdbg.errors import RunAborted\nfrom .call import Call'),
+    ('pyfuncdbg/tf/__init__.py', 'from pyfuncdbg.graph import dtypes\nfrom ..ops import math'),
+    ('pyfuncdbg/commands/calls.py', 'from pyfuncdbg.views import calls\nfrom pyfuncdbg.runtime import session'),
+    ('pyfuncdbg/cli.py', 'from pyfuncdbg import __version__\nfrom pyfuncdbg.inspector import app\nimport rich'),
+    ('pyfuncdbg/demo/train.py', 'from pyfuncdbg import tf'),
+])
+def test_an_import_to_the_right_is_fine(path: str, source: str) -> None:
+    assert wrong_imports(source, path) == []
+
+
+def test_a_long_function_is_seen_unless_it_says_why() -> None:
+    body = '    x = 1\n' * 40
+    assert long_functions('def f():\n' + body, 'a.py') == ['a.py:1: f has 41 lines']
+    assert long_functions('def f():\n' + body[:-10], 'a.py') == []
+    assert long_functions('def f():\n    """Text.\n\n    More.\n    """\n' + body[:-10], 'a.py') == []
+    assert long_functions('# long: one table, read from top to bottom\ndef f():\n' + body, 'a.py') == []
+    assert long_functions('# long\n@g\nasync def f():\n' + body, 'a.py') == ['a.py:3: f has 41 lines']
+
+
+@pytest.mark.parametrize('source', [
+    'try:\n    f()\nexcept Exception:\n    pass',
+    'try:\n    f()\nexcept Exception as e:  # noqa: BLE001\n    raise g from e',
+    'try:\n    f()\nexcept:\n    pass',
+    'try:\n    f()\nexcept BaseException:\n    pass',
+    'try:\n    f()\nexcept (ValueError, Exception):\n    pass',
+    'with contextlib.suppress(Exception):\n    f()',
+])
+def test_a_broad_except_is_seen(source: str) -> None:
+    assert len(broad_excepts(source, 'a.py')) == 1
+
+
+@pytest.mark.parametrize('source', [
+    'try:\n    f()\nexcept ValueError:\n    pass',
+    'try:\n    f()\nexcept BaseException:\n    note()\n    raise',
+    'try:\n    f()\nexcept Exception:  # a __repr__ of the user may raise anything\n    pass',
+    'try:\n    f()\n# a __repr__ of the user may raise anything\nexcept Exception:\n    pass',
+    'with contextlib.suppress(OSError):\n    f()',
+])
+def test_a_narrow_or_explained_except_is_fine(source: str) -> None:
+    assert broad_excepts(source, 'a.py') == []
+
+
+def test_an_op_named_in_code_is_seen() -> None:
+    assert op_names('"""MatMul in prose."""\nif op.type == "MatMul":\n    pass', 'a.py', {'MatMul'}) == [
+        "a.py:2: names the op 'MatMul'"]
+
+
+def test_a_nameless_file_and_the_workshop_are_seen() -> None:
+    assert nameless(Path('runtime/utils.py'))
+    assert nameless(Path('common/plan.py'))
+    assert not nameless(Path('runtime/plan.py'))
+    assert workshop('see ' + '../' + 'shared/spec and /' + 'work/main') == ['../' + 'shared', '/' + 'work/m']
+    assert workshop('how they work/play') == []
+
+
+def test_a_heavy_import_is_seen() -> None:
+    assert 'rich' in gained('import rich.table')
