@@ -1,0 +1,197 @@
+"""Verdicts on non-finite values: in which call NaN or infinity was born, who inherited it, who masked it.
+
+Works on a recorded trace, after the run or during it, on any thread; the views and the commands call it.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.errors import TraceError
+from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
+
+Verdict = Literal['born', 'fed', 'entered', 'inherited', 'masked']
+"""What a call has to do with non-finite values.
+
+`born`: every input is finite, an output is not. `fed`: the value came in with a feed of the run. `entered`: it came in
+from nodes that were not recorded, and nothing recorded explains it. `inherited`: it came from an earlier call. `masked`:
+it came in, and every output is finite.
+"""
+
+JUDGED = 5_000
+"""Calls with non-finite values that are looked at; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line where NumPy reported a floating-point error, in its own words."""
+
+    filename: str
+    line: int
+    function: str
+    category: str
+    """'invalid', 'divide', 'over', 'under', or the class of the warning."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on one call.
+
+    Attributes:
+        call: Which call.
+        slot: Of `tensor`: an output if born, otherwise the input by which the value came.
+        tensor: The first non-finite tensor of that side; `tensor.stats.first_bad` is the index.
+        places: Lines that NumPy blamed in this call, in order of time; empty if it was silenced.
+        origin: Number of the call from which it was inherited, '' if none.
+        certain: False if something about the inputs was not kept, so that 'born' may be too hard a word.
+    """
+
+    verdict: Verdict
+    call: CallRecord
+    slot: int
+    tensor: TensorRecord
+    places: tuple[Place, ...] = ()
+    origin: str = ''
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All verdicts on one trace.
+
+    Attributes:
+        findings: In order of time.
+        unjudged: Calls with non-finite values beyond the first `JUDGED`.
+    """
+
+    findings: tuple[Finding, ...]
+    unjudged: int = 0
+
+    def having(self, *verdicts: Verdict) -> tuple[Finding, ...]:
+        """The findings with one of these verdicts."""
+        return tuple(finding for finding in self.findings if finding.verdict in verdicts)
+
+    @property
+    def origins(self) -> tuple[Finding, ...]:
+        """Where non-finite values began: born, fed or entered."""
+        return self.having('born', 'fed', 'entered')
+
+    def by_call(self) -> dict[str, Finding]:
+        """The findings by call number."""
+        return {finding.call.number: finding for finding in self.findings}
+
+
+def judge(trace: Queries, limit: int = JUDGED) -> Health:
+    """Find where non-finite values began and where they went.
+
+    Looks at Python calls, and at graph nodes where they were recorded. Gradient calls are not judged.
+    """
+    calls = sorted((*trace.calls(kind='python', bad=True, limit=limit), *trace.calls(kind='op', bad=True, limit=limit)),
+                   key=lambda call: call.started)
+    total = trace.count(kind='python', bad=True) + trace.count(kind='op', bad=True)
+    tracker = _Tracker(trace)
+    findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
+    return Health(_innermost(findings), max(0, total - limit))
+
+
+def first_bad(tensors: Sequence[TensorRecord]) -> int | None:
+    """Slot of the first tensor that holds a NaN or an infinity."""
+    return next((i for i, tensor in enumerate(tensors) if tensor.stats is not None and tensor.stats.bad), None)
+
+
+def blamed(call: CallRecord) -> tuple[Place, ...]:
+    """The lines that NumPy reported in a call, each once, in order of time; underflow is no cause of NaN."""
+    places: dict[tuple[str, int], Place] = {}
+    for record in sorted(call.output, key=lambda record: record.kind != 'fp'):
+        numeric = record.kind == 'fp' or (record.kind == 'warning' and record.category.endswith('RuntimeWarning'))
+        if numeric and record.filename and record.category != 'under':
+            places.setdefault((record.filename, record.line),
+                              Place(record.filename, record.line, record.function, record.category, record.text))
+    return tuple(places.values())
+
+
+@dataclass(slots=True)
+class _Tracker:
+    """Follows non-finite values through calls that come in order of time."""
+
+    trace: Queries
+    _made: dict[tuple[int, int, str], str] = field(default_factory=dict)
+    """By process, run and tensor name: the call in which the value began."""
+    _last: dict[tuple[int, int], str] = field(default_factory=dict)
+    """By process and run: where the latest value of the run began."""
+    _first: dict[int, str] = field(default_factory=dict)
+    """By process: where the first value of all began; variables carry it to later runs."""
+    _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
+
+    def judged(self, call: CallRecord) -> Finding | None:
+        came = first_bad(call.inputs)
+        made = first_bad(call.outputs)
+        if came is None:
+            if made is None:
+                return None
+            certain = all(tensor.stats is not None for tensor in call.inputs)
+            self._began(call, call.number)
+            return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
+        tensor = call.inputs[came]
+        source = self._source(call, tensor)
+        if made is None and call.outputs and call.error is None:
+            return Finding('masked', call, came, tensor, origin=source or '')
+        if source is not None:
+            self._began(call, source)
+            return Finding('inherited', call, came, tensor, blamed(call), source)
+        self._began(call, call.number)
+        return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+
+    def _source(self, call: CallRecord, tensor: TensorRecord) -> str | None:
+        """The call in which an input's value began, None if no earlier one explains it."""
+        run = (call.process, call.run)
+        known = self._made.get((*run, tensor.name)) if tensor.name else None
+        if known is not None or tensor.name in self._feeds(call):
+            return known
+        return self._last.get(run) or self._first.get(call.process)
+
+    def _began(self, call: CallRecord, origin: str) -> None:
+        run = (call.process, call.run)
+        self._last[run] = origin
+        self._first.setdefault(call.process, origin)
+        for tensor in (*call.inputs, *call.outputs):
+            if tensor.name and tensor.stats is not None and tensor.stats.bad:
+                self._made.setdefault((*run, tensor.name), origin)
+
+    def _feeds(self, call: CallRecord) -> frozenset[str]:
+        """Names of the tensors that were fed with non-finite values in a call's run."""
+        run = (call.process, call.run)
+        if run not in self._fed:
+            self._fed[run] = frozenset(_bad_names(self._run(call)))
+        return self._fed[run]
+
+    def _run(self, call: CallRecord) -> RunRecord | None:
+        try:
+            return self.trace.run(call.run, call.process)
+        except TraceError:                      # the log was cut before the run's record
+            return None
+
+
+def _bad_names(run: RunRecord | None) -> list[str]:
+    if run is None:
+        return []
+    return [tensor.name for tensor in run.feeds if tensor.stats is not None and tensor.stats.bad]
+
+
+def _innermost(findings: list[Finding]) -> tuple[Finding, ...]:
+    """A call in whose function another one gave birth has inherited from it: the inner one is nearer to the cause."""
+    inner: dict[str, str] = {}
+    for finding in findings:
+        if finding.verdict == 'born' and finding.call.parent:
+            inner.setdefault(finding.call.parent, finding.call.number)
+    result = []
+    for finding in findings:
+        origin = finding.call.number
+        while origin in inner:
+            origin = inner[origin]
+        changed = finding.verdict == 'born' and origin != finding.call.number
+        result.append(replace(finding, verdict='inherited', origin=origin) if changed else finding)
+    return tuple(result)

@@ -1,0 +1,51 @@
+"""What the verdicts, the views and the commands ask of a trace.
+
+`record.trace.Trace` answers it for a log on disk, `views.sample` for a few calls in memory. Any thread may ask.
+"""
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyfuncdbg.hooks.call import Kind
+from pyfuncdbg.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+
+
+class Queries(Protocol):
+    """The questions; every answer is inert data."""
+
+    def info(self) -> TraceInfo:
+        """What the trace is and how much it holds."""
+
+    def runs(self) -> list[RunRecord]:
+        """Every run, in order of starting."""
+
+    def run(self, id: int, process: int = 1) -> RunRecord:
+        """One run.
+
+        Raises:
+            TraceError: There is none of that number.
+        """
+
+    def sites(self) -> list[SiteRecord]:
+        """Every site that was announced or called."""
+
+    def calls(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+              limit: int | None = None, offset: int = 0, newest_first: bool = False,
+              sort: str | None = None) -> list[CallRecord]:
+        """The calls that pass every filter; `site` is a glob over node names."""
+
+    def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
+        """How many calls pass the same filters."""
+
+    def call(self, number: str | int) -> CallRecord:
+        """The call named '17', '#17', '2.17' or 'norm[3]'.
+
+        Raises:
+            TraceError: There is none of that name.
+        """
+
+    def tensors(self, *, run: int | None = None,
+                call: str | int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        """Output tensors with the calls that made them, in order of time."""

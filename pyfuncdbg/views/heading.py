@@ -1,0 +1,33 @@
+"""The first line of every list: its count, what is shown of it, the order and the active filters."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.text import Text
+
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.units import count
+
+
+def heading(total: int, noun: str, *, shown: int | None = None, filters: Mapping[str, object] | None = None,
+            sort: str = '', dropped: int = 0) -> Text:
+    """'412 calls, 50 shown   sort: time   filter: site norm*, failed   dropped: 0'."""
+    text = Text(count(total, noun), 'bold', overflow='fold')
+    if shown is not None and shown < total:
+        text.append(f', {shown:,} shown')
+    if sort:
+        text.append(f'   sort: {one_line(sort, 40)}', 'dim not bold')
+    text.append(f'   filter: {_named(filters or {})}', 'dim not bold')
+    if dropped:
+        text.append(f'   not kept: {dropped:,}', 'yellow')
+    return text
+
+
+def _named(filters: Mapping[str, object]) -> str:
+    words = [one_line(name if value is True else f'{name} {value}', 80) for name, value in filters.items()]
+    return ', '.join(words) or 'none'
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    demo(heading(412, 'call', shown=50, sort='time', filters={'site': 'norm*', 'failed': True}))

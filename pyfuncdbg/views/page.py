@@ -1,0 +1,42 @@
+"""A page: parts under one another, each fitted to the width it gets; what every view returns.
+
+A page prints on any rich console and displays in a notebook. Views are called by the faces, on any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+Fitted = Callable[[ConsoleOptions], RenderableType]
+"""Makes a renderable for a width and an encoding."""
+Part = RenderableType | Fitted
+
+
+class Page:
+    """Parts under one another.
+
+    Args:
+        *parts: Renderables, or functions from the console's options (`max_width`, `ascii_only`) to a renderable.
+    """
+
+    __slots__ = ('parts',)
+
+    def __init__(self, *parts: Part) -> None:
+        self.parts = parts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for part in self.parts:
+            yield cast(Fitted, part)(options) if callable(part) else part
+
+    def _repr_mimebundle_(self, include: Sequence[str], exclude: Sequence[str], **kwargs: Any) -> dict[str, str]:
+        from rich.jupyter import JupyterMixin
+        return JupyterMixin._repr_mimebundle_(self, include, exclude, **kwargs)
+
+
+def demo(*views: RenderableType) -> None:
+    """Print views at 80 columns: what `python -m pyfuncdbg.views.NAME` shows."""
+    console = Console(width=80)
+    for view in views:
+        console.print(view)

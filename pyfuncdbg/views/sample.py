@@ -1,0 +1,137 @@
+"""A few calls in memory: what the demos of the view modules draw, and a trace for tests that need no disk.
+
+The values are computed when asked for, by the function that the records describe.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from pyfuncdbg.errors import TraceError
+from pyfuncdbg.hooks.call import Frame, Kind
+from pyfuncdbg.record.dtypes import dtype_name, stored_bytes
+from pyfuncdbg.record.records import (
+    CallRecord,
+    ErrorRecord,
+    OutputRecord,
+    RunRecord,
+    SiteRecord,
+    TensorRecord,
+    TraceInfo,
+)
+from pyfuncdbg.record.statistics import stats_of
+
+SOURCE = '''\
+def normalize(x, eps=1e-6):
+    mu = x.mean(-1, keepdims=True)
+    sd = x.std(-1, keepdims=True)
+    if sd.min() == 0:
+        print('row', sd.argmin(), 'constant')
+    return (x - mu) / sd
+'''
+
+
+class MemoryTrace:
+    """Records that answer `debug.queries.Queries`, in order of time."""
+
+    def __init__(self, calls: Sequence[CallRecord], runs: Sequence[RunRecord], path: str = 'sample.pfd') -> None:
+        self._calls = list(calls)
+        self._runs = list(runs)
+        self.path = path
+
+    def info(self) -> TraceInfo:
+        dropped: dict[str, int] = {}
+        for call in self._calls:
+            for kind, n in call.dropped.items():
+                dropped[kind] = dropped.get(kind, 0) + n
+        return TraceInfo(self.path, 1, ('model.py',), '3.11.8', 'host', 1.7e9, 1.25, (4711,), len(self._runs),
+                         len(self._calls), len(self.sites()), 21_000, 256_000_000, dropped, (), True)
+
+    def runs(self) -> list[RunRecord]:
+        return list(self._runs)
+
+    def run(self, id: int, process: int = 1) -> RunRecord:
+        for run in self._runs:
+            if (run.id, run.process) == (id, process):
+                return run
+        raise TraceError(f'no run {id}')
+
+    def sites(self) -> list[SiteRecord]:
+        return list({(call.process, call.site.id): call.site for call in self._calls}.values())
+
+    def calls(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+              limit: int | None = None, offset: int = 0, newest_first: bool = False,
+              sort: str | None = None) -> list[CallRecord]:
+        found = [call for call in self._calls
+                 if (kind is None or call.site.kind == kind) and (site is None or fnmatchcase(call.site.name, site))
+                 and (run is None or call.run == run) and (failed is None or failed == (call.error is not None))
+                 and (bad is None or bad == _is_bad(call)) and (printed is None or printed == bool(call.output))]
+        if sort == 'duration':
+            found.sort(key=lambda call: -(call.duration or 0))
+        if newest_first:
+            found.reverse()
+        return found[offset:None if limit is None else offset + limit]
+
+    def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
+        return len(self.calls(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed))
+
+    def call(self, number: str | int) -> CallRecord:
+        name = str(number).removeprefix('#')
+        for call in self._calls:
+            if name in (call.number, call.label):
+                return call
+        raise TraceError(f'no call {number!r}')
+
+    def tensors(self, *, run: int | None = None, call: str | int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        calls = self.calls(run=run) if call is None else [self.call(call)]
+        return [(made, tensor) for made in calls for tensor in made.outputs]
+
+
+def tensor(name: str, array: np.ndarray) -> TensorRecord:
+    """A record that holds the array in full."""
+    stored = stored_bytes(array)
+
+    def read(key: bytes) -> bytes:
+        return stored
+    return TensorRecord(name, dtype_name(array.dtype), array.shape, array.nbytes, 'full', stats_of(array), b'0', _read=read)
+
+
+def sample() -> MemoryTrace:
+    """Four runs of a normalisation: the second divides by zero, the third inherits that, the fourth fails."""
+    site = SiteRecord(1, 1, 'norm', 'EagerPyFunc', 'python', 'tf', 'normalize', 'model.py', 39, SOURCE,
+                      (Frame('model.py', 60, 'main'),), ('mm:0',), ('norm:0',))
+    other = replace(site, id=2, name='scale', function='scale', line=50, source='def scale(y):\n    return 2 * y\n',
+                    inputs=('norm:0',), outputs=('scale:0',))
+    x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)
+    fine = np.where(x == 3, np.arange(4, dtype=np.float32), x)
+    said = (OutputRecord('out', 'row 1 constant\n', offset=8e-5),
+            OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44, 'normalize', 1.1e-4))
+    frames = (Frame('/usr/lib/python3.11/site-packages/host/dispatch.py', 12, 'call'), Frame('model.py', 40, 'normalize'))
+    error = ErrorRecord('AttributeError', "'NoneType' object has no attribute 'mean'", frames, '')
+    steps = ((fine, (), None), (x, said, None), (fine, (), error))
+    calls = []
+    for run, (value, output, problem) in enumerate(steps, start=1):
+        at = run * 0.01
+        made = () if problem else (tensor('norm:0', _normalized(value)),)
+        first = CallRecord(str(2 * run - 1), 1, run, site, run - 1, 8123, at, 2.1e-4, (tensor('mm:0', value),), made, output,
+                           problem)
+        calls.append(first)
+        for norm in made:
+            calls.append(CallRecord(str(2 * run), 1, run, other, run - 1, 8123, at + 1e-3, 4e-5, (norm,),
+                                    (tensor('scale:0', 2 * norm.to_numpy()),), (), None))
+    runs = [RunRecord(i, 1, 'Session.run', 'tf', i * 0.01, 2e-3, (), (), None, (1, 2)) for i in range(1, len(steps) + 1)]
+    return MemoryTrace(calls, runs)
+
+
+def _normalized(x: np.ndarray) -> np.ndarray:
+    with np.errstate(all='ignore'):
+        return np.asarray((x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True))
+
+
+def _is_bad(call: CallRecord) -> bool:
+    return any(t.stats is not None and t.stats.bad > 0 for t in (*call.inputs, *call.outputs))

@@ -1,0 +1,63 @@
+"""Numbers for people: durations, bytes, counts and values, short enough for a table cell."""
+from __future__ import annotations
+
+import math
+
+
+def seconds(value: float | None) -> str:
+    """'1.25 s', '340 ms', '12.1 us'; 'running' for None."""
+    if value is None:
+        return 'running'
+    for size, unit in ((1.0, 's'), (1e-3, 'ms'), (1e-6, 'us')):
+        if abs(value) >= size * 0.9995:
+            return f'{_three(value / size)} {unit}'
+    return f'{_three(value * 1e9)} ns' if value else '0 s'
+
+
+def milliseconds(value: float) -> str:
+    """Seconds as a bare number of milliseconds, for columns."""
+    return f'{value * 1e3:.2f}'
+
+
+def size(nbytes: int) -> str:
+    """Payload bytes: '48 B', '1.5 kB', '21 MB' (decimal)."""
+    if nbytes < 1000:
+        return f'{nbytes} B'
+    value = float(nbytes)
+    for unit in ('kB', 'MB', 'GB', 'TB'):
+        value /= 1000
+        if value < 999.5:
+            return f'{_three(value)} {unit}'
+    return f'{_three(value / 1000)} PB'
+
+
+def count(number: int, noun: str, plural: str = '') -> str:
+    """'1 call', '1,204 calls'."""
+    return f'{number:,} {noun if number == 1 else plural or noun + "s"}'
+
+
+def value(number: float | None) -> str:
+    """A statistic to four digits: '0.6212', '1.2e+09', 'nan'; '' for None."""
+    if number is None:
+        return ''
+    if number == 0:
+        return '0'
+    return f'{number:.4g}'
+
+
+def shape(sizes: tuple[int, ...], times: str = 'x') -> str:
+    """'3x4', '()' for a scalar."""
+    return times.join(map(str, sizes)) if sizes else '()'
+
+
+def _three(number: float) -> str:
+    digits = 2 - math.floor(math.log10(abs(number))) if number else 0
+    text = f'{number:.{max(0, digits)}f}'
+    return text.rstrip('0').rstrip('.') if '.' in text else text
+
+
+if __name__ == '__main__':
+    for duration in (None, 0, 3e-9, 1.25e-5, 0.34, 75.2):
+        print(seconds(duration))
+    for nbytes in (48, 1536, 21_400_000, 10**16):
+        print(size(nbytes))
