@@ -42,11 +42,12 @@ class Operation:
         self.outputs = [SymbolicTensor(self, i, dtype, shape) for i, (dtype, shape) in enumerate(types)]
         self.hidden: list[SymbolicTensor] = []
 
-    def record(self, types: Sequence[Output]) -> list[SymbolicTensor]:
-        """Give the op hidden outputs of these types (once) and return them."""
-        if not self.hidden:
+    def recorded(self) -> list[SymbolicTensor]:
+        """The hidden outputs, which the op has from now on."""
+        if not self.hidden and self.definition.hidden is not None:
             first = len(self.outputs)
-            self.hidden = [SymbolicTensor(self, first + i, dtype, shape) for i, (dtype, shape) in enumerate(types)]
+            self.hidden = [SymbolicTensor(self, first + i, dtype, shape)
+                           for i, (dtype, shape) in enumerate(self.definition.hidden(self))]
             self.graph.changed()
         return self.hidden
 

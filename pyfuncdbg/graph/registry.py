@@ -45,6 +45,15 @@ class Node(Protocol):
     def outputs(self) -> Sequence[Any]: ...
     @property
     def attrs(self) -> Attrs: ...
+    @property
+    def definition(self) -> OpDef: ...
+    @property
+    def hidden(self) -> Sequence[Any]: ...
+    @property
+    def name(self) -> str: ...
+
+    def recorded(self) -> Sequence[Any]:
+        """The hidden outputs; a node of a graph gets them now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +76,8 @@ class OpDef:
         kernel_attrs: The attrs the kernel takes as keywords; the others are for graph and display only.
         into: The kernel is a ufunc-like that takes `out=`.
         in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
-        hidden: The kernel takes `record=True` when a gradient needs what it recorded, and then returns that too, as
-            one more output that no user sees.
+        hidden: Types of what the op records for its gradient: outputs that no user sees. With `record=True` its
+            kernel returns them too, as a `Recorded`.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -82,7 +91,7 @@ class OpDef:
     kernel_attrs: tuple[str, ...] = ()
     into: bool = False
     in_execution: bool = False
-    hidden: bool = False
+    hidden: Callable[[Any], Sequence[Output]] | None = None
     free: bool = False
 
     def __repr__(self) -> str:

@@ -1,0 +1,178 @@
+"""`apply`: every op call of a program comes through here, and becomes a node of a graph or a computed value."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.errors import InvalidArgumentError, OpError
+from pyfuncdbg.graph import context
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.registry import Attrs, OpDef, kernel_for, lookup
+from pyfuncdbg.graph.stack import creation_stack, is_machinery
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.execution import eager_execution
+from pyfuncdbg.runtime.host import host
+
+_NO_ATTRS: dict[str, Any] = {}
+
+
+def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None = None, name: str | None = None) -> Any:
+    """Call an op on tensors.
+
+    Args:
+        op_type: Its name in the registry.
+        inputs: Eager or symbolic tensors.
+        attrs: Static arguments.
+        name: Node name where it becomes a node.
+
+    Returns:
+        The output tensor; a list of them where the op has several or a varying number; the `Operation` of a node
+        without outputs, None for such an op in eager mode.
+
+    Raises:
+        ValueError, TypeError: In a graph: shapes or dtypes do not fit.
+        OpError: In eager mode: what the kernel raised.
+    """
+    definition = lookup(op_type)
+    graph = context.current_graph()
+    if graph is None:
+        graph = _graph_of(inputs)
+        if graph is None:
+            return _computed(definition, inputs, attrs or _NO_ATTRS, name)
+    op = graph.create_op(op_type, inputs, attrs, name)
+    if recording.active.recordings and recording.wanted(inputs):
+        recording.record(recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
+    if definition.outputs == 1:
+        return op.outputs[0]
+    if definition.outputs == 0 or (definition.outputs < 0 and not op.outputs):
+        return op
+    return list(op.outputs)
+
+
+def _graph_of(inputs: Sequence[Tensor]) -> Graph | None:
+    """In eager mode a symbolic input still makes a node: programs of TensorFlow 1 run without switching modes."""
+    for tensor in inputs:
+        if type(tensor) is not EagerTensor and isinstance(tensor, SymbolicTensor):
+            if tensor.graph.building_function:
+                raise TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python '
+                                f'locals or TensorFlow collections to access it.\nPlease see '
+                                f'https://www.tensorflow.org/guide/function#all_outputs_of_a_tffunction_must_be_return_values '
+                                f'for more information.\n\n{tensor!r} was defined here: {_where(tensor)}')
+            return tensor.graph
+    return None
+
+
+def _where(tensor: SymbolicTensor) -> str:
+    stack = tensor.op.stack
+    return f'{stack[-1].filename}:{stack[-1].line}' if stack else 'unknown'
+
+
+def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+    """Run the kernel now."""
+    values = [tensor._value for tensor in inputs]
+    keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
+    try:
+        if definition.hidden and recording.active.recordings:
+            return _recorded(definition, inputs, values, keywords, attrs, name)
+        if definition.in_execution:
+            result = _in_execution(definition, values, keywords)
+        else:
+            result = _pure(definition, inputs, values, keywords, attrs)
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+        raise _op_error(definition, inputs, attrs, name, error) from error
+    if definition.outputs == 1:
+        outputs: Any = boxed(result)
+        everything: Sequence[Tensor] = (outputs,)
+    elif result is None:
+        return None
+    else:
+        outputs = everything = [boxed(value) for value in result]
+    if recording.active.recordings and recording.wanted(inputs):
+        recording.record(recording.TapeNode(definition, inputs, everything, attrs, name=name or ''))
+    return outputs
+
+
+def boxed(value: Any) -> EagerTensor:
+    """A kernel's value as a tensor; kernels of opaque types return tensors themselves."""
+    return value if type(value) is EagerTensor else EagerTensor(value)
+
+
+def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs) -> Any:
+    """Run a kernel with NumPy's warnings off."""
+    kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
+    before = errstate.state.set(errstate.IGNORE)
+    try:
+        return kernel(*values, **keywords) if not hooks.op else _hooked(definition, kernel, inputs, keywords, attrs)
+    finally:
+        errstate.state.reset(before)
+
+
+def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Run a kernel that sees the execution; the error state that the user's function leaves behind stays."""
+    execution = eager_execution()
+    execution.errstate = errstate.current()
+    errstate.state.set(errstate.IGNORE)
+    try:
+        return definition.kernel(execution, *values, **keywords)
+    finally:
+        errstate.state.set(execution.errstate)
+
+
+def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs,
+              name: str | None) -> Any:
+    """Run a kernel that keeps for its gradient more than its outputs."""
+    result = _in_execution(definition, values, {**keywords, 'record': True})
+    outputs = [boxed(value) for value in result.outputs]
+    everything = [*inputs, *result.met]
+    if recording.wanted(everything):
+        hidden = [boxed(value) for value in result.hidden]
+        recording.record(recording.TapeNode(definition, everything, outputs, attrs, hidden, result.call, name or ''))
+    return outputs[0] if definition.outputs == 1 else outputs
+
+
+def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None, error: Exception) -> Exception:
+    """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
+    if isinstance(error, OpError):
+        return error
+    try:
+        definition.infer(inputs, attrs)
+        text = str(error)
+    except (ValueError, TypeError) as better:
+        text = str(better)
+    return InvalidArgumentError(None, None, f'{text} [Op:{definition.name}] name: {name or ""}'.rstrip())
+
+
+# ---------------------------------------------------------------- eager ops as calls
+_sites: dict[tuple[str, str, int], CallSite] = {}
+
+
+def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any], attrs: Attrs) -> Any:
+    """One eager op as a call of kind 'op': its site is the line of the program that it stands on."""
+    site = eager_site(definition, attrs)
+
+    def compute(*tensors: Any) -> Sequence[Any]:
+        result = kernel(*[tensor._value for tensor in tensors], **keywords)
+        values = (result,) if definition.outputs == 1 else result
+        return [EagerTensor(value) for value in values]
+
+    outputs = around(site, compute, eager_execution().run, list(inputs))
+    values = [tensor._value for tensor in outputs]
+    return values[0] if definition.outputs == 1 else values
+
+
+def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
+    """The site of an eager op called from the user's current line."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    key = definition.name, frame.f_code.co_filename, frame.f_lineno
+    site = _sites.get(key)
+    if site is None:
+        site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(), attrs=dict(attrs))
+    return site

@@ -1,0 +1,61 @@
+"""One execution: the run it belongs to, the state its ops share, and the user's floating-point error state.
+
+A Session makes one for each run, eager code has one per thread. Kernels that need it get it as first argument.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.call import Run
+from pyfuncdbg.runtime.host import host
+
+
+class Execution:
+    """What kernels with `in_execution` get.
+
+    Attributes:
+        run: The run, as hooks see it.
+        resources: Variables and random generators by name; of the session, or of the process in eager mode.
+        errstate: The user's NumPy error state, to be in force in the user's functions.
+        paused: Set by whoever wants the plan to hand over at the next boundary; called with the plan's position.
+    """
+
+    __slots__ = ('errstate', 'paused', 'resources', 'run')
+
+    def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
+        self.run = run
+        self.resources = resources
+        self.errstate = user_errstate
+        self.paused = False
+
+    def resource(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The shared object of this key, made at first use."""
+        found = self.resources.get(key)
+        if found is None:
+            found = self.resources.setdefault(key, make())
+        return found
+
+
+EAGER_RESOURCES: dict[Any, Any] = {}
+
+
+class _EagerThread(threading.local):
+    """The eager execution of this thread: one run per thread and script."""
+
+    def __init__(self) -> None:
+        script = sys.argv[0] if sys.argv and sys.argv[0] else 'python'
+        self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns()), EAGER_RESOURCES, errstate.current())
+        self.outer: list[Execution] = []
+
+
+_thread = _EagerThread()
+
+
+def eager_execution() -> Execution:
+    """The execution that ops called now belong to."""
+    return _thread.execution

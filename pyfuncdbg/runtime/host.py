@@ -1,0 +1,68 @@
+"""How those who watch read and make the values of this runtime."""
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.runtime.eager import EagerTensor
+
+
+class GraphHost:
+    """The `Host` of pyfuncdbg's own runtime."""
+
+    name = 'pyfuncdbg'
+
+    def to_numpy(self, value: Any) -> np.ndarray:
+        """The array behind an eager tensor, array, scalar; a 0-d object array for anything else."""
+        if isinstance(value, EagerTensor):
+            value = value._value
+        if isinstance(value, np.ndarray | np.generic | bytes | int | float | complex | str):
+            return np.asarray(value)
+        boxed = np.empty((), object)
+        boxed[()] = value
+        return boxed
+
+    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
+        """A value of the kind of `like` with a copy of `array`.
+
+        Raises:
+            ValueError: Its dtype or shape is not that of `like`.
+        """
+        old = self.to_numpy(like)
+        if array.dtype != old.dtype or array.shape != old.shape:
+            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it replaces')
+        copy = array.copy() if array.ndim or array.dtype == object else array[()]
+        if isinstance(like, EagerTensor):
+            return EagerTensor(copy, like.dtype)
+        return np.array(copy) if isinstance(like, np.ndarray) else copy
+
+    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Call a site's function on values, outside of any run."""
+        again = site.attrs.get('_call')
+        if again is None:
+            raise ValueError(f'{site.name!r} is no Python call of this process')
+        return again(Run('call again', self, perf_counter_ns()), list(inputs))  # type: ignore[no-any-return]
+
+    def rng_state(self) -> Any:
+        """NumPy's global generator and `random`'s."""
+        return np.random.get_state(), random.getstate()
+
+    def set_rng_state(self, state: Any) -> None:
+        """Put back what `rng_state` gave."""
+        numpy_state, python_state = state
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
+
+
+host = GraphHost()
+
+
+def tensor_names(tensors: Sequence[Any]) -> tuple[str, ...]:
+    """'node:slot' of each symbolic tensor, '' of others."""
+    return tuple(t.name if isinstance(t, SymbolicTensor) else '' for t in tensors)

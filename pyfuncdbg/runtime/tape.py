@@ -1,0 +1,212 @@
+"""`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates what it saw."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.registry import Node
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_like, plain_step, zeros_like
+from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.host import host
+
+_PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
+
+
+class GradientTape:
+    """Records what depends on watched tensors, for `gradient`.
+
+    Args:
+        persistent: Keep the record for more than one `gradient` call.
+        watch_accessed_variables: Watch every trainable variable that is read.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._accessed = watch_accessed_variables
+        self._recording: recording.Recording | None = None
+        self._active = False
+
+    # ------------------------------------------------------------------ recording
+    def __enter__(self) -> GradientTape:
+        self._push()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._active:
+            self._pop()
+
+    def _push(self) -> None:
+        if self._active:
+            raise ValueError('Tape is still recording, This can happen if you try to re-enter an already-active tape.')
+        if self._recording is None:
+            self._recording = recording.Recording(self._accessed)
+        recording.active.recordings.append(self._recording)
+        self._active = True
+
+    def _pop(self) -> None:
+        if not self._active:
+            raise ValueError('Tape is not recording.')
+        recording.active.recordings.remove(self._recording)  # type: ignore[arg-type]
+        self._active = False
+
+    def watch(self, tensor: Any) -> None:
+        """Record what depends on a tensor, variable, or structure of them.
+
+        Raises:
+            ValueError: Not a tensor.
+        """
+        for item in nest.flatten(tensor):
+            handle = getattr(item, 'handle', item)
+            if not isinstance(handle, Tensor):
+                raise ValueError(f'Passed in object {item} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable '
+                                 'or ExtensionType.')
+            if self._recording is None:
+                self._recording = recording.Recording(self._accessed)
+            self._recording.watch(handle)
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Do not record what happens inside.
+
+        Raises:
+            RuntimeError: The tape is not recording.
+        """
+        if not self._active:
+            raise RuntimeError('The tape is not currently recording.')
+        self._pop()
+        try:
+            yield
+        finally:
+            self._push()
+
+    def reset(self) -> None:
+        """Forget all that was recorded."""
+        active = self._active
+        if active:
+            self._pop()
+        self._recording = None
+        if active:
+            self._push()
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables that were read, in order."""
+        watched = self._recording.watched if self._recording is not None else ()
+        return tuple(handle._value.variable() for handle in watched
+                     if isinstance(handle, EagerTensor) and handle.dtype.name == 'resource')
+
+    # ------------------------------------------------------------------ differentiating
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = 'none') -> Any:
+        """The gradient of the sum of `target` with respect to each of `sources`, in their structure.
+
+        Returns:
+            A tensor of the source's shape and dtype for each source; None where unconnected (or zeros).
+
+        Raises:
+            RuntimeError: The tape is not persistent and was used before.
+            ValueError: Unknown `unconnected_gradients`.
+        """
+        if self._recording is None:
+            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)')
+        if self._active:
+            if not self._persistent:
+                self._pop()
+        record, self._recording = self._recording, self._recording if self._persistent else None
+        unconnected = connected_or(unconnected_gradients)
+        targets = [getattr(t, 'handle', t) for t in nest.flatten(target)]
+        wanted = [getattr(s, 'handle', s) for s in nest.flatten(sources)]
+        seeds = nest.flatten(output_gradients) if output_gradients is not None else [None] * len(targets)
+        found = differentiate(record.nodes, targets, wanted, seeds)
+        if unconnected == 'zero':
+            found = [zeros_of(source) if g is None else g for source, g in zip(nest.flatten(sources), found, strict=True)]
+        return nest.pack_sequence_as(sources, found)
+
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = 'none', parallel_iterations: int | None = None,
+                 experimental_use_pfor: bool = True) -> Any:
+        """d target / d source for each source: shape of the target followed by that of the source.
+
+        Raises:
+            RuntimeError: Without pfor the tape must be persistent.
+        """
+        if not experimental_use_pfor and not self._persistent:
+            raise RuntimeError('A tape that computes a jacobian without pfor (experimental_use_pfor=False) must be persistent.')
+        from pyfuncdbg.runtime.jacobian import jacobian
+        return jacobian(self, target, sources, unconnected_gradients)
+
+
+def connected_or(choice: Any) -> str:
+    """'none' or 'zero' from what the user gave for `unconnected_gradients`.
+
+    Raises:
+        ValueError: Something else.
+    """
+    value = getattr(choice, 'value', choice)
+    if value not in ('none', 'zero'):
+        raise ValueError(f'Unknown value for unconnected_gradients: {choice!r}')
+    return str(value)
+
+
+def zeros_of(source: Any) -> Any:
+    """Zeros like a tensor or variable."""
+    return zeros_like(source.read_value() if hasattr(source, 'read_value') else source)
+
+
+def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
+                  pass_label: str = 'GradientTape.gradient') -> list[Any]:
+    """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where somebody watches."""
+    gradients = Gradients()
+    for target, seed in zip(targets, seeds, strict=True):
+        if isinstance(target, Tensor) and target.dtype.is_trainable:
+            gradients.add(target, ones_like(target) if seed is None else seed)
+
+    def whole(*_: Any) -> Sequence[Any]:
+        backward(between(nodes, sources), gradients, step)
+        return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
+
+    if not (hooks.gradient or hooks.run):
+        step: Step = plain_step
+        return list(whole())
+    run = Run(pass_label, host, perf_counter_ns(), feeds=[''] * len(targets), fetches=[''] * len(sources))
+    step = watched_step(run)
+    return list(around(_PASS_SITE, whole, run, list(targets)) if hooks.run else whole())
+
+
+_gradient_sites: dict[tuple[str, str], CallSite] = {}
+
+
+def watched_step(run: Run) -> Step:
+    """A step that is a call of kind 'gradient', linked to the calls its gradients come from."""
+    def step(node: Node, incoming: Sequence[Any], sources: Sequence[int]) -> tuple[Sequence[Any], int]:
+        if not hooks.gradient:
+            return plain_step(node, incoming, sources)
+        return gradient_call(run, gradient_site(node), lambda *dys: node.definition.gradient(node, *dys),  # type: ignore[misc]
+                             incoming, getattr(node, 'call', 0), sources)
+    return step
+
+
+def gradient_site(node: Any) -> CallSite:
+    """The site of one node's backward step; eager nodes of one type and name share it."""
+    key = node.type, node.name
+    site = _gradient_sites.get(key)
+    if site is None:
+        site = _gradient_sites[key] = CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs={'forward': node.name})
+    return site
+
+
+def gradient_call(run: Run, site: CallSite, rule: Callable[..., Sequence[Any]], incoming: Sequence[Any], forward: int,
+                  sources: Sequence[int]) -> tuple[Sequence[Any], int]:
+    """Run one backward step through the hooks: (its outputs, its call id)."""
+    made: list[int] = []
+
+    def compute(*dys: Any) -> Sequence[Any]:
+        made.append(current_call())
+        return rule(*dys)
+
+    outputs = around(site, compute, run, list(incoming), forward, sources)
+    return outputs, made[-1] if made else 0
