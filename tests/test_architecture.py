@@ -199,7 +199,7 @@ def test_nothing_swallows_every_exception_without_a_reason() -> None:
 def test_the_runtime_names_no_op() -> None:
     import pyfuncdbg.tf  # noqa: F401  registers every op
     from pyfuncdbg.graph import registry
-    ops = set(registry.names())
+    ops = {definition.name for definition in registry.registered()}
     assert {'MatMul', 'EagerPyFunc'} <= ops
     found = [complaint for path in (PACKAGE / 'runtime').rglob('*.py')
              for complaint in op_names(path.read_text(), name_of(path), ops)]

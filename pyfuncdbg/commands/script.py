@@ -49,11 +49,11 @@ def script(path: str, args: tuple[str, ...] = ()) -> Program:
     """
     name = os.path.splitext(os.path.basename(os.path.abspath(path)))[0]
     try:
-        importer = pkgutil.get_importer(path)
+        importer = pkgutil.get_importer(_absolute(path))
         if importer is not None:
             if importer.find_spec('__main__') is None:
                 raise UsageError(f'{path!r} has no __main__.py to run')
-            return Program(name, (path, *args), path, module='__main__')
+            return Program(name, (path, *args), _absolute(path), module='__main__')
         with open(path, 'rb'):
             pass
     except FileNotFoundError:
@@ -110,8 +110,10 @@ def execute(program: Program) -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        _show_without_our_frames(error)
+        _show_without_our_frames(error, main if program.code is not None else None)
         raise
+    if program.code is not None:
+        _forget_file(main)
 
 
 def _enter(program: Program, main: ModuleType) -> None:
@@ -138,7 +140,13 @@ def _absolute(path: str) -> str:
     return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
-def _show_without_our_frames(error: BaseException) -> None:
+def _forget_file(main: ModuleType) -> None:
+    """As the interpreter does when a script's main thread is through; threads and atexit handlers see that."""
+    for name in ('__file__', '__cached__'):
+        vars(main).pop(name, None)
+
+
+def _show_without_our_frames(error: BaseException, main: ModuleType | None) -> None:
     """Put a hook before the program's own `sys.excepthook` for the one exception that ends it."""
     original = getattr(sys, 'excepthook', None)
     if original is None:
@@ -153,5 +161,7 @@ def _show_without_our_frames(error: BaseException) -> None:
         if value is error:
             sys.last_traceback = value.__traceback__ = shown = rest
         original(kind, value, shown)
+        if main is not None:
+            _forget_file(main)
 
     sys.excepthook = show
