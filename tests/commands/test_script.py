@@ -26,7 +26,7 @@ if __name__ == '__main__':
     sys.exit(main(*sys.argv[1:]))
 '''
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(script.__file__).resolve().parents[2]
 
 
 def outcome(command: list[str], cwd: Path, **options: object) -> tuple[int, bytes, bytes]:
