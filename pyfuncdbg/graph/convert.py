@@ -33,6 +33,8 @@ _DIRECT = {  # the kinds of Python value that TensorFlow reads straight into a t
     dtypes.float32: 'bif', dtypes.float64: 'bif', dtypes.float16: 'bif', dtypes.complex128: 'bifc',
     dtypes.int32: 'bi', dtypes.int64: 'bi', dtypes.uint64: 'bi', dtypes.bool: 'b', dtypes.string: 's',
 }
+_NATIVE = {d.array: d for d in dtypes.ALL if d.is_numpy_compatible and d.array.kind not in 'OV'}
+_NATIVE_SCALARS = {d.as_numpy_dtype: d for d in _NATIVE.values()}
 _NPY_NAMES = {'g': 'NPY_LONGDOUBLE', 'G': 'NPY_CLONGDOUBLE', 'M': 'NPY_DATETIME', 'm': 'NPY_TIMEDELTA'}
 
 
@@ -69,8 +71,14 @@ def to_array(value: Any, dtype: DType | None = None) -> Value:
             return np.float32(value)
     elif kind is bool and (dtype is None or dtype is dtypes.bool):
         return np.bool_(value)
-    elif kind is np.ndarray or (isinstance(value, np.generic) and not isinstance(value, (str, bytes))):
+    elif kind is np.ndarray:
+        native = _NATIVE.get(value.dtype)
+        if native is not None and (dtype is None or dtype is native) and value.ndim and value.flags.c_contiguous:
+            return value  # type: ignore[no-any-return]
         return _of_array(value, dtype)
+    elif kind in _NATIVE_SCALARS:
+        native = _NATIVE_SCALARS[kind]
+        return value if dtype is None or dtype is native else _of_array(value, dtype)
     return _of_object(value, dtype)
 
 
@@ -85,7 +93,10 @@ def _of_object(value: Any, dtype: DType | None) -> Value:
         return _of_shape(value, dtype)
     if isinstance(value, range):
         return to_array(_narrowed(np.arange(value.start, value.stop, value.step, dtype=np.int64)), dtype)
-    if hasattr(value, '__array__') and not isinstance(value, (type, str, bytes)):
+    if isinstance(value, (str, bytes)):
+        if dtype is None or dtype is dtypes.string:
+            return _object_array([_encoded(value)], ())
+    elif hasattr(value, '__array__') and not isinstance(value, type):
         return _of_array(np.asarray(value), dtype)
     try:
         flat = flatten(value)
