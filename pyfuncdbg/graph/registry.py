@@ -78,6 +78,9 @@ class OpDef:
         in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
         hidden: Types of what the op records for its gradient: outputs that no user sees. With `record=True` its
             kernel returns them too, as a `Recorded`.
+        python: It may call the user's Python functions, so a run can be paused after it, and what it saw or returned is
+            never overwritten. A kernel input that the run owns and that is used here for the last time is named by the
+            position in the keyword `owned`; every other one must be protected from being written to.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -92,6 +95,7 @@ class OpDef:
     into: bool = False
     in_execution: bool = False
     hidden: Callable[[Any], Sequence[Output]] | None = None
+    python: bool = False
     free: bool = False
 
     def __repr__(self) -> str:

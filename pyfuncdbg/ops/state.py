@@ -49,7 +49,7 @@ register(OpDef(INPUT, _unfed, _typed, stateful=True, kernel_attrs=('dtype', 'sha
 
 
 def _handle(execution: Execution, *, shared_name: str) -> Any:
-    return EagerTensor(execution.resource(('variable', shared_name), lambda: Storage(shared_name)), dtypes.resource)
+    return execution.resource(('variable', shared_name), lambda: Storage(shared_name))
 
 
 def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:

@@ -5,8 +5,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.graph import context
+from pyfuncdbg.graph.dtypes import variant
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import Attrs, OpDef, kernel_for, lookup
 from pyfuncdbg.graph.stack import creation_stack, is_machinery
@@ -99,8 +102,8 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
 
 
 def boxed(value: Any) -> EagerTensor:
-    """A kernel's value as a tensor; kernels of opaque types return tensors themselves."""
-    return value if type(value) is EagerTensor else EagerTensor(value)
+    """A kernel's value as a tensor; what is no NumPy value is opaque."""
+    return EagerTensor(value) if isinstance(value, (np.ndarray, np.generic)) else EagerTensor(value, variant)
 
 
 def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs) -> Any:
