@@ -17,6 +17,7 @@ from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CONSTANT, INPUT, lookup
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.call import CallSite
 
 
 class Graph:
@@ -28,6 +29,7 @@ class Graph:
         version: Grows with every change; compiled plans are kept by it.
         captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
         resources: What lives as long as the graph does, such as the functions its Python ops call.
+        sites: The call sites of nodes, by serial.
         seed: Graph-level random seed, None if not set.
     """
 
@@ -39,6 +41,7 @@ class Graph:
         self.captures: list[tuple[Tensor, SymbolicTensor]] = []
         self.resources: list[Any] = []
         self.seed: int | None = None
+        self.sites: dict[int, CallSite] = {}
         self.finalized = False
         self._captured: dict[int, SymbolicTensor] = {}
         self._ops: list[Operation] = []

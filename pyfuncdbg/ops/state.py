@@ -45,7 +45,7 @@ def _typed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
     return [(attrs['dtype'], attrs['shape'])]
 
 
-register(OpDef(INPUT, _unfed, _typed, stateful=True, kernel_attrs=('dtype', 'shape')))
+register(OpDef(INPUT, _unfed, _typed, stateful=True, kernel_attrs=('dtype', 'shape', 'node')))
 
 
 def _handle(execution: Execution, *, shared_name: str) -> Any:

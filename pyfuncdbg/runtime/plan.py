@@ -1,0 +1,205 @@
+"""A plan: what one set of fetches needs of a graph, as straight-line Python.
+
+One local per tensor, kernels as names, `del` after the last use. `Session.run` and traced functions compile a plan once
+and call it; `executor` walks the same steps one by one when somebody wants to pause.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.registry import Kernel, kernel_for
+from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.sharing import Sharing
+from pyfuncdbg.runtime.source import plan_source
+
+if TYPE_CHECKING:
+    from pyfuncdbg.runtime.gradients import GradientStep
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One op in a plan.
+
+    Attributes:
+        op: The node.
+        kernel: Its kernel with the attrs bound; takes the execution first if `op.definition.in_execution`.
+        inputs: Slots of its inputs.
+        outputs: Slots of its outputs, the hidden ones last.
+        recorded: Whether its kernel gets `record=True` and returns a `Recorded`.
+        gradients: Backward steps whose results are complete after this op, where gradient calls are watched.
+    """
+
+    op: Operation
+    kernel: Kernel
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    recorded: bool
+    gradients: tuple[GradientStep, ...] = ()
+
+
+class Plan:
+    """A compiled plan.
+
+    Attributes:
+        steps: In order of execution.
+        feeds: The fed tensors; `execute` takes their values in this order.
+        fetches: The fetched tensors; `execute` returns their values in this order.
+        slots: The slot of every tensor that has a value in this plan.
+        constants: Values by slot that are known before the run.
+        source: The text of the plan.
+    """
+
+    __slots__ = ('_sites', 'constants', 'feeds', 'fetches', 'function', 'graph', 'names', 'slots', 'source', 'steps')
+
+    def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor],
+                 slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing) -> None:
+        self.graph = graph
+        self.steps = tuple(steps)
+        self.feeds = tuple(feeds)
+        self.fetches = tuple(fetches)
+        self.slots = slots
+        self.constants = constants
+        self.source, self.names = plan_source(self, sharing)
+        self._sites: tuple[CallSite, ...] | None = None
+        filename = f'<plan of {len(self.steps)} ops>'
+        exec(compile(self.source, filename, 'exec'), self.names)
+        self.function: Callable[..., tuple[Any, ...]] = self.names['plan']
+
+    def sites(self) -> tuple[CallSite, ...]:
+        """The site of every step, in order."""
+        if self._sites is None:
+            self._sites = tuple(site_of(step.op) for step in self.steps)
+        return self._sites
+
+    def failed_step(self, error: BaseException) -> Step | None:
+        """The step in which an error that came out of `function` was raised: the line of the plan's own frame tells."""
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code is self.function.__code__:
+                lines = self.source.split('\n')
+                for line in range(traceback.tb_lineno - 1, -1, -1):
+                    _, mark, index = lines[line].rpartition('  # ')
+                    if mark:
+                        return self.steps[int(index)]
+            traceback = traceback.tb_next
+        return None
+
+
+def site_of(op: Operation) -> CallSite:
+    """The call site of a node: that of its Python function, or one for the op."""
+    function = op.attrs.get('_py_function')
+    if function is not None:
+        return function.site  # type: ignore[no-any-return]
+    sites = op.graph.sites
+    site = sites.get(op.serial)
+    if site is None:
+        from pyfuncdbg.runtime.host import host
+        site = sites[op.serial] = CallSite(
+            op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
+            outputs=[t.name for t in op.outputs], attrs=op.shown_attrs())
+    return site
+
+
+def needed_ops(roots: Iterable[Operation], fed: set[int]) -> list[Operation]:
+    """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor."""
+    found: set[Operation] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op in found or (op.outputs and all(id(t) in fed for t in op.outputs)):
+            continue
+        found.add(op)
+        stack.extend(t.op for t in op.inputs if id(t) not in fed)
+        stack.extend(op.control_inputs)
+    return in_order(found)
+
+
+def in_order(ops: set[Operation]) -> list[Operation]:
+    """Ops so that each comes after what it needs: by creation, but for inputs that a gradient added later."""
+    ordered = sorted(ops, key=lambda op: op.serial)
+    position = {op: i for i, op in enumerate(ordered)}
+    if all(position.get(t.op, -1) < i for i, op in enumerate(ordered) for t in op.inputs) and all(
+            position.get(c, -1) < i for i, op in enumerate(ordered) for c in op.control_inputs):
+        return ordered
+    from graphlib import TopologicalSorter
+    sorter = TopologicalSorter({op: [*(t.op for t in op.inputs if t.op in ops), *(c for c in op.control_inputs if c in ops)]
+                                for op in ordered})
+    return list(sorter.static_order())
+
+
+def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
+             protect: bool, gradients: Sequence[GradientStep] = ()) -> Plan:
+    """Compile a plan.
+
+    Args:
+        graph: The graph.
+        roots: Ops that must run, beside those that the fetches need.
+        feeds: Tensors whose values are given.
+        fetches: Tensors whose values are wanted.
+        protect: Fetched arrays are the caller's own, to write to.
+        gradients: The backward steps to report as calls.
+    """
+    fed = {id(t) for t in feeds}
+    ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed)
+    wanted = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
+    slots: dict[int, int] = {}
+    for tensor in feeds:
+        slots.setdefault(id(tensor), len(slots))
+    steps, constants = [], {}
+    after = _completed(ops, gradients)
+    for op in ops:
+        recorded = any(id(t) in wanted for t in op.hidden)
+        outputs = [*op.outputs, *(op.hidden if recorded else ())]
+        fed_outputs = [t for t in op.outputs if id(t) in fed]
+        for tensor in outputs:
+            slots.setdefault(id(tensor), len(slots))
+        kernel = _bound(op)
+        numbers = tuple(slots[id(t)] for t in outputs) if not fed_outputs else tuple(
+            slots[id(t)] if id(t) not in fed else -1 for t in outputs)
+        if not op.inputs and not op.definition.stateful and not op.definition.in_execution and not op.control_inputs:
+            value = kernel()
+            constants.update(zip(numbers, (value,) if op.definition.outputs == 1 else value, strict=True))
+            continue
+        steps.append(Step(op, kernel, tuple(slots[id(t)] for t in op.inputs), numbers, recorded, after.get(op, ())))
+    return Plan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect))
+
+
+def _bound(op: Operation) -> Kernel:
+    definition = op.definition
+    dtype = op.inputs[0].dtype.array if op.inputs and not definition.in_execution else None
+    kernel = kernel_for(definition, dtype if isinstance(dtype, np.dtype) else None)
+    attrs = {key: op.attrs[key] for key in definition.kernel_attrs if key in op.attrs}
+    if 'node' in definition.kernel_attrs:
+        attrs['node'] = op.name
+    return partial(kernel, **attrs) if attrs else kernel
+
+
+def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep]) -> dict[Operation, tuple[GradientStep, ...]]:
+    """For each op, the backward steps whose results are all there once it has run."""
+    position = {op: i for i, op in enumerate(ops)}
+    after: dict[Operation, tuple[GradientStep, ...]] = {}
+    for step in gradients:
+        producers = [t.op for t in step.outgoing if t is not None and t.op in position]
+        incoming = [t.op for t in step.incoming if t is not None and t.op in position]
+        if producers and all(t is None or t.op in position for t in step.incoming):
+            last = max([*producers, *incoming], key=position.__getitem__)
+            after[last] = (*after.get(last, ()), step)
+    return after
+
+
+def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a plan; the caller has turned NumPy's warnings off."""
+    from pyfuncdbg.hooks.chain import hooks
+    if hooks.op:
+        from pyfuncdbg.runtime.executor import Executor
+        return Executor(plan, execution).start(values)
+    return plan.function(execution, *values)
