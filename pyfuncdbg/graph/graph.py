@@ -217,6 +217,10 @@ class Graph:
         """All nodes in order of creation."""
         return list(self._ops)
 
+    def tensors(self) -> list[SymbolicTensor]:
+        """All outputs of all nodes."""
+        return [tensor for op in self._ops for tensor in op.outputs]
+
     def get_operations(self) -> list[Operation]:
         """All nodes in order of creation."""
         return list(self._ops)

@@ -22,16 +22,27 @@ class Execution:
         run: The run, as hooks see it.
         resources: Variables and random generators by name; of the session, or of the process in eager mode.
         errstate: The user's NumPy error state, to be in force in the user's functions.
-        paused: Set by whoever wants the plan to hand over at the next boundary; called with the plan's position.
+        paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
+        on_pause: What the executor then calls before the next step.
+        failed: The step that failed, where the executor ran it.
+        gradient_calls: Ids of the gradient calls of this run, by forward node.
     """
 
-    __slots__ = ('errstate', 'paused', 'resources', 'run')
+    __slots__ = ('errstate', 'failed', 'gradient_calls', 'on_pause', 'paused', 'resources', 'run')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
         self.resources = resources
         self.errstate = user_errstate
         self.paused = False
+        self.on_pause: Callable[[], None] | None = None
+        self.failed: Any = None
+        self.gradient_calls: dict[Any, int] = {}
+
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Hand over to the executor after the Python call that runs now."""
+        self.on_pause = on_pause
+        self.paused = True
 
     def resource(self, key: Any, make: Callable[[], Any]) -> Any:
         """The shared object of this key, made at first use."""

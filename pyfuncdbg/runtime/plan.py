@@ -18,6 +18,7 @@ from pyfuncdbg.graph.registry import Kernel, kernel_for
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.sharing import Sharing
 from pyfuncdbg.runtime.source import plan_source
 
@@ -97,12 +98,14 @@ class Plan:
 def site_of(op: Operation) -> CallSite:
     """The call site of a node: that of its Python function, or one for the op."""
     function = op.attrs.get('_py_function')
-    if function is not None:
-        return function.site  # type: ignore[no-any-return]
+    return op_site(op) if function is None else function.site  # type: ignore[no-any-return]
+
+
+def op_site(op: Operation) -> CallSite:
+    """The site of a node as an op: also a Python op has one, around its Python call."""
     sites = op.graph.sites
     site = sites.get(op.serial)
     if site is None:
-        from pyfuncdbg.runtime.host import host
         site = sites[op.serial] = CallSite(
             op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
             outputs=[t.name for t in op.outputs], attrs=op.shown_attrs())

@@ -46,7 +46,7 @@ class Sharing:
         for slot in step.inputs:
             self.last_use[slot] = index
             self._users.setdefault(self.root(slot), set()).add(index)
-            if definition.python:
+            if definition.in_execution:              # a user's function or a variable may keep it
                 self._seen.add(self.root(slot))
         for group in step.gradients:
             for tensor in (*group.incoming, *group.outgoing):
@@ -58,10 +58,8 @@ class Sharing:
                 self._shapes[slot] = (tensor.dtype.name, *sizes)
             if definition.free and step.inputs:
                 self._roots[slot] = self.root(step.inputs[0])
-            elif definition.python or not definition.in_execution:
+            elif not definition.in_execution:
                 self._fresh.add(slot)
-                if definition.python:
-                    self._seen.add(slot)
 
     def root(self, slot: int) -> int:
         """The slot whose memory this one may share."""
@@ -72,7 +70,7 @@ class Sharing:
         copies, taken = set(), set()
         for slot in dict.fromkeys(self.fetched):
             root = self.root(slot)
-            if root not in self._fresh or root in taken:
+            if root not in self._fresh or root in self._seen or root in taken:
                 copies.add(slot)
             taken.add(root)
         return copies
@@ -92,7 +90,7 @@ class Sharing:
         if not step.op.definition.into or len(step.outputs) != 1:
             return None
         shape = self._shapes.get(step.outputs[0])
-        if shape is None or _elements(shape) < _WORTH_REUSING or step.outputs[0] in self._seen and step.op.definition.python:
+        if shape is None or _elements(shape) < _WORTH_REUSING:
             return None
         for slot in step.inputs:
             if (slot in self._fresh and slot not in self._seen and self._shapes.get(slot) == shape

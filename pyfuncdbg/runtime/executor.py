@@ -1,0 +1,253 @@
+"""The executor: the steps of a plan one by one, with a cursor that can be paused and moved.
+
+A plan hands over to it after a Python call when somebody asked to pause; with hooks on op calls a run starts in it. It
+runs on the thread of the run. Same kernels, same order, same values as the plan.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import nearest
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.plan import Plan, Step, op_site, site_of
+from pyfuncdbg.runtime.source import own, own_feed, unpacked
+
+
+class Undo:
+    """What one step changed beside its outputs: variables, and the random states before it."""
+
+    __slots__ = ('rng', 'stored')
+
+    def __init__(self, stored: Sequence[tuple[Any, Any]], rng: Any) -> None:
+        self.stored = stored
+        self.rng = rng
+
+
+class Executor:
+    """Runs a plan's steps; the `RunControl` of its run while it does.
+
+    Attributes:
+        position: Index of the step that is next.
+        values: Values by slot; everything is kept, so that a rewind has it.
+    """
+
+    __slots__ = ('_execution', '_goal', '_on_pause', '_plan', '_recorded', '_undo', 'position', 'values')
+
+    def __init__(self, plan: Plan, execution: Execution) -> None:
+        self._plan = plan
+        self._execution = execution
+        self._on_pause = execution.on_pause
+        self._goal: int | None = None
+        self._undo: dict[int, Undo] = {}
+        self._recorded: dict[int, tuple[Any, ...]] = {}
+        self.position = 0
+        self.values: dict[int, Any] = dict(plan.constants)
+
+    # ------------------------------------------------------------------ running
+    def start(self, feeds: Sequence[Any]) -> tuple[Any, ...]:
+        """Run from the first step."""
+        self.values.update((self._plan.slots[id(t)], value) for t, value in zip(self._plan.feeds, feeds, strict=True))
+        return self._loop()
+
+    def take_over(self, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Go on where a plan stopped; `names` are its locals."""
+        self.values.update((int(name[1:]), value) for name, value in names.items() if name[0] == 't')
+        self.position = position
+        if self._on_pause is not None and self._goal is None:
+            self._goal = position
+        return self._loop()
+
+    def _loop(self) -> tuple[Any, ...]:
+        self._execution.run.control = self
+        steps = self._plan.steps
+        if self._execution.paused and self._goal is None:
+            self._goal = self.position
+        while True:
+            while self._goal is not None and self.position == self._goal and self._on_pause is not None:
+                self._goal = None
+                self._on_pause()
+            if self.position >= len(steps):
+                return self._results()
+            index = self.position
+            try:
+                self._execute(index, steps[index])
+            except BaseException as error:
+                self._execution.failed = steps[index]
+                raise error
+            if self.position == index:
+                self.position = index + 1
+            if self._execution.paused:
+                self._execution.paused = False
+                self._on_pause = self._execution.on_pause
+                self._goal = self.position
+
+    def _execute(self, index: int, step: Step) -> None:
+        inputs = [self._value_of(slot, step.op.inputs[i].name) for i, slot in enumerate(step.inputs)]
+        definition = step.op.definition
+        if definition.in_execution:
+            if definition.python and index in self._recorded:
+                self._keep(step, self._recorded[index])
+                return
+            self._undo[index] = Undo([(v, v.value) for v in inputs if hasattr(v, 'variable')],
+                                     self._execution.run.host.rng_state() if definition.python else None)
+        outputs = self._outputs(step, inputs)
+        if definition.python:
+            self._recorded[index] = outputs
+        self._keep(step, outputs)
+        for group in step.gradients:
+            group.report(self._execution, *[tuple(None if t is None else self.values.get(self._plan.slots.get(id(t), -1))
+                                                  for t in tensors) for tensors in (group.incoming, group.outgoing)])
+
+    def _outputs(self, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        definition = step.op.definition
+        extra = {'record': True} if step.recorded else {}
+
+        def compute(*values: Any) -> tuple[Any, ...]:
+            result = step.kernel(self._execution, *values, **extra) if definition.in_execution else step.kernel(*values)
+            if step.recorded:
+                return unpacked(result)
+            return (result,) if definition.outputs == 1 else tuple(result or ())
+
+        if not hooks.op:
+            return compute(*inputs)
+        return tuple(around(op_site(step.op), compute, self._execution.run, list(inputs)))
+
+    def _keep(self, step: Step, outputs: Sequence[Any]) -> None:
+        for slot, value in zip(step.outputs, outputs, strict=True):
+            if slot >= 0:
+                self.values[slot] = value
+
+    def _results(self) -> tuple[Any, ...]:
+        fed = {id(t) for t in self._plan.feeds}
+        return tuple(own_feed(self.values[self._plan.slots[id(t)]]) if id(t) in fed else own(self.values[self._plan.slots[id(t)]])
+                     for t in self._plan.fetches)
+
+    def _value_of(self, slot: int, name: str) -> Any:
+        try:
+            return self.values[slot]
+        except KeyError:
+            return self._recomputed(slot, name)
+
+    def _recomputed(self, slot: int, name: str) -> Any:
+        """A value that the plan dropped, computed again if everything it comes from is pure."""
+        for index, step in enumerate(self._plan.steps[:self.position]):
+            if slot in step.outputs and not step.op.definition.stateful and not step.op.definition.python:
+                inputs = [self._value_of(s, step.op.inputs[i].name) for i, s in enumerate(step.inputs)]
+                self._keep(step, self._outputs_unwatched(step, inputs))
+                return self.values[slot]
+            if slot in step.outputs:
+                raise KeyError(f'{name}: not kept, and step {index} ({step.op.type}) cannot be computed again without its effects')
+        raise KeyError(f'{name}: not computed yet')
+
+    def _outputs_unwatched(self, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        result = step.kernel(*inputs)
+        return (result,) if step.op.definition.outputs == 1 else tuple(result)
+
+    # ------------------------------------------------------------------ RunControl
+    @property
+    def sites(self) -> Sequence[CallSite]:
+        """The run's sites in execution order."""
+        return [site_of(step.op) for step in self._plan.steps]
+
+    def _slot(self, tensor: str) -> int:
+        known = {t.name: self._plan.slots[id(t)] for step in self._plan.steps for t in step.op.outputs
+                 if id(t) in self._plan.slots}
+        known.update({t.name: self._plan.slots[id(t)] for t in self._plan.feeds})
+        known.update({t.name: slot for t in self._plan.graph.tensors() if (slot := self._plan.slots.get(id(t))) is not None})
+        if tensor not in known:
+            raise KeyError(f'{tensor!r} is not in this run.{nearest(tensor, known)}')
+        return known[tensor]
+
+    def value(self, tensor: str) -> Any:
+        """The value of a tensor of this run, such as 'mm:0'.
+
+        Raises:
+            KeyError: Unknown, not computed yet, or dropped and not pure.
+        """
+        return self._value_of(self._slot(tensor), tensor)
+
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Call `on_pause` before the next step."""
+        self._on_pause = on_pause
+        self._goal = self.position + (0 if self._goal is None else 1)
+
+    def go_to(self, position: int) -> None:
+        """Pause again before the step at `position`, or at the end for a position behind the last.
+
+        Raises:
+            ValueError: It is behind the cursor.
+        """
+        if position < self.position:
+            raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
+        self._goal = min(position, len(self._plan.steps))
+
+    def rewind(self, position: int) -> None:
+        """Put the cursor before an earlier step, with variables and random states as they were there.
+
+        Raises:
+            ValueError: Not an earlier step, or one that ran before the executor took over.
+        """
+        if not 0 <= position <= self.position:
+            raise ValueError(f'cannot rewind to step {position}: next is {self.position}, the first is 0')
+        for index in range(self.position - 1, position - 1, -1):
+            undo = self._undo.pop(index, None)
+            if undo is None:
+                if self._plan.steps[index].op.definition.in_execution:
+                    self._restore_missing(index)
+                continue
+            for storage, value in undo.stored:
+                storage.value = value
+            if undo.rng is not None:
+                self._execution.run.host.set_rng_state(undo.rng)
+        self.position = position
+        self._goal = position
+
+    def _restore_missing(self, index: int) -> None:
+        """A step that the plan ran before the hand-over left no undo: a Python call's outputs stand instead."""
+        step = self._plan.steps[index]
+        kept = [self.values.get(slot) for slot in step.outputs if slot >= 0]
+        if not step.op.definition.python or any(value is None for value in kept):
+            raise ValueError(f'cannot rewind over {step.op.name!r}: it ran before the run was paused')
+        self._recorded[index] = tuple(kept)
+
+    def inject(self, tensor: str, value: np.ndarray) -> None:
+        """Replace a computed value.
+
+        Raises:
+            ValueError: Its shape or dtype is another; nothing is changed.
+            KeyError: No such tensor, or not computed yet.
+        """
+        slot = self._slot(tensor)
+        old = self._value_of(slot, tensor)
+        self.values[slot] = self._execution.run.host.from_numpy(np.asarray(value), old)
+
+    def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
+        """Replace the function of a Python site for the rest of this run; its recorded results no longer stand.
+
+        Raises:
+            ValueError: The site is not one of this run's Python calls.
+        """
+        for index, step in enumerate(self._plan.steps):
+            wrapped = step.op.attrs.get('_py_function')
+            if wrapped is not None and wrapped.site.id == site.id:
+                wrapped.replace(function)
+                self._recorded.pop(index, None)
+                return
+        raise ValueError(f'{site.name!r} is no Python call of this run')
+
+    def retry(self) -> None:
+        """Run the step before the cursor once more, its effects included.
+
+        Raises:
+            ValueError: There is none.
+        """
+        if self.position == 0:
+            raise ValueError('nothing has run yet')
+        self.rewind(self.position - 1)
+        self._recorded.pop(self.position, None)
+
