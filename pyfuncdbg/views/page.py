@@ -5,7 +5,7 @@ A page prints on any rich console and displays in a notebook. Views are called b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
@@ -28,7 +28,7 @@ class Page:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for part in self.parts:
-            yield cast(Fitted, part)(options) if callable(part) else part
+            yield part(options) if callable(part) else part
 
     def _repr_mimebundle_(self, include: Sequence[str], exclude: Sequence[str], **kwargs: Any) -> dict[str, str]:
         from rich.jupyter import JupyterMixin

@@ -16,7 +16,7 @@ import tokenize
 from rich.text import Text
 
 from pyfuncdbg.record.records import SiteRecord
-from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.escape import one_line, shortened, visible
 
 FILE_LIMIT = 4_000_000
 
@@ -29,12 +29,32 @@ def line_text(filename: str, line: int, site: SiteRecord | None = None) -> str:
         line: From 1.
         site: Whose recorded function may hold the line: its text is the one that ran, the file may have changed since.
     """
+    first, lines = _lines(filename, line, site)
+    return lines[line - first].strip() if lines else ''
+
+
+def excerpt(filename: str, line: int, site: SiteRecord | None = None, *, before: int = 2, after: int = 1) -> Text:
+    """The line marked with '>' between its neighbours, with line numbers; empty if unknown."""
+    first, lines = _lines(filename, line, site)
+    if not lines:
+        return Text()
+    numbers = range(max(first, line - before), min(first + len(lines), line + after + 1))
+    texts = textwrap.dedent('\n'.join(visible(lines[n - first]) or ' ' for n in numbers)).split('\n')
+    width = len(str(numbers[-1]))
+    rows = [Text.assemble((f'{">" if n == line else " "} {n:>{width}} | ', 'bold red' if n == line else 'dim'),
+                          (shortened(text, 200), 'bold' if n == line else 'dim'), overflow='fold')
+            for n, text in zip(numbers, texts, strict=True)]
+    return Text('\n').join(rows)
+
+
+def _lines(filename: str, line: int, site: SiteRecord | None) -> tuple[int, list[str]]:
+    """Known lines around one and the number of the first of them; none if that line is not among them."""
+    first, lines = 1, []
     if site is not None and site.source and site.filename == filename:
-        recorded = site.source.splitlines()
-        if 0 <= line - site.line < len(recorded):
-            return recorded[line - site.line].strip()
-    lines = _file(filename)
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ''
+        first, lines = site.line, site.source.splitlines()
+    if not 0 <= line - first < len(lines):
+        first, lines = 1, _file(filename)
+    return (first, lines) if 0 <= line - first < len(lines) else (line, [])
 
 
 def place(filename: str, line: int, *, full: bool = False) -> Text:

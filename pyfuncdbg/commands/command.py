@@ -1,0 +1,91 @@
+"""What a command is: name, aliases, parser, one-line help, action, view. The table of them feeds every face."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from rich.console import RenderableType
+
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.views.escape import visible
+
+Group = Literal['run', 'stop', 'look', 'judge', 'keep']
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What commands act on.
+
+    Attributes:
+        trace: Finished or growing.
+        stop: The stop that the user is at, None without one.
+        width: Columns for text that goes to a file and for help; views on a console take its width.
+    """
+
+    trace: Queries
+    stop: Any = None
+    width: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the table.
+
+    Attributes:
+        name: As typed.
+        help: One line.
+        group: Where `help` lists it.
+        run: The action; its result is plain data: records, dataclasses, lists, arrays.
+        view: Draws the result.
+        arguments: Adds options and positional arguments to an argparse parser.
+        aliases: Other names.
+        needs_stop: Whether it acts on a stopped call.
+        expression: Name under which the raw rest of the line, after options and positionals, reaches `run`; '' for a
+            command without one.
+    """
+
+    name: str
+    help: str
+    group: Group
+    run: Callable[[Context, argparse.Namespace], Any]
+    view: Callable[[Any], RenderableType]
+    arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    aliases: tuple[str, ...] = ()
+    needs_stop: bool = False
+    expression: str = ''
+
+
+def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
+    """The command's parser. It raises CommandError where argparse would exit."""
+    parser = argparse.ArgumentParser(
+        prog=command.name, description=command.help, add_help=False, allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28, width=width))
+    command.arguments(parser)
+    parser.add_argument('--json', action='store_true',
+                        help="answer in JSON; NaN and infinities as 'NaN', 'Infinity', '-Infinity'")
+    parser.add_argument('-h', '--help', action='store_true', help='show this')
+
+    def fail(message: str) -> NoReturn:
+        raise CommandError(_explained(parser, message))
+    parser.error = fail  # type: ignore[method-assign]
+    return parser
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """'calls [--site GLOB] ...' on one line."""
+    return ' '.join(parser.format_usage().removeprefix('usage:').split())
+
+
+def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """The parser's options by every spelling."""
+    return {spelling: action for action in parser._actions for spelling in action.option_strings}
+
+
+def _explained(parser: argparse.ArgumentParser, message: str) -> str:
+    unknown = message.removeprefix('unrecognized arguments: ')
+    hint = nearest(unknown.split()[0], options_of(parser)) if unknown != message and unknown.startswith('-') else ''
+    end = '' if message.endswith(('.', '?')) else '.'
+    return visible(f'{parser.prog}: {message}{end}{hint} Usage: {usage(parser)}').replace('\n', ' ')

@@ -1,0 +1,132 @@
+"""From a command line to an answer: what the prompt, the inspector, the magics and `pyfuncdbg show` all call.
+
+Runs on the caller's thread. What the user did wrong is a CommandError; nothing exits.
+"""
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+from pyfuncdbg.commands.command import Command, Context, parser_of
+from pyfuncdbg.commands.help import described, find_command
+from pyfuncdbg.commands.line import joined, split_expression, split_redirect, words
+from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.views.command_help import command_help
+from pyfuncdbg.views.escape import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of one command; `show` prints it, a notebook displays it.
+
+    Attributes:
+        command: What ran.
+        result: Plain data.
+        as_json: Whether the user asked for JSON.
+        written: The file to which it went instead, '' if none.
+    """
+
+    command: Command
+    result: Any
+    as_json: bool = False
+    written: str = ''
+
+    @property
+    def json(self) -> str:
+        """The result as a JSON document; the command's own `-n` bounds an array."""
+        limit = getattr(self.result, 'limit', None)
+        return to_json(self.result, limit) if isinstance(limit, int) else to_json(self.result)
+
+    def text(self, width: int = 100) -> str:
+        """The picture without colour, no blanks at the ends of lines; or the JSON."""
+        if self.as_json:
+            return self.json + '\n'
+        console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
+                          _environ={})
+        with console.capture() as captured:
+            console.print(self.command.view(self.result))
+        return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
+
+    def show(self, console: Console) -> None:
+        """Print it. `console.print` alone would crop a JSON document at the console's width."""
+        console.print(self, crop=False, highlight=False)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.written:
+            yield Text(f'written to {one_line(self.written)}', 'green')
+        elif self.as_json:
+            yield Segment(self.json + '\n')     # a Text would be folded at the console's width
+        else:
+            yield self.command.view(self.result)
+
+    def _repr_mimebundle_(self, include: Sequence[str], exclude: Sequence[str], **kwargs: Any) -> dict[str, str]:
+        from rich.jupyter import JupyterMixin
+        return JupyterMixin._repr_mimebundle_(self, include, exclude, **kwargs)
+
+
+def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:
+    """Carry out one command.
+
+    Args:
+        line: As typed, with `>> FILE` at its end perhaps; or words that a shell has taken apart.
+        context: What the command acts on.
+        table: The commands there are.
+
+    Raises:
+        CommandError: The line cannot be read, names nothing that exists, or needs a stop.
+        TraceError: The trace cannot be read, or does not hold what was asked for.
+    """
+    text, redirect = line if isinstance(line, str) else joined(line), ''
+    first = next(words(text), None)
+    if first is None:
+        raise CommandError("no command given: 'help' lists the commands.")
+    if isinstance(line, str) and not _takes_expression(first.text, table):
+        text, redirect = split_redirect(text)
+    command = find_command(first.text, table)
+    answer = _carried_out(command, text[first.end:], context)
+    if redirect:
+        _append(redirect, answer.text(context.width))
+        return Answer(answer.command, answer.result, answer.as_json, redirect)
+    return answer
+
+
+def _takes_expression(name: str, table: Sequence[Command]) -> bool:
+    return any(command.expression for command in table if name == command.name or name in command.aliases)
+
+
+def _carried_out(command: Command, rest: str, context: Context) -> Answer:
+    parser = parser_of(command, context.width)
+    if command.expression:
+        given, expression = split_expression(rest, parser, command)
+    else:
+        given, expression = [word.text for word in words(rest)], ''
+    options = given[:given.index('--')] if '--' in given else given
+    if '-h' in options or '--help' in options:
+        page = described(command, context.width)
+        return Answer(_SHOWS_HELP, page, '--json' in options)
+    args = parser.parse_args(given)
+    if command.expression:
+        setattr(args, command.expression, expression)
+    if command.needs_stop and context.stop is None:
+        raise CommandError(f'{command.name!r} acts on a stopped call, and none is stopped here')
+    return Answer(command, command.run(context, args), args.json)
+
+
+def _append(name: str, text: str) -> None:
+    try:
+        with open(name, 'a', encoding='utf-8') as file:
+            file.write(text)
+    except OSError as error:
+        raise CommandError(f'cannot write {name!r}: {error.strerror or error}') from None
+
+
+_SHOWS_HELP = Command('help', 'show all about one command', 'keep', lambda context, args: None,
+                      lambda result: command_help(result.text))

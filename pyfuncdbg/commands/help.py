@@ -1,0 +1,70 @@
+"""`help`: the table of commands, told by itself."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+
+from pyfuncdbg.commands.command import Command, Context, parser_of, usage
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.views.command_help import command_help, command_list
+
+GROUPS = ('run', 'stop', 'look', 'judge', 'keep')
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHelp:
+    """One command, in words."""
+
+    name: str
+    aliases: tuple[str, ...]
+    group: str
+    usage: str
+    help: str
+    needs_stop: bool
+    text: str
+    """Everything, laid out."""
+
+
+def described(command: Command, width: int = 100) -> CommandHelp:
+    """The help of one command."""
+    parser = parser_of(command, width)
+    line = usage(parser)
+    if command.expression:
+        line += f' {command.expression.upper()}'
+    also = f'\nalso: {", ".join(command.aliases)}' if command.aliases else ''
+    body = parser.format_help().partition('\n\n')[2]
+    return CommandHelp(command.name, command.aliases, command.group, line, command.help, command.needs_stop,
+                       f'usage: {line}{also}\n\n{body}')
+
+
+def find_command(name: str, table: Sequence[Command]) -> Command:
+    """The command of that name or alias.
+
+    Raises:
+        CommandError: There is none, with the nearest names.
+    """
+    for command in table:
+        if name == command.name or name in command.aliases:
+            return command
+    hint = nearest(name, [known for command in table for known in (command.name, *command.aliases)])
+    raise CommandError(f"unknown command {name!r}.{hint} 'help' lists the commands.")
+
+
+def help_command(table: Callable[[], Sequence[Command]]) -> Command:
+    """`help` over a table that it is itself part of."""
+    def run(context: Context, args: argparse.Namespace) -> list[CommandHelp] | CommandHelp:
+        if args.command:
+            return described(find_command(args.command, table()), context.width)
+        return [described(command, context.width) for command in sorted(table(), key=lambda c: GROUPS.index(c.group))]
+
+    def draw(result: list[CommandHelp] | CommandHelp) -> RenderableType:
+        if isinstance(result, CommandHelp):
+            return command_help(result.text)
+        return command_list([(one.group, ', '.join((one.name, *one.aliases)), one.help) for one in result])
+
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument('command', metavar='COMMAND', nargs='?', help='show all about this one')
+    return Command('help', 'list the commands, or show all about one', 'keep', run, draw, arguments, ('h', '?'))

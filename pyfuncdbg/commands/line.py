@@ -1,0 +1,127 @@
+"""Reading a command line: words with quotes and brackets, the redirection at its end, the raw expression.
+
+The faces hand lines in as typed, or word lists that a shell has already taken apart.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyfuncdbg.commands.command import Command, options_of
+from pyfuncdbg.errors import CommandError
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: its text without quotes, and where it stands in the line."""
+
+    text: str
+    start: int
+    end: int
+    quoted: bool
+
+
+def words(line: str, start: int = 0) -> Iterator[Word]:
+    """The words of a line from a position on.
+
+    Quotes keep blanks together, and so do square brackets: `pt norm:0[1:3, 0]` has two words.
+
+    Raises:
+        CommandError: A quote is not closed, once the reader gets there.
+    """
+    position = start
+    while True:
+        while position < len(line) and line[position].isspace():
+            position += 1
+        if position == len(line):
+            return
+        word = _word(line, position, brackets=True) or _word(line, position, brackets=False)
+        assert word is not None
+        yield word
+        position = word.end
+
+
+def split_redirect(line: str) -> tuple[str, str]:
+    """A line without its `>> FILE`, and the file ('' if none).
+
+    Raises:
+        CommandError: No file name follows, or more than one word.
+    """
+    found = list(words(line))
+    for i, word in enumerate(found):
+        if not word.quoted and word.text.startswith('>>'):
+            names = [word.text[2:]] * (len(word.text) > 2) + [later.text for later in found[i + 1:]]
+            if len(names) != 1:
+                raise CommandError(f"'>>' takes one file name at the end, not {len(names)}: {line[word.start:]!r}")
+            return line[:word.start], names[0]
+    return line, ''
+
+
+def split_expression(line: str, parser: argparse.ArgumentParser, command: Command) -> tuple[list[str], str]:
+    """Words for argparse, and the raw rest: options come first, then as many positionals as the parser has.
+
+    A word that is no option of this command begins the next part, so `eval -x + 1` needs no `--`; `--` ends the options.
+    """
+    options = options_of(parser)
+    wanted = sum(1 for action in parser._actions if not action.option_strings)
+    taken: list[str] = []
+    position, values, open_options = 0, 0, True
+    for word in words(line):
+        if values:
+            values -= 1
+        elif open_options and not word.quoted and word.text == '--':
+            open_options = False
+            position = word.end
+            continue
+        elif open_options and not word.quoted and word.text.split('=', 1)[0] in options:
+            action = options[word.text.split('=', 1)[0]]
+            values = 0 if '=' in word.text or action.nargs == 0 else action.nargs if isinstance(action.nargs, int) else 1
+        elif wanted:
+            wanted -= 1
+        else:
+            break
+        taken.append(word.text)
+        position = word.end
+    return taken, line[position:].strip()
+
+
+def joined(argv: Sequence[str]) -> str:
+    """A word list as a line that reads back as the same words."""
+    return ' '.join(_quoted(word) for word in argv)
+
+
+def _quoted(word: str) -> str:
+    plain = word and not any(c.isspace() or c in '\'"\\[]' for c in word) and not word.startswith('>>')
+    return word if plain else '"' + word.replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+def _word(line: str, start: int, *, brackets: bool) -> Word | None:
+    """The word that begins at `start`; None if a bracket is not closed."""
+    text: list[str] = []
+    position, depth, quote, quoted = start, 0, '', False
+    while position < len(line):
+        char = line[position]
+        if quote:
+            if char == '\\' and quote == '"' and line[position + 1:position + 2] in ('"', '\\'):
+                position += 1
+                text.append(line[position])
+            elif char == quote:
+                quote = ''
+            else:
+                text.append(char)
+        elif char in '\'"':
+            quote, quoted = char, True
+        elif char == '\\' and line[position + 1:position + 2] in ('"', "'", '\\', ' '):
+            position += 1
+            text.append(line[position])
+        elif char.isspace() and not depth:
+            break
+        else:
+            depth += (char == '[') - (char == ']') if brackets else 0
+            depth = max(depth, 0)
+            text.append(char)
+        position += 1
+    if quote:
+        raise CommandError(f'a {quote} is not closed: {line[start:]!r}')
+    return None if depth else Word(''.join(text), start, position, quoted)

@@ -1,0 +1,22 @@
+"""`report` and `info`: what happened, and what the trace is."""
+from __future__ import annotations
+
+import argparse
+
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.debug.summary import Summary, summarized
+from pyfuncdbg.record.records import TraceInfo
+from pyfuncdbg.views.info import info_view
+from pyfuncdbg.views.report import report
+
+
+def _report(context: Context, args: argparse.Namespace) -> Summary:
+    return summarized(context.trace)
+
+
+def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
+    return context.trace.info()
+
+
+REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report)
+INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view)

@@ -1,0 +1,10 @@
+"""The one table of commands. The prompt, the inspector, the magics and `pyfuncdbg show` are generated from it."""
+from __future__ import annotations
+
+from pyfuncdbg.commands.calls import CALL, CALLS, OUT
+from pyfuncdbg.commands.command import Command
+from pyfuncdbg.commands.help import help_command
+from pyfuncdbg.commands.report import INFO, REPORT
+from pyfuncdbg.commands.tensors import LT, PT
+
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, INFO, help_command(lambda: TABLE))

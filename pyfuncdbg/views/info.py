@@ -1,0 +1,48 @@
+"""What a trace is: who wrote it, when, how much it holds, what it lost (`info`)."""
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.record.records import TraceInfo
+from pyfuncdbg.views.escape import label, one_line, visible
+from pyfuncdbg.views.output import dropped_line
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.units import count, seconds, size
+
+
+def info_view(info: TraceInfo) -> Page:
+    """A trace in a few lines."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style='dim', no_wrap=True)
+    grid.add_column(overflow='fold')
+    grid.add_row('trace', label(info.path, 'underline'))
+    grid.add_row('program', label(' '.join(info.argv)))
+    grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
+    running = '' if info.complete else ', not closed: still recording, or killed'
+    grid.add_row('when', Text(f'{_date(info.started)}, {seconds(info.duration)}{running}'))
+    pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
+    grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))
+    grid.add_row('holds', Text(f'{count(info.runs, "run")}, {count(info.calls, "call")} at {count(info.sites, "site")}'))
+    budget = f' of {size(info.budget)}' if info.budget else ''
+    grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
+    parts: list[Part] = [grid]
+    if any(info.dropped.values()):
+        parts.append(dropped_line(info.dropped))
+    parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
+    return Page(*parts)
+
+
+def _date(timestamp: float) -> str:
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).strftime('%Y-%m-%d %H:%M:%S UTC')
+    except (OverflowError, OSError, ValueError):
+        return 'at an unknown time'
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    demo(info_view(sample().info()))

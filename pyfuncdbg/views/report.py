@@ -1,0 +1,185 @@
+"""The run report: what `pyfuncdbg run` prints at the end. Findings first, short when nothing is wrong."""
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.summary import BadFetch, Failure, Origin, SiteUse, Summary
+from pyfuncdbg.views.error import error_panel
+from pyfuncdbg.views.escape import label, one_line, visible
+from pyfuncdbg.views.origin import bad_rows, headline, kind_of, origin_card
+from pyfuncdbg.views.output import dropped_line, output_view
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.source import place
+from pyfuncdbg.views.units import count, seconds, size
+
+SITES = 12
+"""Sites in the table."""
+SHORT = 3
+"""Further origins and failures that get a line of their own."""
+
+
+def report(summary: Summary) -> Page:
+    """The whole report.
+
+    Args:
+        summary: Of the trace; see `debug.summary.summarized`.
+    """
+    parts: list[Part] = [_title(summary)]
+    findings = sorted([(origin.finding.call.started, 0, i) for i, origin in enumerate(summary.origins[:1])]
+                      + [(failure.call.started, 1, i) for i, failure in enumerate(summary.failures[:1])])
+    for _, kind, i in findings:
+        parts.append(Text())
+        parts += _origins(summary) if kind == 0 else _failed(summary.failures[i], summary)
+    parts.append(Text())
+    if not findings:
+        parts.append(_clean(summary))
+    if summary.sites:
+        parts.append(_sites(summary.sites, complete=summary.timed))
+    parts += _lost(summary)
+    parts.append(next_commands(summary))
+    return Page(*parts)
+
+
+def next_commands(summary: Summary) -> Table:
+    """What to type next, with this trace and these calls filled in."""
+    rows: list[tuple[str, str]] = []
+    for origin in summary.origins[:1]:
+        finding = origin.finding
+        number = finding.call.number
+        rows.append((f'call {number}', 'all about this call'))
+        if finding.call.inputs:
+            slot = finding.slot if finding.verdict != 'born' else 0
+            tensor = finding.call.inputs[slot]
+            at = bad_rows(finding.tensor)[:1]
+            slice_ = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
+            rows.append((f"pt '#{number}:in{slot}{slice_}'" if slice_ else f"pt '#{number}:in{slot}'", 'the input'))
+        rows.append(('calls --bad', 'every call that met NaN or Inf'))
+    for failure in summary.failures[:1]:
+        rows.append((f'call {failure.call.number}', f'the call that raised {one_line(failure.call.error.type, 60)}'
+                     if failure.call.error else 'the call that raised'))
+        rows.append(('calls --failed', 'every call that raised'))
+    if not rows:
+        rows = [('calls', 'every call'), ('lt', 'every tensor')]
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow='fold')
+    grid.add_column(style='dim')
+    path = visible(shlex.quote(summary.info.path))
+    for command, meaning in rows:
+        grid.add_row(Text(f'pyfuncdbg show {path} {command}', 'cyan', overflow='fold'), meaning)
+    return grid
+
+
+def _title(summary: Summary) -> Text:
+    info = summary.info
+    functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
+    calls = count(summary.calls.get('python', 0), 'call') + ' of ' + count(functions, 'Python function')
+    more = [f'{summary.calls[kind]:,} {name}' for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
+            if summary.calls.get(kind)]
+    processes = f' in {len(info.processes)} processes' if len(info.processes) > 1 else ''
+    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([count(info.runs, 'run'), calls, *more]), processes,
+                         f' in {seconds(info.duration)} -> ', label(info.path, 'underline'), f' ({size(info.nbytes)})',
+                         overflow='fold')
+
+
+def _clean(summary: Summary) -> Text:
+    if not summary.calls.get('python'):
+        return Text('No wrapped function was called.', 'yellow')
+    masked = f' {count(summary.masked, "call")} turned non-finite inputs into finite outputs.' if summary.masked else ''
+    return Text(f'No call raised, and none made NaN or Inf.{masked}', 'green')
+
+
+def _origins(summary: Summary) -> list[Part]:
+    first, *others = summary.origins
+    parts: list[Part] = [origin_card(first.finding, first.heirs)]
+    parts += [_reached(fetch) for fetch in summary.fetches[:SHORT]]
+    if others:
+        parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
+        parts += _grouped(others)
+    if summary.unjudged:
+        parts.append(Text(f'{count(summary.unjudged, "further call")} with NaN or Inf not judged', 'yellow'))
+    return parts
+
+
+def _grouped(origins: Sequence[Origin]) -> list[Text]:
+    """One line for each site and line of birth: in a loop the same line gives birth again and again."""
+    groups: dict[tuple[object, ...], list[Origin]] = {}
+    for origin in origins:
+        finding = origin.finding
+        where = (finding.places[0].filename, finding.places[0].line) if finding.places else ()
+        groups.setdefault((finding.verdict, finding.call.site.name, *where), []).append(origin)
+    lines = [Text.assemble('  ', headline(group[0].finding), f' and {len(group) - 1:,} more' if len(group) > 1 else '')
+             for group in list(groups.values())[:SHORT]]
+    if len(groups) > SHORT:
+        lines.append(Text(f'  ... {len(groups) - SHORT:,} more', 'dim'))
+    return lines
+
+
+def _reached(fetch: BadFetch) -> Text:
+    again = f', not finite in {count(fetch.runs, "run")} in all' if fetch.runs > 1 else ''
+    return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached fetch ', 'red'), label(repr(fetch.tensor.name), 'red', 80),
+                         (f' in run #{fetch.run.id}{again}', 'red'), overflow='fold')
+
+
+def _failed(failure: Failure, summary: Summary) -> list[Part]:
+    call = failure.call
+    if call.error is None:
+        return []
+    parts: list[Part] = [error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)]
+    said = [record for record in call.output if record.kind != 'fp']
+    if said:
+        parts += [Text('printed by this call', 'bold'), output_view(said, site=call.site, lines=8)]
+    if failure.count > 1:
+        parts.append(Text(f'{count(failure.count - 1, "later call")} raised the same'))
+    others = summary.failures[1:]
+    for other in others[:SHORT]:
+        if other.call.error is not None:
+            parts.append(Text.assemble((f'call #{one_line(other.call.number, 20)} ', 'red'), label(other.call.label, 'red'),
+                                       (f' raised {one_line(other.call.error.type, 60)}: ', 'red'),
+                                       label(other.call.error.message, limit=120),
+                                       f' ({other.count:,} times)' if other.count > 1 else '', overflow='fold'))
+    if len(others) > SHORT:
+        parts.append(Text(f'... {len(others) - SHORT:,} other errors', 'dim'))
+    return parts
+
+
+def _sites(uses: Sequence[SiteUse], *, complete: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+    table.add_column('site', overflow='fold')
+    for name in ('calls', 'errors', 'total' if complete else 'total (first calls)', 'mean'):
+        table.add_column(name, justify='right', no_wrap=True)
+    table.add_column('function', overflow='fold')
+    for use in uses[:SITES]:
+        errors = Text(f'{use.failed:,}', 'red' if use.failed else 'dim')
+        table.add_row(label(use.site.name, limit=40), f'{use.calls:,}', errors, seconds(use.total),
+                      '' if use.mean is None else seconds(use.mean),
+                      Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line)))
+    if len(uses) > SITES:
+        table.add_row(Text(f'... {len(uses) - SITES:,} more', 'dim'))
+    return table
+
+
+def _lost(summary: Summary) -> list[Part]:
+    info = summary.info
+    parts: list[Part] = []
+    if any(info.dropped.values()):
+        parts.append(_over_budget(info.dropped, info.budget))
+    parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
+    if summary.unfinished:
+        parts.append(Text(f'{count(summary.unfinished, "call")} had not finished when the recording ended', 'yellow'))
+    return [Text(), *parts, Text()] if parts else [Text()]
+
+
+def _over_budget(dropped: Mapping[str, int], budget: int) -> Text:
+    return Text.assemble(dropped_line(dropped), f' (budget {size(budget)})' if budget else '', overflow='fold')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.debug.summary import summarized
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    demo(report(summarized(sample())))
