@@ -6,12 +6,12 @@ executes, so it is a plain slots class: a frozen dataclass of its size costs 1.3
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from pyfuncdbg.hooks.capture import Output
-    from pyfuncdbg.hooks.host import Host, RunControl
+    from pyfuncdbg.hooks.host import Host, Pausable, RunControl
+    from pyfuncdbg.hooks.output import Output
 
 Kind = Literal['python', 'op', 'gradient', 'run']
 """The grain of a call: a wrapped Python function, a graph node, one backward step, or a whole run."""
@@ -55,8 +55,8 @@ class CallSite:
     def __init__(self, name: str, op_type: str, kind: Kind, host: Host, *, function: Callable[..., Any] | None = None,
                  stack: Sequence[Frame] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = (),
                  attrs: Mapping[str, Any] | None = None, same_as: CallSite | None = None) -> None:
-        self.id = next(_site_ids) if same_as is None else same_as.id
-        self.counter = itertools.count() if same_as is None else same_as.counter
+        self.id: int = next(_site_ids) if same_as is None else same_as.id
+        self.counter: Iterator[int] = itertools.count() if same_as is None else same_as.counter
         self.name = name
         self.op_type = op_type
         self.kind: Kind = kind
@@ -88,7 +88,7 @@ class Run:
     __slots__ = ('_announce', '_sites', 'aborted', 'control', 'feeds', 'fetches', 'host', 'id', 'label', 'started')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
-                 feeds: Sequence[str] = (), fetches: Sequence[str] = (), control: RunControl | None = None) -> None:
+                 feeds: Sequence[str] = (), fetches: Sequence[str] = (), control: Pausable | RunControl | None = None) -> None:
         self.id = next(_run_ids)
         self.label = label
         self.host = host

@@ -45,7 +45,14 @@ class Host(Protocol):
         """Put back what `rng_state` returned."""
 
 
-class RunControl(Protocol):
+class Pausable(Protocol):
+    """A run that goes on at full speed and can be paused after the Python call it is in."""
+
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then."""
+
+
+class RunControl(Pausable, Protocol):
     """Steers a run that is paused at a node boundary. Positions count the run's sites in execution order."""
 
     @property
@@ -62,9 +69,6 @@ class RunControl(Protocol):
         Raises:
             KeyError: Not computed yet, unknown, or dropped after its last use and not re-computable.
         """
-
-    def pause(self, on_pause: Callable[[], None]) -> None:
-        """Call `on_pause` before the next node, on the run's thread."""
 
     def go_to(self, position: int) -> None:
         """Run up to the node at `position` (its next execution) and pause before it."""

@@ -1,0 +1,140 @@
+"""Watches NumPy's floating-point errors: each one, where NumPy's warning comes once per line and `ignore` says nothing.
+
+`hooks.capture` runs a call under `watched(state)`, in which NumPy reports what the program ignores or is warned of to an
+object of ours ('log' mode); that notes it and then gives exactly the warning that NumPy would have given. `install` makes
+`np.geterr`, `np.seterr` and `np.errstate` speak of the program's own state all the while. Modes raise, print, call and
+log are left to NumPy; so is a whole state in which an object of the program is reported to, and what NumPy's own functions
+silence for themselves. Underflow that is ignored (NumPy's default) is not noted: it makes no NaN and no infinity.
+"""
+from __future__ import annotations
+
+import sys
+from _warnings import warn
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy._core._ufunc_config as _config
+
+from pyfuncdbg.hooks.errstate import state
+from pyfuncdbg.hooks.output import place, sink
+
+_KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
+
+_numpy: Any = _config
+_modes_of_state = _numpy._get_extobj_dict       # of the state in force: modes by kind, 'call' and 'bufsize'
+_change_state = _numpy._make_extobj             # a new state: the one in force with changes
+
+_MANY = 256
+states: dict[Any, Any] = {}
+"""What `watched` gave, by the program's state: a caller in a hurry looks here first."""
+
+
+class _Watch:
+    """What NumPy reports to under one state of the program's.
+
+    Attributes:
+        user: The program's state.
+        modes: Its modes by kind.
+        call: What it has set with `np.seterrcall` (and does not use in this state).
+    """
+
+    __slots__ = ('call', 'modes', 'user')
+
+    def __init__(self, user: Any, modes: dict[str, str], call: Any) -> None:
+        self.user = user
+        self.modes = modes
+        self.call = call
+
+    def write(self, report: str) -> None:
+        """Take NumPy's 'Warning: invalid value encountered in divide' and a line feed."""
+        text = report.removeprefix('Warning: ').removesuffix('\n')
+        kind = next((kind for start, kind in _KINDS if text.startswith(start)), 'invalid')
+        ignored = self.modes[kind] == 'ignore'
+        output = sink.get()
+        if output is not None:
+            output.note('fp', text, kind + ' ignored' * ignored, place(_outside_numpy(sys._getframe(1))))
+        if not ignored:
+            # The function NumPy itself calls, whatever the program has put in place of `warnings.warn`.
+            warn(text, RuntimeWarning, 2)
+
+
+def watched(user: Any) -> Any:
+    """The state under which to run what the program would run under `user`; `user` itself where nothing is to watch.
+
+    `state` holds either of the two afterwards as before.
+    """
+    token = state.set(user)
+    try:
+        modes = _modes_of_state()
+        call = modes.pop('call')
+        modes.pop('bufsize')
+        logged = {kind: 'log' for kind, mode in modes.items() if mode == 'warn' or (mode == 'ignore' and kind != 'under')}
+        if type(call) is _Watch or not logged or not {'call', 'log'}.isdisjoint(modes.values()):
+            made = user
+        else:
+            made = _change_state(call=_Watch(user, modes, call), **logged)
+    finally:
+        state.reset(token)
+    if len(states) >= _MANY:
+        states.clear()
+    states[user] = made
+    return made
+
+
+def unwatch() -> None:
+    """Put the program's own state back in force where it has changed the state since `watched` was put in force."""
+    watch = _modes_of_state()['call']
+    if type(watch) is _Watch:
+        state.set(watch.user)
+
+
+def install() -> Callable[[], None]:
+    """Let NumPy's own functions show and change the program's state; returns what undoes it."""
+    def modes_of_state() -> dict[str, Any]:
+        found: dict[str, Any] = _modes_of_state()
+        watch = found['call']
+        if type(watch) is _Watch:
+            found.update(watch.modes, call=watch.call)
+        return found
+
+    def change_state(**changes: Any) -> Any:
+        if sink.get() is None:
+            return _change_state(**changes)
+        watch = _modes_of_state()['call']
+        token = state.set(watch.user if type(watch) is _Watch else state.get())
+        try:
+            changed = _change_state(**changes)
+        finally:
+            state.reset(token)
+        # Frames: this one, np.errstate or np.seterr, and who asked.
+        return changed if _is_numpy(sys._getframe(2)) else watched(changed)
+
+    def undo() -> None:
+        if _numpy._get_extobj_dict is modes_of_state:
+            _numpy._get_extobj_dict = _modes_of_state
+        if _numpy._make_extobj is change_state:
+            _numpy._make_extobj = _change_state
+
+    _numpy._get_extobj_dict = modes_of_state
+    _numpy._make_extobj = change_state
+    return undo
+
+
+def without_report(traceback: TracebackType | None) -> None:
+    """Take our frame out of the end of a traceback: a filter made NumPy's warning an exception."""
+    while traceback is not None and (inner := traceback.tb_next) is not None:
+        if inner.tb_next is None and inner.tb_frame.f_code is _Watch.write.__code__:
+            traceback.tb_next = None
+        traceback = inner
+
+
+def _is_numpy(frame: FrameType) -> bool:
+    return str(frame.f_globals.get('__name__')).partition('.')[0] == 'numpy'
+
+
+def _outside_numpy(frame: FrameType | None) -> FrameType | None:
+    """The user's line: `x.std()` divides in NumPy's own Python code."""
+    while frame is not None and _is_numpy(frame):
+        frame = frame.f_back
+    return frame

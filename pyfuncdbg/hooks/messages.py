@@ -1,0 +1,110 @@
+"""Watches the warnings that the program's own filters let through, and the records that its loggers make.
+
+`install` is called by `hooks.capture`; what it puts in place runs on the thread that warns or logs. Where somebody has
+put something on top in the meantime it stays in place, switched off, and only passes on.
+"""
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.output import Output, sink
+
+
+def install() -> Callable[[], None]:
+    """Watch both; returns what undoes it."""
+    undo = _watch_warnings(), _watch_log()
+
+    def undo_both() -> None:
+        for step in undo:
+            step()
+    return undo_both
+
+
+def _watch_warnings() -> Callable[[], None]:
+    # `_showwarnmsg` is what the interpreter calls once the filters have let a warning through. `showwarning` and
+    # `_showwarnmsg_impl`, which it calls, are what catch_warnings, pytest and logging replace and restore.
+    module: Any = warnings
+    previous = module._showwarnmsg
+    on = True
+
+    def show(message: Any) -> None:
+        output = sink.get() if on else None
+        if output is None:
+            previous(message)
+            return
+        _note_warning(output, message)
+        if not _shown_by_default(module):
+            previous(message)
+        elif output.echo:
+            token = sink.set(None)              # its text on stderr is this warning, not another thing said
+            try:
+                previous(message)
+            finally:
+                sink.reset(token)
+
+    def undo() -> None:
+        nonlocal on
+        on = False
+        if module._showwarnmsg is show:
+            module._showwarnmsg = previous
+
+    module._showwarnmsg = show
+    return undo
+
+
+def _shown_by_default(module: Any) -> bool:
+    return (module.showwarning is module._showwarning_orig
+            and getattr(module._showwarnmsg_impl, '__module__', None) == module.__name__)
+
+
+def _note_warning(output: Output, message: warnings.WarningMessage) -> None:
+    try:
+        text = str(message.message)
+    except Exception:                           # the warning's own __str__; the program finds out by itself, or never
+        text = '(its text cannot be made: str() failed)'
+    function = ''
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_lineno == message.lineno and frame.f_code.co_filename == message.filename:
+            function = frame.f_code.co_name
+            break
+        frame = frame.f_back
+    output.note('warning', text, message.category.__name__, (message.filename, message.lineno, function))
+
+
+def _watch_log() -> Callable[[], None]:
+    previous = logging.getLogRecordFactory()
+    on = True
+
+    def make_record(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = previous(*args, **kwargs)
+        output = sink.get() if on else None
+        if output is not None and record.name is not None:      # makeLogRecord makes nameless ones, filled in later
+            _note_record(output, record)
+        return record
+
+    def undo() -> None:
+        nonlocal on
+        on = False
+        if logging.getLogRecordFactory() is make_record:
+            logging.setLogRecordFactory(previous)
+
+    logging.setLogRecordFactory(make_record)
+    return undo
+
+
+def _note_record(output: Output, record: logging.LogRecord) -> None:
+    token = sink.set(None)                      # nothing that an argument's __str__ says is said by the program
+    try:
+        text = record.getMessage()
+    except Exception:                           # the program's own mistake, which logging reports in its own way
+        text = f'{record.msg!s} (its arguments do not fit)' if isinstance(record.msg, str) else '(its text cannot be made)'
+    finally:
+        sink.reset(token)
+    output.note('log', text, f'{record.levelname} {record.name}',
+                (record.pathname, record.lineno, record.funcName or ''))

@@ -1,0 +1,102 @@
+"""Watches what is written to stdout and stderr, whatever object stands there.
+
+`hooks.capture` calls `watch` at the start of each call with the streams that stand there now; the watching `write` then
+runs on any thread that prints. It is put on the stream object itself (as an instance attribute), not in its place:
+`sys.stdout` stays the object it was, so its encoding, descriptor, class and identity, references that the program took
+earlier (a logging handler's), and the restoring of `sys.stdout` by redirect_stdout, rich or pytest in any order stay right.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hooks.output import place, sink
+
+Write = Callable[..., Any]
+
+
+class Streams:
+    """The streams whose `write` is watched, until `undo`."""
+
+    __slots__ = ('_lock', '_on', '_writes', 'known')
+
+    def __init__(self) -> None:
+        self.known: dict[int, Callable[[], Any]] = {}
+        """By `id`; the value gives the stream. Weak where the stream allows it, so that none lives longer for this."""
+        self._writes: dict[int, tuple[Write, Write | None]] = {}
+        self._on = True
+        self._lock = threading.RLock()          # re-entrant: the collector may call `forget` while it is held
+
+    def watch(self, *streams: Any) -> None:
+        """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""
+        for stream in streams:
+            with self._lock:
+                if id(stream) not in self.known:
+                    self._add(stream)
+
+    def undo(self) -> None:
+        """Take the watching off; where somebody has put another `write` on top, ours below it only passes on."""
+        with self._lock:
+            self._on = False
+            for key, (ours, before) in self._writes.items():
+                attributes = _attributes(self.known[key]())
+                if attributes is not None and attributes.get('write') is ours:
+                    del attributes['write']
+                    if before is not None:
+                        attributes['write'] = before
+            self.known.clear()
+            self._writes.clear()
+
+    def _add(self, stream: Any) -> None:
+        key = id(stream)
+
+        def forget(_: Any) -> None:
+            with self._lock:
+                self.known.pop(key, None)
+                self._writes.pop(key, None)
+
+        try:
+            find: Callable[[], Any] = weakref.ref(stream, forget)
+        except TypeError:                       # it takes no weak references
+            find = lambda: stream               # noqa: E731
+        self.known[key] = find
+        attributes = _attributes(stream)
+        if attributes is not None and callable(getattr(stream, 'write', None)):
+            before = attributes.get('write')
+            attributes['write'] = ours = self._watching(find, _unbound(stream))
+            self._writes[key] = ours, before
+
+    def _watching(self, find: Callable[[], Any], original: Write) -> Write:
+        def write(*args: Any, **kwargs: Any) -> Any:
+            stream = find()
+            output = sink.get()
+            if output is None or not self._on or (output.stdout is not stream and output.stderr is not stream):
+                return original(stream, *args, **kwargs)
+            text = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], str) else None
+            result = original(stream, *args, **kwargs) if output.echo or text is None else len(text)
+            if text:
+                # str.__str__: a subclass of str is not kept, nor what it refers to.
+                output.note('out' if output.stdout is stream else 'err', str.__str__(text), '', place(sys._getframe(1)))
+            return result
+        return write
+
+
+def _unbound(stream: Any) -> Write:
+    """Its `write`, with the stream as first argument: a bound method would make the stream hold itself."""
+    bound = stream.write
+    method: Write | None = getattr(type(stream), 'write', None)
+    if method is not None and getattr(bound, '__self__', None) is stream and 'write' not in stream.__dict__:
+        return method
+    return lambda _, *args, **kwargs: bound(*args, **kwargs)
+
+
+def _attributes(stream: Any) -> dict[str, Any] | None:
+    """The object's own attributes; None if it has no place for any. Never those of what a proxy stands for."""
+    try:
+        found = object.__getattribute__(stream, '__dict__')
+    except AttributeError:
+        return None
+    return found if isinstance(found, dict) else None
