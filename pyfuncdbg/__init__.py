@@ -30,18 +30,18 @@ class _RecordPackage(ModuleType):
     The one way to have both under one name is a module that can be called, which takes a subclass.
     """
 
-    def __call__(self, path: str | Path, **options: Any) -> Recorder:
-        """Record every wrapped call into a new trace, inside `with` or between `start()` and `stop()`.
+    def __call__(self, path: str | Path | None = None, **options: Any) -> Recorder:
+        """Record every wrapped call into a new trace, inside `with` or from `start()` to `stop()`.
 
         Args:
-            path: Folder of the trace, to be made.
-            **options: `budget` in bytes, `ops` to record graph nodes too; see `Recorder`.
+            path: Folder of the trace, to be made; by default a new one here, named after the time.
+            **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`.
 
         Raises:
-            TraceError: The trace cannot be made there.
+            TraceError: The options make no sense; on entry, the trace cannot be made there.
         """
-        from pyfuncdbg.record.recorder import Recorder
-        return Recorder(path, **options)
+        from pyfuncdbg.record.recorder import Recorder, fresh_path
+        return Recorder(fresh_path() if path is None else path, **options)
 
 
 record.__class__ = _RecordPackage

@@ -35,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         action = _read(sys.argv[1:] if argv is None else argv)
     except PyfuncdbgError as error:
-        print(f'pyfuncdbg: {error}', file=sys.stderr)
+        from pyfuncdbg.views.escape import one_line
+        print(f'pyfuncdbg: {one_line(str(error))}', file=sys.stderr)
         return 2
     # Outside of the try: an error of the user's program is the program's, whatever its class.
     return action()
@@ -46,9 +47,12 @@ def _read(args: Sequence[str]) -> Action:
     parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.')
     from pyfuncdbg import __version__
     parser.add_argument('--version', action='version', version=f'pyfuncdbg {__version__}')
-    parser.add_argument('command', metavar='COMMAND', help='run: a program, recorded; show: a trace; demo: find a NaN. '
-                                                           'More with pyfuncdbg COMMAND --help')
+    parser.add_argument('command', metavar='COMMAND', nargs='?', default='',
+                        help='run a program, recorded; show what a trace holds; demo: find a NaN. '
+                             'pyfuncdbg COMMAND --help tells more')
     name = parser.parse_args(args[:1]).command
+    if not name:
+        raise UsageError(f'a command is needed, one of {", ".join(commands)}; pyfuncdbg --help tells more')
     if name not in commands:
         raise UsageError(f'no command {name!r}; there are {", ".join(commands)}.{nearest(name, commands, 1)}')
     return commands[name](args[1:])
@@ -93,7 +97,20 @@ def _demo(args: Sequence[str]) -> Action:
 
 
 def _show(args: Sequence[str]) -> Action:
-    raise UsageError('show: not there yet')
+    parser = _parser('show', 'Answer one command from a trace; without a command, the report.',
+                     usage='pyfuncdbg show TRACE [COMMAND ...]')
+    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
+    parser.epilog = "COMMAND is one of those that 'pyfuncdbg show TRACE help' lists, such as: calls, call 17, out 17, lt"
+    path = parser.parse_args(args[:1]).trace
+    from pyfuncdbg.commands.command import Context
+    from pyfuncdbg.commands.execute import execute
+    from pyfuncdbg.record.trace import Trace
+    line = args[1:] if args[1:] and not args[1].startswith('-') else ['report', *args[1:]]
+    from rich.console import Console
+    with Trace.open(path) as trace:
+        console = Console(highlight=False, markup=False)
+        console.print(execute(line, Context(trace, width=console.width)))
+    return lambda: 0
 
 
 def _execute(program: Program) -> int:

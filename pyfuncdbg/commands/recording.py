@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from pyfuncdbg.errors import TraceError, UsageError
+from pyfuncdbg.errors import UsageError
 
 _UNITS = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
 
@@ -49,39 +49,35 @@ def begin(path: Path, *, budget: int | None = None, ops: bool = False) -> None:
         ops: Record graph nodes too.
 
     Raises:
-        UsageError: The trace cannot be made there.
+        TraceError: The trace cannot be made there, or the budget is too small.
     """
     from pyfuncdbg.record.recorder import Recorder
     limits = {} if budget is None else {'budget': budget}
-    try:
-        recorder = Recorder(path, ops=ops, **limits)
-        recorder.start()
-    except OSError as error:
-        raise UsageError(f'cannot record to {str(path)!r}: {error.strerror or error}') from None
-    except TraceError as error:
-        raise UsageError(f'cannot record to {str(path)!r}: {error}') from None
-    owner, environment, absolute = os.getpid(), dict(os.environ), path.absolute()
+    recorder = Recorder(path, ops=ops, **limits)
+    recorder.start()
+    owner, folder, environment = os.getpid(), os.getcwd(), dict(os.environ)
 
     def finish() -> None:
         recorder.stop()
         if os.getpid() == owner:                # a forked child that ends the usual way comes here too
-            _report(path, absolute, environment)
+            _report(path, folder, environment)
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
 
 
-def _report(path: Path, absolute: Path, environment: dict[str, str]) -> None:
+def _report(path: Path, folder: str, environment: dict[str, str]) -> None:
     """Draw the report on stderr, so that stdout holds only what the program wrote."""
     import subprocess
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):    # the program's own object may raise anything
             stream.flush()
-    command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(absolute)]
-    line = f'pyfuncdbg: recorded to {path}; look closer with: pyfuncdbg show {path}\n'
+    command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(path)]
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, check=False)
-        os.write(2, line.encode(errors='backslashreplace'))
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)
+        if done.returncode != 0:
+            os.write(2, f'pyfuncdbg: recorded to {path}\n'.encode(errors='backslashreplace'))
     except OSError:
         pass                                    # no stderr, or no process to be had: the trace is there all the same
+    except KeyboardInterrupt:
+        pass                                    # a second Ctrl-C means the report, and the program has ended

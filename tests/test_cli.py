@@ -1,0 +1,315 @@
+"""The command line from outside: real processes, compared with plain Python where a program runs."""
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pyfuncdbg
+
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+ENVIRONMENT = dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120')
+OURS = ('-m', 'pyfuncdbg')
+
+SITE = '''
+import sys
+import numpy as np
+from time import perf_counter_ns
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import instrument
+
+class Arrays:
+    """A host whose values are NumPy arrays."""
+    name = 'arrays'
+    def to_numpy(self, value): return np.asarray(value)
+    def from_numpy(self, array, like): return array.copy()
+    def call_again(self, site, inputs): return [site.function(*inputs)]
+    def rng_state(self): return None
+    def set_rng_state(self, state): pass
+
+def wrapped(function, name):
+    """`function` as a site that hooks see."""
+    host = Arrays()
+    site = CallSite(name, 'PyFunc', 'python', host, function=function, inputs=('x:0',), outputs=(name + ':0',))
+    run, invoke = Run('eager', host, perf_counter_ns()), instrument(site, lambda x: [function(x)])
+    return lambda x: invoke(run, [x])[0]
+'''
+
+PROGRAM = SITE + '''
+def ratio(x):
+    print('ratio of', len(x))
+    return x / x.sum()
+ratio_of = wrapped(ratio, 'ratio')
+for stop in (3, 2, 1):
+    print(ratio_of(np.arange(stop, dtype=np.float32)).tolist())
+'''
+BIRTH = f"prog.py:{PROGRAM.splitlines().index('    return x / x.sum()') + 1}"
+"""Where 0 / 0 is computed in the third call, which only a look at the run can tell."""
+
+
+def call(*args: str, cwd: Path, **options: object) -> subprocess.CompletedProcess[bytes]:
+    options = {'env': ENVIRONMENT, 'stdin': subprocess.DEVNULL, 'capture_output': True, 'timeout': 60} | options
+    return subprocess.run([sys.executable, *args], cwd=cwd, **options)  # type: ignore[call-overload]
+
+
+def program(cwd: Path, source: str, name: str = 'prog.py') -> str:
+    (cwd / name).write_text(source)
+    return name
+
+
+def recorded(cwd: Path) -> list[str]:
+    return sorted(path.name for path in cwd.glob('*.pfd'))
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(('args', 'said'), [
+    ('', 'a command is needed, one of run, show, demo'),
+    ('rnu prog.py', "no command 'rnu'; there are run, show, demo. Did you mean 'run'?"),
+    ('--verison', 'unrecognized arguments: --verison'),
+    ('run', 'run needs a SCRIPT'),
+    ('run -m', '-m needs the name of a module'),
+    ('run nothing.py', "no such file: 'nothing.py'"),
+    ('run prgo.py', "Did you mean 'prog.py'?"),
+    ('run .', "'.' has no __main__.py"),
+    ('run -m nothing_of_that_name', "no module named 'nothing_of_that_name'"),
+    ('run --budgte 1MB prog.py', '--budgte'),
+    ('run --budget many prog.py', "'many' is not a size; write it as 256MB"),
+    ('run --budget 0 prog.py', "'0' is not a size"),
+    ('run --budget', '--budget: expected one argument'),
+    ('run --record prog.py/x.pfd prog.py', "prog.py/x.pfd"),
+    ('run --record /proc/x.pfd prog.py', '/proc/x.pfd'),
+    ('run --record taken prog.py', "taken"),
+    ('show', 'TRACE'),
+    ('show nowhere.pfd', 'nowhere.pfd'),
+    ('show taken', 'taken'),
+    ('show prog.py', 'prog.py'),
+    ('demo --fixde', '--fixde'),
+    ('demo extra', 'extra'),
+])
+def test_arguments_that_make_no_sense_get_one_line_and_exit_code_2(args: str, said: str, tmp_path: Path) -> None:
+    program(tmp_path, 'print("ran")')
+    (tmp_path / 'taken').mkdir()
+    (tmp_path / 'taken' / 'letter.txt').write_text('mine')
+    done = call(*OURS, *args.split(), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b'')
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith('pyfuncdbg: ')
+    assert said in line
+    assert recorded(tmp_path) == []
+    assert [path.name for path in (tmp_path / 'taken').iterdir()] == ['letter.txt']
+
+
+def test_control_characters_in_an_argument_are_shown_escaped(tmp_path: Path) -> None:
+    for args in (['run', 'a\x1b[31m.py'], ['run', '-m', 'a\x1b[31m'], ['\x1b[31m'], ['show', 'a\x1b[31m.pfd'],
+                 ['run', '--budget', '\x1b[31m', 'x.py'], ['run', '--\x1b[31m', 'x.py']):
+        done = call(*OURS, *args, cwd=tmp_path)
+        assert done.returncode == 2
+        assert b'\x1b' not in done.stderr
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    assert call(*OURS, '--version', cwd=tmp_path).stdout == f'pyfuncdbg {pyfuncdbg.__version__}\n'.encode()
+    for args in (['--help'], ['run', '--help'], ['show', '--help'], ['demo', '--help']):
+        done = call(*OURS, *args, cwd=tmp_path)
+        assert done.returncode == 0
+        assert b'usage: pyfuncdbg' in done.stdout
+        assert done.stderr == b''
+
+
+# --- run ------------------------------------------------------------------------------------------------------------
+
+ENDS = {
+    'end': ('', 0),
+    'sys.exit': ('sys.exit(3)', 3),
+    'text': ('sys.exit("no such model")', 1),
+    'exception': ('def f(): raise KeyError("x")\nf()', 1),
+    'interrupt': ('import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)', -signal.SIGINT),
+    'atexit': ('import atexit\natexit.register(lambda: print(ratio_of(np.ones(4)), flush=True))\nsys.stdout.flush()', 0),
+    'thread': ('import threading, time\ndef late():\n    time.sleep(.2); ratio_of(np.ones(4))\n'
+               'threading.Thread(target=late).start()', 0),
+}
+
+
+@pytest.mark.parametrize('name', ENDS)
+def test_a_program_is_unchanged_and_reported_on_stderr(name: str, tmp_path: Path) -> None:
+    source, code = ENDS[name]
+    script = program(tmp_path, PROGRAM + source)
+    plain = call(script, cwd=tmp_path)
+    assert plain.returncode == code
+    ours = call(*OURS, 'run', script, cwd=tmp_path)
+    assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
+    assert ours.stderr.startswith(plain.stderr)
+    report = ours.stderr[len(plain.stderr):].decode()
+    assert 'pyfuncdbg show prog.pfd call 3' in report
+    assert BIRTH in report
+    calls = len(pyfuncdbg.load(tmp_path / 'prog.pfd').calls())
+    assert calls == (4 if name in ('atexit', 'thread') else 3)
+
+
+def test_a_module_is_run_and_recorded_too(tmp_path: Path) -> None:
+    program(tmp_path, PROGRAM, 'ratios.py')
+    plain = call('-m', 'ratios', cwd=tmp_path)
+    ours = call(*OURS, 'run', '-m', 'ratios', cwd=tmp_path)
+    assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout) == (0, plain.stdout)
+    assert recorded(tmp_path) == ['ratios.pfd']
+
+
+def test_what_follows_the_script_is_the_scripts(tmp_path: Path) -> None:
+    script = program(tmp_path, 'import sys; print(sys.argv)')
+    args = ['--record', 'a b', '--help', '-m', '--', '--budget']
+    assert call(*OURS, 'run', script, *args, cwd=tmp_path).stdout.decode().strip() == str([script, *args])
+    assert call(*OURS, 'run', '--', script, *args, cwd=tmp_path).stdout.decode().strip() == str([script, *args])
+
+
+def test_traces_are_numbered_and_never_overwritten(tmp_path: Path) -> None:
+    script = program(tmp_path, PROGRAM)
+    for _ in range(3):
+        assert call(*OURS, 'run', script, cwd=tmp_path).returncode == 0
+    assert recorded(tmp_path) == ['prog-2.pfd', 'prog-3.pfd', 'prog.pfd']
+    assert call(*OURS, 'run', '--record', 'other.pfd', script, cwd=tmp_path).returncode == 0
+    assert len(pyfuncdbg.load(tmp_path / 'other.pfd').calls()) == 3
+    again = call(*OURS, 'run', '--record', 'other.pfd', script, cwd=tmp_path)
+    assert (again.returncode, again.stdout) == (2, b'')
+    assert b'other.pfd' in again.stderr
+
+
+def test_the_program_finds_nothing_of_ours_in_its_way(tmp_path: Path) -> None:
+    """No face is loaded into its process, and its own modules of the same names do not disturb the report."""
+    program(tmp_path, 'raise SystemError("not rich")', 'rich.py')
+    program(tmp_path, '', 'argparse.py')
+    heavy = ('rich', 'textual', 'IPython', 'sqlite3', 'debugpy')
+    script = program(tmp_path, PROGRAM + f'print([name for name in {heavy} if name in sys.modules])\n'
+                     'import os; os.chdir("/"); os.environ.clear()')
+    done = call(*OURS, 'run', '--record', 'x.pfd', script, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.endswith(b'\n[]\n')
+    assert BIRTH.encode() in done.stderr
+
+
+def test_a_forked_child_reports_nothing_of_its_own(tmp_path: Path) -> None:
+    script = program(tmp_path, PROGRAM + 'import os\nsys.stdout.flush()\n'
+                     'if os.fork() == 0:\n    ratio_of(np.ones(5)); sys.exit(0)\nos.wait()\n')
+    done = call(*OURS, 'run', script, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count(b'pyfuncdbg show prog.pfd call 3') == 1
+    assert len(pyfuncdbg.load(tmp_path / 'prog.pfd').calls()) == 4
+
+
+def test_a_program_without_stderr_ends_as_it_would(tmp_path: Path) -> None:
+    script = program(tmp_path, PROGRAM + 'import os; os.close(2); sys.stdout.close(); sys.exit(5)')
+    assert call(*OURS, 'run', script, cwd=tmp_path).returncode == 5
+    assert len(pyfuncdbg.load(tmp_path / 'prog.pfd').calls()) == 3
+
+
+@pytest.mark.parametrize('sign', [signal.SIGTERM, signal.SIGKILL])
+def test_what_was_recorded_before_a_kill_is_kept(sign: signal.Signals, tmp_path: Path) -> None:
+    script = program(tmp_path, PROGRAM + 'print("waiting", flush=True)\nimport time; time.sleep(30)')
+    with subprocess.Popen([sys.executable, *OURS, 'run', script], cwd=tmp_path, env=ENVIRONMENT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert 'waiting\n' in iter(process.stdout.readline, '')
+        time.sleep(1)                               # a finished call is on disk after half a second
+        process.send_signal(sign)
+        assert process.wait(20) == -sign
+    assert len(pyfuncdbg.load(tmp_path / 'prog.pfd').calls()) == 3
+    shown = call(*OURS, 'show', 'prog.pfd', cwd=tmp_path)
+    assert shown.returncode == 0
+    assert b'ratio' in shown.stdout
+
+
+def test_an_interrupt_from_the_terminal_in_the_middle_of_a_call(tmp_path: Path) -> None:
+    script = program(tmp_path, SITE + 'import time\ndef slow(x):\n    print("in", flush=True); time.sleep(30)\n'
+                     'wrapped(slow, "slow")(np.ones(2))')
+    with subprocess.Popen([sys.executable, *OURS, 'run', script], cwd=tmp_path, env=ENVIRONMENT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == 'in\n'
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert 'KeyboardInterrupt' in err
+    (found,) = pyfuncdbg.load(tmp_path / 'prog.pfd').calls()
+    assert found.error is not None
+    assert found.error.type == 'KeyboardInterrupt'
+    assert 'pyfuncdbg show prog.pfd call 1' in err
+
+
+def test_a_disk_that_fills_up_does_not_stop_the_program(tmp_path: Path) -> None:
+    """A limit on the size of files fails writes as a full disk does; the program is the one that sets it."""
+    script = program(tmp_path, SITE + '''
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+double = wrapped(lambda x: x * 2, 'double')
+total = sum(double(np.random.rand(4000)).sum() > 0 for _ in range(100))
+print('done', total)
+sys.exit(6)
+''')
+    done = call(*OURS, 'run', script, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (6, b'done 100\n')
+    assert b'pyfuncdbg' in done.stderr
+    assert b'Traceback' not in done.stderr
+    kept = pyfuncdbg.load(tmp_path / 'prog.pfd').calls()
+    assert 0 < len(kept) < 100
+
+
+# --- show -----------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with prog.pfd in it."""
+    path = tmp_path_factory.mktemp('shown')
+    done = call(*OURS, 'run', program(path, PROGRAM), cwd=path)
+    assert done.returncode == 0
+    (path / 'report.txt').write_bytes(done.stderr)
+    return path
+
+
+def test_the_report_is_what_show_shows_without_a_command(folder: Path) -> None:
+    shown = call(*OURS, 'show', 'prog.pfd', cwd=folder).stdout.decode()
+    at_the_end = (folder / 'report.txt').read_text()
+    drawn = [re.sub(r'\s*[│|].*prog.pfd.*|\S*prog\.pfd\S*', '', line) for line in shown.splitlines()]
+    ended = [re.sub(r'\s*[│|].*prog.pfd.*|\S*prog\.pfd\S*', '', line) for line in at_the_end.splitlines()]
+    assert len(drawn) > 5
+    assert set(drawn) <= set(ended)
+
+
+@pytest.mark.parametrize(('command', 'said'), [
+    ('info', '3.11|3.12|3.13'), ('calls', 'ratio'), ('call 3', r'ratio\[2\]'), ('out 1', 'ratio of 3'), ('lt', 'ratio:0'),
+])
+def test_commands_of_show(command: str, said: str, folder: Path) -> None:
+    done = call(*OURS, 'show', 'prog.pfd', *command.split(), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert re.search(said, done.stdout.decode())
+    assert done.stderr == b''
+
+
+def test_a_command_answers_with_json_too(folder: Path) -> None:
+    import json
+    for command in (['info'], ['calls'], ['call', '3'], []):
+        done = call(*OURS, 'show', 'prog.pfd', *command, '--json', cwd=folder)
+        assert done.returncode == 0, done.stderr
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(('command', 'said'), [
+    ('cals', "Did you mean 'calls'?"), ('call', 'call'), ('call 99', '99'), ('call 3 --depht', '--depht'),
+])
+def test_a_wrong_command_of_show_gets_one_line(command: str, said: str, folder: Path) -> None:
+    done = call(*OURS, 'show', 'prog.pfd', *command.split(), cwd=folder)
+    assert (done.returncode, done.stdout) == (2, b'')
+    (line,) = done.stderr.decode().splitlines()
+    assert said in line
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    piped = f'{sys.executable} -m pyfuncdbg show prog.pfd calls | true; echo ${{PIPESTATUS[0]}}'
+    done = subprocess.run(['bash', '-c', piped], cwd=folder, env=ENVIRONMENT, capture_output=True, timeout=60)
+    assert b'Traceback' not in done.stderr
+    assert b'Exception' not in done.stderr
