@@ -189,11 +189,42 @@ class CallRecord:
     forward: str = ''
     parent: str = ''
     dropped: dict[str, int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    """Of a gradient call: numbers of the gradient calls whose outputs its inputs are sums of."""
 
     @property
     def label(self) -> str:
         """'norm[3]'."""
         return f'{self.site.name}[{self.ordinal}]'
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRecord:
+    """One backward step of a tape.
+
+    Attributes:
+        run: Run of the gradient call.
+        gradient: Number of the gradient call.
+        forward: Number of the call it differentiates, '' if that was not recorded.
+        sources: Numbers of the gradient calls that its output gradients come from.
+        tensors: The gradients it produced.
+    """
+
+    run: int
+    gradient: str
+    forward: str
+    sources: tuple[str, ...]
+    tensors: tuple[TensorRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRecord:
+    """Something in a trace that is no call: a stop, a breakpoint. `at` is in seconds since the trace began."""
+
+    kind: str
+    process: int
+    at: float
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

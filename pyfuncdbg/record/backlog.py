@@ -1,0 +1,121 @@
+"""What waits between the threads of the calls and the writer thread, bounded, and the exact count of what was lost.
+
+One per process and recorder; a forked child starts with an empty one.
+"""
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.record.batch import Row
+from pyfuncdbg.record.description import SiteNote
+from pyfuncdbg.record.pool import Allowance
+from pyfuncdbg.record.snapshot import Snapshot, Snapshots
+
+# Measured: tuple, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
+_ROW_SIZE = 768
+_WAIT = 0.02
+
+
+class Losses:
+    """Counts of what was not kept, by kind: 'calls', 'tensors', 'prints', 'bytes'. Any thread."""
+
+    __slots__ = ('_lock', 'total')
+
+    def __init__(self) -> None:
+        self.total: dict[str, int] = {}
+        self._lock = threading.RLock()
+
+    def add(self, counts: dict[str, int]) -> None:
+        """Add to the totals."""
+        with self._lock:
+            for kind, count in counts.items():
+                if count:
+                    self.total[kind] = self.total.get(kind, 0) + count
+
+
+class Backlog:
+    """The queue of one process.
+
+    Attributes:
+        rows: Finished calls, as `batch.Row`.
+        sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
+        notes: Stops, breakpoints and other notes, as plain data.
+        running: Calls that have not returned, with their input snapshots, by id.
+        mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
+        stalled: The writer made no progress while a call waited for it; until it does, nobody waits again.
+    """
+
+    __slots__ = ('cap', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'rows', 'running', 'runs', 'sites', 'space', 'stalled',
+                 'usual_mark', 'wake')
+
+    def __init__(self, limit: int) -> None:
+        self.rows: deque[Row] = deque()
+        self.sites: deque[SiteNote] = deque()
+        self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
+        self.runs: deque[tuple[int, int, int]] = deque()
+        self.notes: deque[list[Any]] = deque()
+        self.running: dict[int, tuple[Call, list[Any]]] = {}
+        self.plan_numbers = itertools.count(1)
+        self.losses = Losses()
+        self.wake = threading.Event()
+        self.space = threading.Event()
+        self.cap = max(limit // _ROW_SIZE, 16)
+        self.usual_mark = max(min(self.cap // 2, 2000), 1)
+        self.mark = 0
+        self.stalled = False
+
+    def has_room(self) -> bool:
+        """Wake the writer; if the queue is full, wait for it, but not for long. False if it stays full."""
+        if not self.wake.is_set():
+            self.wake.set()
+        return len(self.rows) < self.cap or self.wait_for_writer() and len(self.rows) < self.cap
+
+    def wait_for_writer(self) -> bool:
+        """Wait until the writer has written something, 20 ms at most; False if it has not, then and from then on at once."""
+        self.wake.set()
+        if self.stalled:
+            return False
+        self.space.clear()
+        self.stalled = not self.space.wait(_WAIT)
+        return not self.stalled
+
+
+def lost_with(row: Row, prints: int) -> dict[str, int]:
+    """What goes when a whole call goes, to be counted."""
+    tensors = size = 0
+    for value in itertools.chain(row[9], row[10]):
+        if type(value) is not Snapshot:
+            tensors += 1
+            size += getattr(value, 'nbytes', 8)
+        elif value.keep:
+            tensors += 1
+            size += value.nbytes
+    return {'calls': 1, 'tensors': tensors, 'prints': prints, 'bytes': size}
+
+
+def release(values: Iterable[Any], snapshots: Snapshots) -> None:
+    """Give back the memory of all snapshots among `values`."""
+    for value in values:
+        if type(value) is Snapshot:
+            snapshots.release(value)
+
+
+class Said:
+    """The printed entries of one call on their way to the log, and what was taken from the allowance for them."""
+
+    __slots__ = ('charge', 'cut', 'entries', 'lost')
+
+    def __init__(self, entries: tuple[Any, ...], cut: int, allowance: Allowance) -> None:
+        self.entries = entries
+        self.cut = cut
+        """Bytes that the capture itself left out."""
+        self.lost = 0
+        """Entries that found no room in the queue."""
+        self.charge = sum([len(entry.text) + 200 for entry in entries])
+        if not allowance.take(self.charge):
+            self.lost, self.entries, self.charge = len(entries), (), 0

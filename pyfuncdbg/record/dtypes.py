@@ -1,0 +1,84 @@
+"""Names of element types as TensorFlow prints them, and back: how a trace writes down what its bytes mean.
+
+The recorder's writer thread names; readers of traces parse. A name comes from a file, so parsing accepts a closed list of
+forms and never a type that holds Python objects.
+"""
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+STRING = 'string'
+"""Name for bytes and text of any length; such tensors are read as object arrays of bytes."""
+
+OBJECT = 'object'
+"""Name for arbitrary Python objects, of which only the shape is kept."""
+
+_EXTENDED = {name: np.dtype(getattr(ml_dtypes, name)) for name in dir(ml_dtypes)
+             if name.startswith(('bfloat', 'float', 'int', 'uint', 'bcomplex', 'complex'))
+             and isinstance(getattr(ml_dtypes, name), type)}
+_PLAIN = re.compile(r'bool|u?int(?:8|16|32|64)|float(?:16|32|64|96|128)|complex(?:64|128|192|256)|'
+                    r'(?:datetime|timedelta)64(?:\[\d{0,9}[A-Za-z]{1,2}\])?')
+_LONGEST_NAME = 4096
+
+
+@lru_cache(maxsize=1024)
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """'float32', 'bfloat16', 'string', 'datetime64[ns]'; a structured type as the text of its field list."""
+    if dtype.kind in 'SUT':
+        return STRING
+    if dtype.hasobject:
+        return OBJECT
+    if dtype.names is not None or dtype.kind == 'V' and dtype.name not in _EXTENDED:
+        return repr(np.lib.format.dtype_to_descr(dtype))
+    return dtype.name
+
+
+@lru_cache(maxsize=1024)
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The little-endian element type of a recorded tensor.
+
+    Raises:
+        ValueError: The name is none that `dtype_name` gives, or this machine has no such type.
+    """
+    extended = _EXTENDED.get(name)
+    if extended is not None:
+        return extended
+    try:
+        if _PLAIN.fullmatch(name):
+            return np.dtype(name)
+        if len(name) <= _LONGEST_NAME and name.startswith(('[', "'|V", "'V")):
+            dtype = np.dtype(np.lib.format.descr_to_dtype(ast.literal_eval(name)))
+            if not dtype.hasobject and dtype.itemsize:
+                return dtype
+    # A hostile name fails in many ways on its way through the parsers.
+    except (TypeError, SyntaxError, KeyError, IndexError, RecursionError, MemoryError, OverflowError) as error:
+        raise ValueError(f'unknown element type {name[:80]!r}') from error
+    raise ValueError(f'unknown element type {name[:80]!r}')
+
+
+def as_numbers(array: np.ndarray) -> np.ndarray | None:
+    """The array with one of NumPy's own integer, float or complex types; None if it holds no numbers.
+
+    bfloat16, float8, int4 and their like become float32 (complex64), which holds them exactly.
+    """
+    if array.dtype.name in _EXTENDED:
+        return array.astype(np.complex64 if 'complex' in array.dtype.name else np.float32)
+    return array if array.dtype.kind in 'iufc' else None
+
+
+def stored_bytes(array: np.ndarray) -> bytes:
+    """The elements in C order, little-endian whatever they were."""
+    return little_endian(array).tobytes()
+
+
+def little_endian(array: np.ndarray) -> np.ndarray:
+    """The same values in little-endian order; the array itself if it is so already."""
+    dtype = array.dtype
+    swapped = dtype.newbyteorder('<') if dtype.names is not None or dtype.kind in 'iufcmMU' else dtype
+    return array if swapped == dtype else array.astype(swapped)

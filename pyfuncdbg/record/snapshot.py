@@ -1,0 +1,227 @@
+"""What is kept of a host value: nothing, statistics, or the bytes.
+
+`Snapshots` copies on the thread of the call, before the user's function can change anything; what costs more than a copy
+is left to the writer thread. `restored` gives the array back from a trace.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+import xxhash
+
+from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_name, dtype_of
+from pyfuncdbg.record.pool import Allowance, Pool
+from pyfuncdbg.record.records import Level, Stats, TensorRecord
+from pyfuncdbg.record.statistics import stats_of
+
+SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128)} | {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
+"""Types of immutable values that are queued as they are. Their order is part of the trace format."""
+
+OVER_BUDGET = 'over budget'
+"""Note of a tensor that was to be kept but did not fit."""
+
+LARGEST = 1 << 30
+"""Bytes of the largest tensor that can be kept in full."""
+
+# Freed and taken again often enough that malloc hands out warm memory; larger copies use the pool.
+_SMALL = 16 << 10
+# Not worth accounting for one by one: the queue's estimate for a call covers them.
+_TINY = 64
+
+digest: Callable[[Any], bytes] = xxhash.xxh3_128_digest
+
+
+class Snapshot:
+    """The copy of one value on its way to the log. Plain slots: one is made for every array of every call.
+
+    Attributes:
+        data: The bytes in C order and the array's own byte order; a list for text; None if nothing was copied.
+        buffer: The pool's buffer that `data` is a view of, or None.
+        dtype, shape, nbytes: Of the array.
+        keep: Whether `data` shall be kept in full; otherwise it is there for the statistics only.
+        after: For an input: hash of the bytes after the call.
+        changed: For an input of text: it differed after the call.
+        charge: Bytes taken from the allowance.
+        note: Why it is not kept in full.
+        stats: Statistics of an array too large to be copied for the writer.
+        entry: Its description in the log, once the writer has made it.
+    """
+
+    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'dtype', 'entry', 'keep', 'nbytes', 'note', 'shape', 'stats')
+
+    data: bytes | np.ndarray | list[bytes | str] | None
+    buffer: np.ndarray | None
+    after: bytes | None
+    entry: list[Any] | None
+    stats: Stats | None
+
+    def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], nbytes: int, note: str = '') -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.nbytes = nbytes
+        self.note = note
+        self.data = self.buffer = self.after = self.entry = self.stats = None
+        self.keep = self.changed = False
+        self.charge = 0
+
+
+Taken = Any
+"""A value as it is queued: an immutable scalar itself, otherwise a `Snapshot`."""
+
+
+class Snapshots:
+    """Takes snapshots by one policy, for one recorder. Any thread."""
+
+    __slots__ = ('_wait', 'allowance', 'full_limit', 'level', 'pool', 'starved')
+
+    def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: Pool, wait: Callable[[], bool]) -> None:
+        """Set the policy; `wait` waits a little for the writer to give memory back, and is False if it did not."""
+        self._wait = wait
+        self.level = level
+        self.full_limit = LARGEST if level == 'full' else full_limit
+        self.allowance = allowance
+        self.pool = pool
+        self.starved = False
+        """Set by the writer when the log has no room for tensor bytes, so that none are copied in vain."""
+
+    def take_all(self, values: Sequence[Any], host: Host) -> list[Taken]:
+        """Snapshots of all values of one side of a call."""
+        return [value if type(value) in SCALARS else self.take(value, host) for value in values]
+
+    def take(self, value: Any, host: Host) -> Snapshot:
+        """A snapshot of one host value that is no plain scalar."""
+        try:
+            array = value if type(value) is np.ndarray else host.to_numpy(value)
+        # The value is the program's: a deleted buffer or an object that is no tensor must not end the recording.
+        except Exception as error:
+            return Snapshot(np.dtype(object), (), 0, f'unreadable: {type(error).__name__}')
+        dtype = array.dtype
+        if dtype.hasobject:
+            return self._take_objects(array)
+        taken = Snapshot(dtype, array.shape, array.nbytes)
+        if self.level != 'none':
+            self._copy(array, taken)
+        return taken
+
+    def _copy(self, array: np.ndarray, taken: Snapshot) -> None:
+        size = taken.nbytes
+        taken.keep = size <= self.full_limit
+        if not taken.keep:
+            taken.note = f'more than {self.full_limit} bytes' if self.full_limit else ''
+        if size <= _TINY:
+            taken.data = array.tobytes()
+        elif not taken.keep and size > self.allowance.limit // 4:
+            taken.stats = stats_of(array)       # no copy of it would find room
+        elif self.starved and taken.keep or not self._charge(size):
+            taken.note = OVER_BUDGET
+        else:
+            taken.charge = size
+            if size <= _SMALL:
+                taken.data = array.tobytes()
+            else:
+                taken.buffer = self.pool.take(size)
+                taken.data = taken.buffer[:size]
+                np.copyto(taken.data.view(array.dtype).reshape(array.shape), array)
+
+    def _charge(self, size: int) -> bool:
+        return self.allowance.take(size) or size <= self.allowance.limit and self._wait() and self.allowance.take(size)
+
+    def _take_objects(self, array: np.ndarray) -> Snapshot:
+        """Text is copied by reference, for bytes and str are immutable; of other objects only the shape is taken."""
+        taken = Snapshot(array.dtype, array.shape, array.nbytes)
+        if self.level == 'none' or array.size > self.full_limit or array.dtype.names is not None:
+            return taken
+        elements = array.ravel().tolist()
+        if set(map(type, elements)) <= {bytes, str}:
+            taken.dtype = np.dtype('S')
+            taken.nbytes = sum(map(len, elements))
+            taken.keep = taken.nbytes <= self.full_limit
+            if taken.keep:
+                charge = taken.nbytes + 8 * len(elements)
+                if self.starved or not self._charge(charge):
+                    taken.note = OVER_BUDGET
+                else:
+                    taken.charge = charge
+                    taken.data = elements
+        return taken
+
+    def note_changes(self, taken: Sequence[Taken], values: Sequence[Any], host: Host) -> None:
+        """After the call: remember what its inputs hold now, so that the writer can tell whether they were written to."""
+        for before, value in zip(taken, values, strict=False):
+            if type(before) is not Snapshot or before.data is None:
+                continue
+            try:
+                array = value if type(value) is np.ndarray else host.to_numpy(value)
+            # As in `take`: the value may have been deleted under the call.
+            except Exception:
+                continue
+            if type(before.data) is list:
+                before.changed = array.ravel().tolist() != before.data
+            elif array.nbytes == before.nbytes:
+                before.after = digest(array if array.flags.c_contiguous else array.tobytes())
+
+    def release(self, taken: Snapshot) -> None:
+        """Give back what a snapshot holds; called by the writer when it is written, or when it is dropped."""
+        if taken.charge:
+            self.allowance.give(taken.charge)
+            taken.charge = 0
+        if taken.buffer is not None:
+            self.pool.give(taken.buffer)
+            taken.buffer = None
+        taken.data = None
+
+
+def packed_text(elements: Sequence[bytes | str]) -> bytes:
+    """Text elements as they are stored: a msgpack list of bytes (text as UTF-8)."""
+    packed: bytes = msgpack.packb([e if isinstance(e, bytes) else e.encode('utf-8', 'surrogatepass') for e in elements])
+    return packed
+
+
+def array_from(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The array that stored bytes stand for; it may share their memory and is read-only then.
+
+    Raises:
+        ValueError: The bytes do not fit the type and shape, or the type cannot be made here.
+    """
+    count = 1
+    for size in shape:
+        count *= size
+    if dtype == STRING:
+        elements = msgpack.unpackb(data, raw=True, max_array_len=max(len(data), 1))
+        if not isinstance(elements, list) or len(elements) != count or not all(isinstance(e, bytes) for e in elements):
+            raise ValueError('not a list of text')
+        text = np.empty(count, object)
+        text[:] = elements
+        return text.reshape(shape)
+    element = dtype_of(dtype)
+    if count * element.itemsize != len(data):
+        raise ValueError(f'{len(data)} bytes do not fill {shape} of {dtype}')
+    return np.frombuffer(data, element).reshape(shape) if count else np.empty(shape, element)
+
+
+def restored(record: TensorRecord) -> np.ndarray:
+    """The recorded value, as a new array; strings as an object array of bytes.
+
+    Raises:
+        DroppedError: It was not kept, or its bytes are damaged.
+    """
+    what = f'{record.name or "this tensor"} ({record.dtype}{list(record.shape)})'
+    if record.key is None or record._read is None:
+        why = record.note or {'none': 'the recording kept no values', OBJECT: 'it holds Python objects'}.get(
+            record.dtype if record.dtype == OBJECT else record.level, 'only its statistics were')
+        raise DroppedError(f'the value of {what} was not kept: {why}')
+    try:
+        return array_from(record._read(record.key), record.dtype, record.shape).copy()
+    except (ValueError, msgpack.UnpackException) as error:
+        raise DroppedError(f'the value of {what} cannot be read: {error}') from error
+
+
+__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'Snapshot', 'Snapshots', 'Taken', 'array_from', 'digest', 'dtype_name',
+           'packed_text', 'restored']

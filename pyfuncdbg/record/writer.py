@@ -1,0 +1,391 @@
+"""The writer: takes what calls have queued, encodes it in batches and appends it to the log of this process.
+
+Runs on a thread of its own, every 0.1 s or when the queue has grown; `flush` does the same on the caller's thread. The
+thread is a bare one: `threading.enumerate`, `threading.settrace` and joins at exit of the program do not see it.
+"""
+from __future__ import annotations
+
+import _thread
+import os
+import platform
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from pyfuncdbg.record import frames
+from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release
+from pyfuncdbg.record.batch import MOST_ROWS, MOST_TENSORS, Row, encode
+from pyfuncdbg.record.description import plan_record
+from pyfuncdbg.record.dtypes import STRING, dtype_name, little_endian
+from pyfuncdbg.record.failure import Failure
+from pyfuncdbg.record.folder import Ledger, log_path
+from pyfuncdbg.record.records import Stats
+from pyfuncdbg.record.snapshot import OVER_BUDGET, Snapshot, Snapshots, digest, packed_text
+from pyfuncdbg.record.statistics import stats_of
+
+_INTERVAL = 0.1
+_LONG_RUNNING = 200_000_000
+_TENSOR_SHARE, _PRINT_SHARE = 0.8, 0.9
+_INLINE = 64
+_LARGE = 64 << 10
+_PIECES = 1 << 20
+_CLOSING = 2048
+_MOST_KEYS = 200_000
+_SLOWEST_REPORT = 60.0
+_NAMES = {frames.SITE: 'sites', frames.PLAN: 'runs', frames.RUNS: 'runs', frames.NOTE: 'notes', frames.PROCESS: 'processes'}
+
+
+class Writer:
+    """Writes one log. Every method may be called from any thread; one works at a time."""
+
+    def __init__(self, folder: Path, budget: int, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
+                 on_failure: Callable[[], None]) -> None:
+        """Create the log.
+
+        Args:
+            folder: The trace.
+            budget: Bytes on disk, shared by the processes of the trace.
+            backlog: Where the rows come from.
+            snapshots: Whose memory is given back.
+            facts: What the process record says beyond what can be found out here.
+            on_failure: Called once when the log cannot be written any more.
+
+        Raises:
+            OSError: It cannot be created.
+        """
+        self.folder = folder
+        self.failed = False
+        self._backlog = backlog
+        self._snapshots = snapshots
+        self._on_failure = on_failure
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._done: _thread.LockType | None = None
+        self._pieces: list[Any] = []
+        self._pieces_size = 0
+        self._stored: set[bytes] = set()
+        self._begun: dict[int, int] = {}
+        self._said_losses: dict[str, int] = {}
+        self._next_report = 0.0
+        self._report_interval = _INTERVAL
+        self._ledger = Ledger(folder, budget)
+        try:
+            self._log = frames.LogFile(log_path(folder, self._ledger.process))
+        except OSError:
+            self._ledger.abandon()
+            raise
+        self._reserve = _CLOSING if self._ledger.afford(_CLOSING + frames.HEADER_SIZE) else 0
+        self._put(frames.PROCESS, _process_record(facts))
+        self._commit()
+
+    def start(self) -> None:
+        """Start the thread; without one (the interpreter is ending) rows wait for `flush` or `close`."""
+        done = _thread.allocate_lock()
+        done.acquire()
+        self._stopping = False
+        try:
+            _thread.start_new_thread(self._work, (done,))
+        except RuntimeError:
+            return
+        self._done = done
+
+    def pause(self) -> None:
+        """Write what waits, the calls that are running included, and end the thread; `start` goes on."""
+        self._stopping = True
+        self._backlog.wake.set()
+        if self._done is not None:
+            self._done.acquire(timeout=1.0)
+            self._done = None
+        self.flush(everything=True)
+
+    def close(self) -> None:
+        """Write what waits and the closing record, and close the log."""
+        self.pause()
+        with self._lock:
+            if not self.failed:
+                try:
+                    self._report_losses(last=True)
+                    self._append(frames.frame(frames.END, msgpack.packb([time.time(), time.perf_counter_ns()])))
+                except OSError as error:
+                    self._fail(error)
+            self.failed = True
+            self._log.close()
+            self._ledger.close()
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the files without touching what the parent has in them."""
+        self._log.close()
+        self._ledger.abandon()
+
+    def flush(self, *, everything: bool = False) -> None:
+        """Write what waits. When this returns, calls that finished before are in the log.
+
+        Args:
+            everything: Also calls that have been running for less than 0.2 s.
+        """
+        if not self._lock.acquire(timeout=5.0):
+            return
+        try:
+            if not self.failed:
+                self._drain(everything)
+        # Nobody can handle an error of the log, and the caller may be a program's thread: say it and end the recording.
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._lock.release()
+
+    def _work(self, done: _thread.LockType) -> None:
+        wake = self._backlog.wake
+        try:
+            while not self._stopping and not self.failed:
+                wake.wait(_INTERVAL)
+                wake.clear()
+                self.flush()
+        finally:
+            done.release()
+
+    def _fail(self, error: Exception) -> None:
+        """The log cannot be written: say so once, where the program's own output is not disturbed, and stop."""
+        if self.failed:
+            return
+        self.failed = True
+        self._on_failure()
+        say_unwritable(self.folder, error)
+        self._backlog.rows.clear()
+
+    def _drain(self, everything: bool) -> None:
+        backlog = self._backlog
+        rows = backlog.rows
+        for _ in range(len(rows) // MOST_ROWS + 1):
+            batch = [rows.popleft() for _ in range(min(len(rows), MOST_ROWS))]
+            self._announce()
+            if batch:
+                self._write_rows(batch, frames.CALLS)
+            backlog.stalled = False
+            backlog.space.set()
+        while backlog.notes:
+            self._put(frames.NOTE, backlog.notes.popleft())
+        self._write_running(everything)
+        self._commit()
+        self._report_losses()
+        if len(self._stored) > _MOST_KEYS:
+            self._stored.clear()
+
+    def _announce(self) -> None:
+        backlog = self._backlog
+        while backlog.sites:
+            self._put(frames.SITE, backlog.sites.popleft().record())
+        while backlog.plans:
+            number, run, site_ids = backlog.plans.popleft()
+            self._put(frames.PLAN, plan_record(number, run, site_ids))
+        while backlog.runs:
+            taken = [backlog.runs.popleft() for _ in range(min(len(backlog.runs), MOST_ROWS))]
+            self._put(frames.RUNS, taken)
+
+    def _put(self, kind: int, content: Any) -> None:
+        body = msgpack.packb(content, unicode_errors='surrogatepass')
+        if self._ledger.afford(len(body) + frames.FRAME_SIZE):
+            self._add(frames.frame(kind, body))
+        else:
+            self._backlog.losses.add({_NAMES[kind]: 1})
+
+    def _add(self, pieces: list[Any]) -> None:
+        self._pieces += pieces
+        self._pieces_size += sum(map(len, pieces))
+        if self._pieces_size > _PIECES:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._pieces:
+            self._append(self._pieces)
+            self._pieces = []
+            self._pieces_size = 0
+
+    def _append(self, pieces: list[Any]) -> None:
+        self._log.append(pieces)
+
+    def _write_rows(self, rows: list[Row], kind: int) -> None:
+        """Write calls as one record, or as much of them as the budget has room for."""
+        plain = [row if not row[11] and row[12] is None and len(row[9]) + len(row[10]) <= MOST_TENSORS else self._plain(row)
+                 for row in rows]
+        lost = self._write_plain(plain, kind)
+        self._commit()
+        for row, whole in zip(plain, rows, strict=True):
+            if kind == frames.CALLS:
+                self._begun.pop(row[0], None)
+                release(row[9], self._snapshots)
+                release(row[10], self._snapshots)
+                if type(whole[11]) is Said:
+                    self._snapshots.allowance.give(whole[11].charge)
+        if kind == frames.CALLS and lost:
+            self._backlog.losses.add(lost)
+
+    def _write_plain(self, rows: list[Row], kind: int) -> dict[str, int]:
+        """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
+        body = encode(rows, self._describe)
+        if self._ledger.afford(len(body) + frames.FRAME_SIZE):
+            self._add(frames.frame(kind, body))
+            return _lost_of_kept(rows)
+        if len(rows) == 1:
+            said = rows[0][11]
+            return lost_with(rows[0], (len(said) if said else 0) + (rows[0][13] or {}).get('prints', 0))
+        half = len(rows) // 2
+        lost = self._write_plain(rows[:half], kind)
+        for what, count in self._write_plain(rows[half:], kind).items():
+            lost[what] = lost.get(what, 0) + count
+        return lost
+
+    def _plain(self, row: Row) -> Row:
+        """A row whose output, error and losses are plain data."""
+        said, failure = row[11], row[12]
+        lost: dict[str, int] = {}
+        output = None
+        if type(said) is Said:
+            if said.cut:
+                lost['output bytes'] = said.cut
+            if said.lost:
+                lost['prints'] = said.lost
+            elif self._ledger.fits(2 * said.charge, _PRINT_SHARE):
+                output = [[e.kind, e.text, e.category, e.filename, e.line, e.function, e.offset] for e in said.entries]
+            else:
+                lost['prints'] = len(said.entries)
+        inputs, outputs = row[9], row[10]
+        surplus = len(inputs) + len(outputs) - MOST_TENSORS
+        if surplus > 0:
+            lost['tensors'] = surplus
+            release(inputs[MOST_TENSORS:], self._snapshots)
+            inputs = inputs[:MOST_TENSORS]
+            release(outputs[MOST_TENSORS - len(inputs):], self._snapshots)
+            outputs = outputs[:MOST_TENSORS - len(inputs)]
+        error = failure.record() if type(failure) is Failure else None
+        return (*row[:9], inputs, outputs, output, error, lost or None, row[14])
+
+    def _describe(self, taken: Snapshot) -> list[Any]:
+        """[dtype, shape, bytes, level, inline data or key, changed, note, stats]; stores the bytes where they are kept."""
+        if taken.entry is not None and taken.data is not None:
+            # Written when the call had been running for a while; only now it is known whether the function wrote to it.
+            taken.entry[5] = taken.changed or taken.after is not None and digest(taken.data) != taken.after
+        if taken.entry is None:
+            taken.entry = self._described(taken)
+        return taken.entry
+
+    def _described(self, taken: Snapshot) -> list[Any]:
+        shape = [int(size) for size in taken.shape]
+        name = dtype_name(taken.dtype)
+        raw = taken.data                        # once: the thread of a call that is dropped releases it
+        if raw is None:
+            level = 0 if taken.stats is None else 1
+            return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats)]
+        changed = taken.changed or taken.after is not None and digest(raw) != taken.after
+        array: np.ndarray | None = None
+        data: Any
+        if name == STRING:
+            elements = raw if isinstance(raw, list) else _elements(raw, taken.dtype).tolist()
+            data = packed_text(elements)
+        else:
+            array = _elements(raw, taken.dtype).reshape(taken.shape)
+            native = little_endian(array)
+            data = raw if native is array else native.tobytes()
+        note = taken.note
+        if taken.keep:
+            if len(data) <= _INLINE:
+                return [name, shape, int(taken.nbytes), 2, [bytes(data)], changed, note, None]
+            key = digest(data)
+            if key in self._stored or self._store(key, data):
+                # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
+                stats = stats_of(array) if array is not None and len(data) > _LARGE else None
+                return [name, shape, int(taken.nbytes), 2, key, changed, note, _packed_stats(stats)]
+            note = OVER_BUDGET
+        stats = stats_of(array) if array is not None else None
+        return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats)]
+
+    def _store(self, key: bytes, data: Any) -> bool:
+        if not self._ledger.afford(len(data) + frames.KEY_SIZE + frames.FRAME_SIZE, _TENSOR_SHARE):
+            self._snapshots.starved = True
+            return False
+        self._stored.add(key)
+        self._add(frames.frame(frames.BLOB, key, memoryview(data)))
+        return True
+
+    def _write_running(self, everything: bool) -> None:
+        """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
+        now = time.perf_counter_ns()
+        rows: list[Row] = []
+        for call, inputs in list(self._backlog.running.values()):
+            if not everything and now - call.started < _LONG_RUNNING:
+                continue
+            entries = call.output.entries if call.output is not None else ()
+            length = sum([len(entry.text) for entry in entries])
+            if self._begun.get(call.id) == length:
+                continue
+            self._begun[call.id] = length
+            said = Said(entries, 0, self._snapshots.allowance)
+            self._snapshots.allowance.give(said.charge)
+            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0, call.forward, call.parent,
+                         inputs, (), said if entries else None, None, None, tuple(call.sources)))
+        for start in range(0, len(rows), MOST_ROWS):
+            self._announce()
+            self._write_rows(rows[start:start + MOST_ROWS], frames.RUNNING)
+        if len(self._begun) > 2 * len(self._backlog.running) + 100:
+            self._begun = {i: n for i, n in self._begun.items() if i in self._backlog.running}
+
+    def _report_losses(self, last: bool = False) -> None:
+        """The totals so far; rarer the longer the budget has been used up, for the reports take room themselves."""
+        total = dict(self._backlog.losses.total)
+        now = time.monotonic()
+        if total == self._said_losses or not last and now < self._next_report:
+            return
+        pieces = frames.frame(frames.DROPPED, msgpack.packb(total))
+        size = sum(map(len, pieces))
+        if not self._ledger.afford(size):
+            if self._reserve - size < (0 if last else _CLOSING // 2):
+                return
+            self._reserve -= size
+        self._append(pieces)
+        self._said_losses = total
+        self._next_report = now + self._report_interval
+        self._report_interval = min(self._report_interval * 1.5, _SLOWEST_REPORT)
+
+
+def _packed_stats(stats: Stats | None) -> list[Any] | None:
+    return None if stats is None else [getattr(stats, slot) for slot in Stats.__slots__]
+
+
+def say_unwritable(folder: Path, error: Exception) -> None:
+    """Tell the user that recording ends, where the program's own output is not disturbed."""
+    why = (error.strerror if isinstance(error, OSError) else None) or f'{type(error).__name__}: {error}'
+    if sys.__stderr__ is not None:
+        sys.__stderr__.write(f'pyfuncdbg: {folder}: cannot write the trace: {why}. Recording stops, the program goes on; '
+                             'what was written can be read.\n')
+
+
+def _elements(raw: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """The flat array behind raw bytes; `frombuffer` refuses empty ones."""
+    return np.frombuffer(raw, dtype) if len(raw) else np.empty(0, dtype)
+
+
+def _lost_of_kept(rows: list[Row]) -> dict[str, int]:
+    lost = {'tensors': 0, 'bytes': 0, 'prints': 0}
+    for row in rows:
+        for values in (row[9], row[10]):
+            for value in values:
+                if type(value) is Snapshot and value.entry is not None and value.entry[6] == OVER_BUDGET:
+                    lost['tensors'] += 1
+                    lost['bytes'] += value.nbytes
+        if row[13]:
+            lost['prints'] += row[13].get('prints', 0)
+            lost['tensors'] += row[13].get('tensors', 0)
+    return lost
+
+
+def _process_record(facts: dict[str, Any]) -> list[Any]:
+    argv = [str(arg)[:1000] for arg in sys.argv[:100]]
+    return [os.getpid(), os.getppid(), argv, platform.python_version(), socket.gethostname(), time.time(),
+            time.perf_counter_ns(), facts]
