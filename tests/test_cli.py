@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pexpect
 import pytest
 
 import pyfuncdbg
@@ -200,6 +201,37 @@ def test_a_forked_child_reports_nothing_of_its_own(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr.count(b'pyfuncdbg show prog.pfd call 3') == 1
     assert len(pyfuncdbg.load(tmp_path / 'prog.pfd').calls()) == 4
+
+
+def test_workers_of_multiprocessing_record_too_and_nothing_of_theirs_changes(tmp_path: Path) -> None:
+    source = PROGRAM + '''
+import multiprocessing
+def work(n): return ratio_of(np.ones(n)).sum()
+if __name__ == '__main__':
+    for way in ('fork', 'spawn'):
+        with multiprocessing.get_context(way).Pool(1) as pool:
+            print(way, pool.map(work, [4, 5]))
+            pool.close(); pool.join()
+'''
+    script = program(tmp_path, source)
+    plain, ours = call(script, cwd=tmp_path), call(*OURS, 'run', script, cwd=tmp_path)
+    assert (ours.returncode, sorted(ours.stdout.splitlines())) == (0, sorted(plain.stdout.splitlines()))
+    shapes = [found.inputs[0].shape for found in pyfuncdbg.load(tmp_path / 'prog.pfd').calls()]
+    assert sorted(shapes) == [(1,), (2,), (3,), (4,), (5,)]         # a spawned process is a new one, not recorded
+
+
+def test_on_a_terminal_ctrl_c_ends_the_program_and_the_report_follows(tmp_path: Path) -> None:
+    script = program(tmp_path, PROGRAM + 'print("waiting", sys.stdout.isatty(), sys.stderr.isatty(), flush=True)\n'
+                     'import time; time.sleep(30)')
+    child = pexpect.spawn(sys.executable, [*OURS, 'run', script], cwd=tmp_path, env=ENVIRONMENT, timeout=30,  # type: ignore
+                          encoding='utf-8', dimensions=(40, 120))
+    child.expect_exact('waiting True True')
+    child.sendintr()
+    child.expect_exact('KeyboardInterrupt')
+    child.expect_exact(BIRTH)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.signalstatus == signal.SIGINT
 
 
 def test_a_program_without_stderr_ends_as_it_would(tmp_path: Path) -> None:
