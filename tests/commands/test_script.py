@@ -147,7 +147,8 @@ except ValueError:
                            'import time; time.sleep(5)', -signal.SIGINT),
     'SIGTERM': ('import os, signal\nprint("x", flush=True)\nos.kill(os.getpid(), signal.SIGTERM)\n'
                 'import time; time.sleep(5)', -signal.SIGTERM),
-    'exception in a thread': ('import threading\ndef f(): 1 / 0\nt = threading.Thread(target=f, name="w")\nt.start(); t.join()', 0),
+    'exception in a thread': ('import threading\ndef f(): 1 / 0\nt = threading.Thread(target=f, name="w")\n'
+                              't.start(); t.join()', 0),
     'stdout that is full at the end': ('import sys\nsys.stdout = open("/dev/full", "w"); print("x")', 120),
     'excepthook and atexit with __file__': ('import atexit, sys\natexit.register(lambda: print(sorted(globals())))\n'
                                             'sys.excepthook = lambda *_: print(__file__)\nraise ValueError', 1),
@@ -197,7 +198,8 @@ def test_a_compiled_script(tmp_path: Path) -> None:
 
 
 def test_a_folder_and_a_zip_file_with_a_main(tmp_path: Path) -> None:
-    source = 'import sys, friend\nprint(sys.argv, sys.path[0], __file__, __name__, __spec__, __package__, friend)\nraise ValueError'
+    source = ('import sys, friend\nprint(sys.argv, sys.path[0], __file__, __name__, __spec__, __package__, friend)\n'
+              'raise ValueError')
     written(tmp_path, source, 'app/__main__.py')
     written(tmp_path, '', 'app/friend.py')
     with zipfile.ZipFile(tmp_path / 'app.zip', 'w') as archive:
