@@ -15,20 +15,20 @@ from pathlib import Path
 
 from pyfuncdbg.errors import UsageError
 
-_UNITS = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
+_POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
 
 _SHOW = ('import sys; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
          'sys.exit(main(["show", sys.argv[2]]))')
 
 
 def size(text: str) -> int:
-    """Bytes of '256MB', '64k', '1.5 GiB' or '4096'; units are powers of 1024.
+    """Bytes of '256MB', '64k', '1.5 GiB' or '4096': powers of 1000 as the report prints them, of 1024 with an 'i'.
 
     Raises:
         UsageError: It is not a size, or it is zero.
     """
-    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?', text.strip(), re.IGNORECASE | re.ASCII)
-    nbytes = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?', text.strip(), re.IGNORECASE | re.ASCII)
+    nbytes = int(float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2].upper()]) if match else 0
     if nbytes < 1:
         raise UsageError(f'{text!r} is not a size; write it as 256MB or 1.5GB')
     return nbytes
