@@ -52,8 +52,7 @@ def begin(path: Path, *, budget: int | None = None, ops: bool = False) -> None:
         TraceError: The trace cannot be made there, or the budget is too small.
     """
     from pyfuncdbg.record.recorder import Recorder
-    limits = {} if budget is None else {'budget': budget}
-    recorder = Recorder(path, ops=ops, **limits)
+    recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
     recorder.start()
     owner, folder, environment = os.getpid(), os.getcwd(), dict(os.environ)
 
