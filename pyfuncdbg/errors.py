@@ -82,6 +82,11 @@ class OpError(Exception):
         self._message = message
         self._error_code = self.code if error_code is None else error_code
         self._payloads: dict[str, Any] = dict(payloads[0]) if payloads and payloads[0] else {}
+        self._appendix = ''
+
+    def locate(self, op: Any, node_def: Any, message: str, appendix: str = '') -> None:
+        """Say at which node of a graph it happened; `appendix` is shown by `str()` only."""
+        self._op, self._node_def, self._message, self._appendix = op, node_def, message, appendix
 
     @property
     def message(self) -> str:
@@ -104,7 +109,7 @@ class OpError(Exception):
         return self._payloads
 
     def __str__(self) -> str:
-        return self._message
+        return self._message + self._appendix
 
     def __reduce__(self) -> tuple[Any, ...]:
         # TensorFlow loses the message when pickled; ours keeps it, without the graph the op belongs to.

@@ -29,6 +29,7 @@ class Graph:
         version: Grows with every change; compiled plans are kept by it.
         captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
         resources: What lives as long as the graph does, such as the functions its Python ops call.
+        gradient_steps: The backward steps that gradients added here, in order.
         sites: The call sites of nodes, by serial.
         seed: Graph-level random seed, None if not set.
     """
@@ -42,6 +43,9 @@ class Graph:
         self.resources: list[Any] = []
         self.seed: int | None = None
         self.sites: dict[int, CallSite] = {}
+        self.gradient_steps: list[Any] = []
+        self.unfeedable: set[int] = set()
+        self.unfetchable: set[Operation] = set()
         self.finalized = False
         self._captured: dict[int, SymbolicTensor] = {}
         self._ops: list[Operation] = []
@@ -118,6 +122,22 @@ class Graph:
         """Plans compiled before are out of date."""
         self.version += 1
 
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Refuse values for this tensor."""
+        self.unfeedable.add(id(tensor))
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Refuse to give this op's values."""
+        self.unfetchable.add(op)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether the tensor may be fed."""
+        return id(tensor) not in self.unfeedable
+
+    def is_fetchable(self, element: Any) -> bool:
+        """Whether a tensor's or operation's value may be fetched."""
+        return getattr(element, 'op', element) not in self.unfetchable
+
     def finalize(self) -> None:
         """Refuse further nodes."""
         self.finalized = True
@@ -180,6 +200,17 @@ class Graph:
             yield
         finally:
             self._names.scope, self._control, self._devices = scope, control, devices
+
+    @contextmanager
+    def outside_scopes_of(self, name: str) -> Iterator[None]:
+        """In a scope below the current one, without control dependencies and devices."""
+        control, devices = self._control, self._devices
+        self._control, self._devices = [], []
+        try:
+            with self.name_scope(name):
+                yield
+        finally:
+            self._control, self._devices = control, devices
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A node or scope name that is free, in the current scope."""

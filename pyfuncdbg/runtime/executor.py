@@ -18,6 +18,18 @@ from pyfuncdbg.runtime.plan import Plan, Step, op_site, site_of
 from pyfuncdbg.runtime.source import own, own_feed, unpacked
 
 
+def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a plan at full speed, or step by step if somebody watches ops. The caller has turned NumPy's warnings off."""
+    if hooks.op:
+        return Executor(plan, execution).start(values)
+    return plan.function(execution, *values)
+
+
+def take_over(plan: Plan, execution: Execution, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Go on step by step where a plan stopped."""
+    return Executor(plan, execution).take_over(position, names)
+
+
 class Undo:
     """What one step changed beside its outputs: variables, and the random states before it."""
 
@@ -100,8 +112,9 @@ class Executor:
             self._recorded[index] = outputs
         self._keep(step, outputs)
         for group in step.gradients:
-            group.report(self._execution, *[tuple(None if t is None else self.values.get(self._plan.slots.get(id(t), -1))
-                                                  for t in tensors) for tensors in (group.incoming, group.outgoing)])
+            incoming, outgoing, (record,) = (tuple(self.values.get(self._plan.slots.get(id(t), -1)) for t in tensors)
+                                             for tensors in (group.incoming, group.outgoing, [group.record]))
+            group.report(self._execution, incoming, outgoing, record)
 
     def _outputs(self, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
         definition = step.op.definition

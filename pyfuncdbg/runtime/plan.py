@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from pyfuncdbg.graph.registry import Kernel, kernel_for
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.gradient_step import GradientStep
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.sharing import Sharing
 from pyfuncdbg.runtime.source import plan_source
 
-if TYPE_CHECKING:
-    from pyfuncdbg.runtime.gradients import GradientStep
+
+HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
+"""`hand_over(plan, execution, position, locals)`: the results of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Plan:
     __slots__ = ('_sites', 'constants', 'feeds', 'fetches', 'function', 'graph', 'names', 'slots', 'source', 'steps')
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor],
-                 slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing) -> None:
+                 slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing, hand_over: HandOver) -> None:
         self.graph = graph
         self.steps = tuple(steps)
         self.feeds = tuple(feeds)
@@ -70,6 +72,7 @@ class Plan:
         self.slots = slots
         self.constants = constants
         self.source, self.names = plan_source(self, sharing)
+        self.names['hand_over'] = partial(hand_over, self)
         self._sites: tuple[CallSite, ...] | None = None
         filename = f'<plan of {len(self.steps)} ops>'
         exec(compile(self.source, filename, 'exec'), self.names)
@@ -140,7 +143,7 @@ def in_order(ops: set[Operation]) -> list[Operation]:
 
 
 def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
-             protect: bool, gradients: Sequence[GradientStep] = ()) -> Plan:
+             protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = ()) -> Plan:
     """Compile a plan.
 
     Args:
@@ -149,6 +152,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         feeds: Tensors whose values are given.
         fetches: Tensors whose values are wanted.
         protect: Fetched arrays are the caller's own, to write to.
+        hand_over: Goes on with a plan that is left after a Python call.
         gradients: The backward steps to report as calls.
     """
     fed = {id(t) for t in feeds}
@@ -173,7 +177,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
             constants.update(zip(numbers, (value,) if op.definition.outputs == 1 else value, strict=True))
             continue
         steps.append(Step(op, kernel, tuple(slots[id(t)] for t in op.inputs), numbers, recorded, after.get(op, ())))
-    return Plan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect))
+    return Plan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect), hand_over)
 
 
 def _bound(op: Operation) -> Kernel:
@@ -198,11 +202,3 @@ def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep]) -> d
             after[last] = (*after.get(last, ()), step)
     return after
 
-
-def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a plan; the caller has turned NumPy's warnings off."""
-    from pyfuncdbg.hooks.chain import hooks
-    if hooks.op:
-        from pyfuncdbg.runtime.executor import Executor
-        return Executor(plan, execution).start(values)
-    return plan.function(execution, *values)

@@ -27,7 +27,6 @@ def plan_source(plan: Plan, sharing: Sharing) -> tuple[str, dict[str, Any]]:
     for index, step in enumerate(plan.steps):
         lines.append(f'    {_line(step, index, sharing, names)}  # {index}')
         if step.op.definition.python:
-            names['hand_over'] = _hand_over(plan)
             lines.append(f'    if x.paused: return hand_over(x, {index + 1}, locals())')
         for number, group in enumerate(step.gradients):
             lines.append('    ' + _gradient_line(plan, group, f'g{index}_{number}', names))
@@ -69,19 +68,12 @@ def unpacked(recorded: Any) -> tuple[Any, ...]:
     return (*recorded.outputs, *recorded.hidden)
 
 
-def _hand_over(plan: Plan) -> Any:
-    def hand_over(execution: Any, position: int, names: dict[str, Any]) -> Any:
-        from pyfuncdbg.runtime.executor import Executor
-        return Executor(plan, execution).take_over(position, names)
-    return hand_over
-
-
 def _gradient_line(plan: Plan, group: Any, name: str, names: dict[str, Any]) -> str:
     """A line that reports one backward step as a gradient call."""
     names[name] = group.report
-    given = [f't{plan.slots[id(t)]}' if t is not None else 'None' for t in group.incoming]
-    results = [f't{plan.slots[id(t)]}' if t is not None and id(t) in plan.slots else 'None' for t in group.outgoing]
-    return f'{name}(x, ({"".join(g + ", " for g in given)}), ({"".join(r + ", " for r in results)}))'
+    given, results, (record,) = ([f't{plan.slots[id(t)]}' if t is not None and id(t) in plan.slots else 'None' for t in tensors]
+                                 for tensors in (group.incoming, group.outgoing, [group.record]))
+    return f'{name}(x, ({"".join(g + ", " for g in given)}), ({"".join(r + ", " for r in results)}), {record})'
 
 
 def _fetched(plan: Plan, slot: int, sharing: Sharing, names: dict[str, Any]) -> str:

@@ -1,0 +1,335 @@
+"""`tf.Variable`: a named value that ops read and replace, in eager mode, in functions and in graphs.
+
+A variable made in eager mode holds its storage; one made in a graph has a handle node, and each session its own storage.
+"""
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyfuncdbg.graph import context, dtypes
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.state import Storage, group
+from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
+
+GLOBAL, TRAINABLE = 'variables', 'trainable_variables'
+"""Names of the collections that variables of a graph are in."""
+
+
+class _Bound(threading.local):
+    def __init__(self) -> None:
+        self.handles: dict[int, EagerTensor] = {}
+
+
+_bound = _Bound()
+_names = itertools.count()
+
+
+@contextmanager
+def bound(handles: Mapping[int, EagerTensor]) -> Iterator[None]:
+    """Let graph variables be read in eager code of this thread: by id of the handle tensor, the handle of its storage."""
+    before = _bound.handles
+    _bound.handles = {**before, **handles}
+    try:
+        yield
+    finally:
+        _bound.handles = before
+
+
+class Variable:
+    """A value that lives between runs.
+
+    Args:
+        initial_value: Anything that can be a tensor, or a function that gives it.
+        trainable: Whether tapes watch it and optimizers change it.
+        name: Its name; ':0' is added.
+        dtype: Its dtype.
+        shape: Its static shape, if wider than that of the initial value.
+        collections: Graph collections to add it to.
+
+    Raises:
+        ValueError: No initial value.
+    """
+
+    __array_priority__ = 100
+
+    def __init__(self, initial_value: Any = None, trainable: bool | None = None, validate_shape: bool = True,
+                 caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
+                 import_scope: str | None = None, constraint: Any = None, synchronization: Any = None, aggregation: Any = None,
+                 shape: Any = None, collections: Any = None, use_resource: bool | None = None) -> None:
+        if initial_value is None:
+            raise ValueError('The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a '
+                             '`variable_def`. You provided neither.')
+        self._trainable = trainable is not False
+        self.constraint = constraint
+        graph = context.current_graph()
+        while graph is not None and graph.building_function:
+            graph = graph.outer                     # a variable outlives the function that makes it
+        if graph is None:
+            self._make_eager(initial_value, name, dtype, shape)
+        else:
+            self._make_node(graph, initial_value, name, dtype, shape)
+            for collection in collections if collections is not None else [GLOBAL, *([TRAINABLE] if self._trainable else [])]:
+                graph.add_to_collection(collection, self)
+
+    def _make_eager(self, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
+        with context.under(None):
+            value = _initial(initial_value, dtype)
+        self._shape = TensorShape(shape) if shape is not None else value.shape
+        self.dtype = value.dtype
+        self._name = f'{name or "Variable"}:0'
+        self._shared_name = f'{name or "Variable"}_{next(_names)}'
+        me = weakref.ref(self)
+        self._storage: Storage | None = Storage(self._shared_name, value._value, me)
+        self._handle: Any = EagerTensor(self._storage, dtypes.resource)
+        self._initializer: Any = None
+        self._graph: Graph | None = None
+
+    def _make_node(self, graph: Graph, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
+        with graph.as_default(), graph.name_scope(name or 'Variable') as scope:
+            full = scope[:-1]
+            with graph.name_scope('Initializer'):
+                value = _initial(initial_value, dtype)
+                value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
+            self._shape = TensorShape(shape) if shape is not None else value.shape
+            self.dtype = value.dtype
+            self._name = f'{full}:0'
+            self._shared_name = full
+            self._storage = None
+            self._graph = graph
+            attrs = {'shared_name': full, 'dtype': self.dtype, 'shape': self._shape}
+            self._handle = graph.create_op('VarHandleOp', (), attrs, scope).outputs[0]
+            self._initial_value = value
+            self._initializer = graph.create_op('AssignVariableOp', (self._handle, value), {'dtype': self.dtype}, 'Assign')
+            with graph.name_scope('Read'):
+                self._snapshot = self._read()
+
+    # ------------------------------------------------------------------ what it is
+    @property
+    def handle(self) -> Any:
+        """The resource tensor that stands for the variable; what tapes and functions track."""
+        if _bound.handles and id(self._handle) in _bound.handles:
+            return _bound.handles[id(self._handle)]
+        return self._handle
+
+    @property
+    def name(self) -> str:
+        """'w:0'."""
+        return self._name
+
+    @property
+    def shape(self) -> TensorShape:
+        """Its static shape."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """Its static shape."""
+        return self._shape
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it."""
+        return self._trainable
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it is a node of."""
+        if self._graph is None:
+            raise AttributeError('Tensor.graph is undefined when eager execution is enabled.')
+        return self._graph
+
+    @property
+    def op(self) -> Any:
+        """Its handle's node."""
+        return self._handle.op
+
+    @property
+    def device(self) -> str:
+        """Where it is."""
+        return str(self._handle.device)
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that gives it its initial value; None in eager mode."""
+        return self._initializer
+
+    @property
+    def initial_value(self) -> Any:
+        """The tensor of its initial value.
+
+        Raises:
+            RuntimeError: In eager mode.
+        """
+        if self._graph is None:
+            raise RuntimeError('This property is not supported when eager execution is enabled.')
+        return self._initial_value
+
+    def ref(self) -> Reference:
+        """A hashable stand-in."""
+        return Reference(self)
+
+    experimental_ref = ref
+
+    # ------------------------------------------------------------------ reading
+    def _read(self) -> Any:
+        handle = self.handle
+        if self._trainable and recording.active.recordings:
+            recording.read(handle)
+        value = apply('ReadVariableOp', (handle,), {'dtype': self.dtype, 'shape': self._shape})
+        return value
+
+    def read_value(self) -> Any:
+        """The current value, as a tensor."""
+        return self._read()
+
+    def value(self) -> Any:
+        """The current value, as a tensor."""
+        return self._read()
+
+    def _as_tensor(self) -> Any:
+        return self._read()
+
+    def _as_graph_element(self) -> Any:
+        return self._snapshot if self._graph is not None else self
+
+    def numpy(self) -> Any:
+        """A copy of the current value.
+
+        Raises:
+            NotImplementedError: In a graph.
+        """
+        value = self._read()
+        if not isinstance(value, EagerTensor):
+            raise NotImplementedError('numpy() is only available when eager execution is enabled.')
+        return value.numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        value = self._read()
+        return value.__array__(dtype)
+
+    def eval(self, session: Any = None) -> Any:
+        """Its value in a session.
+
+        Raises:
+            ValueError: There is no session.
+        """
+        return evaluated(self._snapshot, 'Cannot evaluate tensor using `eval()`', None, session)
+
+    def initialized_value(self) -> Any:
+        """Its initial value where it has none yet; the current one otherwise."""
+        return self._initial_value if self._graph is not None else self._read()
+
+    # ------------------------------------------------------------------ assigning
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replace the value; gives the variable in eager mode, a tensor of the new value in a graph.
+
+        Raises:
+            ValueError: The shape does not fit.
+        """
+        return self._update('AssignVariableOp', 'Assign', value, name, read_value)
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Add to the value."""
+        return self._update('AssignAddVariableOp', 'AssignAdd', delta, name, read_value)
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtract from the value."""
+        return self._update('AssignSubVariableOp', 'AssignSub', delta, name, read_value)
+
+    def _update(self, op_type: str, what: str, value: Any, name: str | None, read_value: bool) -> Any:
+        tensor = convert_to_tensor(value, self.dtype)
+        if not self._shape.is_compatible_with(tensor.shape):
+            raise ValueError(f"Cannot assign value to variable '{self._name}': Shape mismatch.The variable shape {self._shape}, "
+                             f'and the assigned value shape {tensor.shape} are incompatible.')
+        op = apply(op_type, (self.handle, tensor), {'dtype': self.dtype}, name or what)
+        if op is None:
+            return self if read_value else None
+        if not read_value:
+            return op
+        with op.graph.control_dependencies([op]):
+            return apply('ReadVariableOp', (self.handle,), {'dtype': self.dtype, 'shape': self._shape})
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Assign a value in a session."""
+        evaluated(self._initializer, 'Cannot execute operation using `run()`', {self._initial_value: value}, session)
+
+    def is_initialized(self, name: str | None = None) -> Any:
+        """A bool tensor: whether it has a value."""
+        return apply('VarIsInitializedOp', (self.handle,), None, name)
+
+    def __repr__(self) -> str:
+        kind = f"<tf.Variable '{self._name}' shape={self._shape} dtype={self.dtype.name}"
+        if self._graph is None and context.executing_eagerly():
+            return f'{kind}, numpy={self._read()._text(True)}>'
+        return kind + '>'
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._read())
+
+    def __bool__(self) -> bool:
+        return bool(self._read())
+
+    def __int__(self) -> int:
+        return int(self._read())
+
+    def __float__(self) -> float:
+        return float(self._read())
+
+    def __index__(self) -> int:
+        return self._read().__index__()
+
+    def _elementwise(self) -> bool:
+        return context.executing_eagerly_outside_functions()
+
+    def __eq__(self, other: object) -> Any:
+        return Tensor.compare['equal'](self, other) if self._elementwise() else self is other
+
+    def __ne__(self, other: object) -> Any:
+        return Tensor.compare['not_equal'](self, other) if self._elementwise() else self is not other
+
+    def __hash__(self) -> int:
+        if self._elementwise():
+            raise TypeError('Variable is unhashable. Instead, use variable.ref() as the key. (Variable: '
+                            f'{self!r})')
+        return id(self)
+
+
+def _initial(initial_value: Any, dtype: Any) -> Any:
+    value = initial_value() if callable(initial_value) else initial_value
+    return convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype), name='initial_value')
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph."""
+    return context.get_default_graph().get_collection(GLOBAL, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The trainable variables of the default graph."""
+    return context.get_default_graph().get_collection(TRAINABLE, scope)
+
+
+def variables_initializer(var_list: Any, name: str = 'init') -> Any:
+    """An operation that gives variables their initial values."""
+    initializers = [variable.initializer for variable in var_list if variable.initializer is not None]
+    if not initializers and context.current_graph() is None:
+        graph = context.get_default_graph()
+        return graph.create_op('NoOp', (), None, name)
+    return group(*initializers, name=name) if initializers else apply('NoOp', (), None, name)
+
+
+def global_variables_initializer() -> Any:
+    """An operation that gives all variables of the default graph their initial values."""
+    return variables_initializer(global_variables())

@@ -1,0 +1,30 @@
+"""What a program sees when a node of its graph fails: TensorFlow's error, the user's frames first, the original as cause."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyfuncdbg.errors import InvalidArgumentError, OpError
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.hooks.call import Frame
+
+
+def session_error(error: OpError | Exception, op: Operation) -> OpError:
+    """The error that `Session.run` raises for what a kernel raised in `op`.
+
+    The kernel's own error is completed in place, so that its class, cause and traceback stay; NumPy's errors become
+    InvalidArgumentError.
+    """
+    raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error))
+    if raised is not error:
+        raised.__cause__ = error
+    if raised.op is None:
+        place = f'{{{{node {op.name}}}}}'
+        core = raised.message if place in raised.message else f'{raised.message}\n\t [[{place}]]'
+        raised.locate(op, op.node_def, f"Graph execution error:\n\nDetected at node '{op.name}' defined at (most recent call last):\n"
+                      f"{''.join(_lines(op.stack, '    '))}Node: '{op.name}'\n{core}",
+                      f"\n\nOriginal stack trace for '{op.name}':\n{''.join(_lines(op.stack, '  '))}")
+    return raised
+
+
+def _lines(frames: Iterable[Frame], indent: str) -> list[str]:
+    return [f'{indent}File "{frame.filename}", line {frame.line}, in {frame.function}\n' for frame in frames]

@@ -1,0 +1,91 @@
+"""What `Session.run` is given: feeds, checked and converted before anything runs."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.convert import cast_array
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+
+
+def feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
+    """The tensor that a key of a feed_dict means.
+
+    Raises:
+        TypeError: It is no tensor of this graph, or names none.
+        ValueError: The tensor may not be fed.
+    """
+    try:
+        tensor = graph.as_graph_element(key, allow_operation=False)
+    except (TypeError, ValueError, KeyError) as error:
+        text = error.args[0] if error.args else error
+        raise TypeError(f'Cannot interpret feed_dict key as Tensor: {text}') from None
+    if id(tensor) in graph.unfeedable:
+        raise ValueError(f'Tensor {tensor.name} may not be fed.')
+    return tensor  # type: ignore[no-any-return]
+
+
+def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
+    """A feed_dict whose keys may be structures (a tuple of tensors for a tuple of values).
+
+    Raises:
+        TypeError: Not a dict.
+    """
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(f"`feed_dict` must be a dictionary (or a mapping) from tensors to values, not {type(feed_dict).__name__}: "
+                        f'{feed_dict!r}')
+    flat: dict[Any, Any] = {}
+    for key, value in feed_dict.items():
+        if isinstance(key, tuple):
+            nest.assert_same_structure(key, value)
+            flat.update(zip(nest.flatten(key), nest.flatten(value), strict=True))
+        else:
+            flat[key] = value
+    return flat
+
+
+def converter(tensor: SymbolicTensor) -> Callable[[Any], Any]:
+    """The function that turns a fed value into the tensor's NumPy value.
+
+    The result may share memory with an array that the user gave: nobody writes to it.
+    """
+    dtype, sizes = tensor.dtype.array, tensor.shape.sizes
+    scalar = dtype.type if sizes == () and dtype.kind in 'fiu' and dtype.isbuiltin == 1 else None
+    exact = float if dtype.kind == 'f' else int if dtype == np.int64 else None
+
+    def convert(value: Any) -> Any:
+        kind = type(value)
+        if scalar is not None and (kind is scalar or kind is exact):
+            return scalar(value)
+        if kind is np.ndarray and value.dtype == dtype and dtype.kind != 'O' and value.flags.c_contiguous:
+            array = value
+        else:
+            array = _array_of(tensor, value)
+        if sizes is not None and array.shape != sizes and not _fits(array.shape, sizes):
+            raise ValueError(f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name}, which has shape "
+                             f'{str(tensor.shape)}')
+        return array if array.ndim or dtype.kind == 'O' else array[()]
+    return convert
+
+
+def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(sizes) and all(n is None or n == m for m, n in zip(shape, sizes, strict=True))
+
+
+def _array_of(tensor: SymbolicTensor, value: Any) -> np.ndarray:
+    if isinstance(value, Tensor):
+        raise TypeError('The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, '
+                        'strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was '
+                        f'{value} which was passed to the argument `feed_dict` with key {tensor}.')
+    if tensor.dtype.name == 'string':
+        return np.asarray(cast_array(np.asarray(value, dtype=object), tensor.dtype))
+    if isinstance(value, int) and tensor.dtype.array.type(value) != value:
+        raise TypeError(f'Type of feed value {value} with type {type(value)} is not compatible with Tensor type '
+                        f'{tensor.dtype.array.type}. Try explicitly setting the type of the feed tensor to a larger type '
+                        '(e.g. int64).')
+    return np.ascontiguousarray(np.asarray(value, dtype=tensor.dtype.array)) if np.ndim(value) else np.asarray(
+        value, dtype=tensor.dtype.array)

@@ -1,0 +1,87 @@
+"""What `Session.run` is asked for: structures of tensors, operations and names, and their results in the same structure."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyfuncdbg.errors import InaccessibleTensorError
+from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.tensor import SymbolicTensor
+
+Pack = Callable[[Sequence[Any]], Any]
+
+
+class Fetches:
+    """A resolved fetch structure.
+
+    Attributes:
+        tensors: The distinct tensors to compute, in order.
+        targets: Operations to run for their effect.
+        pack: Puts the values of `tensors` into the user's structure; operations give None.
+    """
+
+    __slots__ = ('pack', 'targets', 'tensors')
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self.tensors: list[SymbolicTensor] = []
+        self.targets: list[Operation] = []
+        places: list[int] = []
+        known: dict[int, int] = {}
+        leaves = nest.flatten(fetches) if _is_structure(fetches) else [fetches]
+        for leaf in leaves:
+            element = _element(graph, leaf)
+            if isinstance(element, Operation):
+                self.targets.append(element)
+                places.append(-1)
+            else:
+                if id(element) not in known:
+                    known[id(element)] = len(self.tensors)
+                    self.tensors.append(element)
+                places.append(known[id(element)])
+        self.pack = _packer(fetches, places)
+
+
+def _is_structure(fetches: Any) -> bool:
+    return not isinstance(fetches, (str, bytes, SymbolicTensor, Operation)) and nest.is_nested(fetches)
+
+
+def _packer(fetches: Any, places: list[int]) -> Pack:
+    """The function from values to the result; the common structures take the short way."""
+    if not _is_structure(fetches):
+        return (lambda values: values[0]) if places[0] >= 0 else (lambda values: None)
+    if type(fetches) is list:
+        if places == list(range(len(fetches))) and not any(_is_structure(f) for f in fetches):
+            return list
+        if not any(_is_structure(f) for f in fetches):
+            return lambda values: [values[i] if i >= 0 else None for i in places]
+    return lambda values: nest.pack_sequence_as(fetches, [values[i] if i >= 0 else None for i in places])
+
+
+def _element(graph: Graph, fetch: Any) -> Any:
+    """The tensor or operation of a fetch.
+
+    Raises:
+        TypeError: It cannot be fetched at all.
+        ValueError: It names nothing in this graph.
+    """
+    if fetch is None:
+        raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
+    try:
+        element = graph.as_graph_element(fetch)
+        op = getattr(element, 'op', element)
+        if op in graph.unfetchable:
+            raise InaccessibleTensorError(
+                f'Operation {op.name} has been marked as not fetchable. Typically this happens when it is defined in another '
+                'function or code block. Use return values, explicit Python locals or TensorFlow collections to access it.')
+        return element
+    except InaccessibleTensorError:
+        raise
+    except TypeError as error:
+        raise TypeError(f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}" must be a string or Tensor. '
+                        f'({error})') from None
+    except ValueError as error:
+        raise ValueError(f'Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})') from None
+    except KeyError as error:
+        raise ValueError(f'Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})') from None

@@ -1,0 +1,109 @@
+"""`tf.gradients`: adds the nodes of a backward pass to a graph."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.runtime.backward import Gradients, backward, between, ones_like, plain_step
+from pyfuncdbg.runtime.plan import in_order
+from pyfuncdbg.runtime.gradient_step import GradientStep
+from pyfuncdbg.runtime.tape import connected_or, zeros_of
+
+
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = 'gradients', gate_gradients: bool = False,
+              aggregation_method: Any = None, stop_gradients: Any = None, unconnected_gradients: Any = 'none') -> list[Any]:
+    """Symbolic derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Args:
+        ys: Tensor or list of tensors.
+        xs: Tensor, variable, or list of them.
+        grad_ys: Gradients of `ys`, in their shapes; None for ones.
+        name: The name scope of the new nodes.
+        gate_gradients: Accepted; the order of execution is fixed anyway.
+        aggregation_method: Accepted; parts are always added.
+        stop_gradients: Tensors behind which nothing is differentiated.
+        unconnected_gradients: 'none' or 'zero'.
+
+    Returns:
+        One tensor for each of `xs`, in its shape and dtype; None (or zeros) where `ys` do not depend on it.
+
+    Raises:
+        RuntimeError: In eager mode.
+        LookupError: An op on the way has no gradient.
+        ValueError: Unknown `unconnected_gradients`, or `grad_ys` of another length.
+    """
+    targets = nest.flatten(ys)
+    graph = context.current_graph() or next((t.graph for t in targets if isinstance(t, SymbolicTensor)), None)
+    if graph is None:
+        raise RuntimeError('tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.')
+    unconnected = connected_or(unconnected_gradients)
+    sources = xs if isinstance(xs, (list, tuple)) else [xs]
+    seeds = [None] * len(targets) if grad_ys is None else nest.flatten(grad_ys)
+    if len(seeds) != len(targets):
+        raise ValueError(f'Passed {len(seeds)} grad_ys for {len(targets)} ys')
+    with graph.as_default(), graph.name_scope(name or 'gradients'):
+        found = _backward(graph, [graph.admit(t) for t in targets], [_tensor_in(graph, x) for x in sources], seeds,
+                          [] if stop_gradients is None else nest.flatten(stop_gradients))
+        if unconnected == 'zero':
+            found = [zeros_of(x) if g is None else g for x, g in zip(sources, found, strict=True)]
+    return found
+
+
+def _tensor_in(graph: Graph, x: Any) -> Any:
+    """The tensor of the graph that stands for a source."""
+    handle = getattr(x, 'handle', x)
+    if not hasattr(handle, 'dtype'):
+        handle = graph.as_graph_element(x, allow_operation=False)
+    return graph.admit(handle)
+
+
+def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
+              stops: Sequence[Any]) -> list[Any]:
+    gradients_of = Gradients()
+    for target, seed in zip(targets, seeds, strict=True):
+        if target.dtype.is_trainable:
+            gradients_of.add(target, ones_like(target) if seed is None else seed)
+    path = _path(graph, targets, sources, stops)
+    made: dict[int, Operation] = {}
+
+    def step(node: Operation, incoming: Sequence[Any], _: Sequence[int]) -> tuple[Sequence[Any], int]:
+        graph.changed()
+        with graph.outside_scopes_of(f'{node.name}_grad'):
+            outgoing, _ = plain_step(node, incoming, ())
+        feeding = tuple(dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made))
+        for gradient in outgoing:
+            if isinstance(gradient, SymbolicTensor):
+                made[id(gradient)] = node
+        graph.gradient_steps.append(GradientStep(node, tuple(incoming), tuple(outgoing), feeding))
+        return outgoing, 0
+
+    backward(path, gradients_of, step)
+    return [gradients_of.of(s) if s.dtype.is_trainable else None for s in sources]
+
+
+def _parts(tensors: Iterable[Any]) -> list[Any]:
+    """Gradients, and what those that are sums were added from."""
+    found = []
+    for tensor in tensors:
+        if tensor is not None:
+            found.append(tensor)
+            if isinstance(tensor, SymbolicTensor):
+                found.extend(tensor.op.inputs)
+    return found
+
+
+def _path(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], stops: Sequence[Any]) -> list[Operation]:
+    """The nodes on the way from sources to targets, in reverse order of execution."""
+    stopped = {id(t) for t in stops}
+    seen: set[Operation] = set()
+    stack = [t.op for t in targets if id(t) not in stopped]
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack.extend(t.op for t in op.inputs if id(t) not in stopped)
+    return between([op for op in in_order(seen) if not all(id(t) in stopped for t in op.outputs)], sources)

@@ -1,0 +1,218 @@
+"""`tf.compat.v1.Session`: runs parts of a graph, in the caller's thread, through compiled plans."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.errors import NotFoundError, OpError
+from pyfuncdbg.graph import context
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.executor import execute, take_over
+from pyfuncdbg.runtime.failure import session_error
+from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
+from pyfuncdbg.runtime.fetching import Fetches, Pack
+from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.plan import Plan, compiled
+
+_RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
+_PLANS_KEPT = 256
+
+
+class _Entry:
+    """A plan with what surrounds it: the conversion of feeds and the packing of results."""
+
+    __slots__ = ('converters', 'feeds', 'fetches', 'pack', 'plan')
+
+    def __init__(self, plan: Plan, converters: Sequence[Callable[[Any], Any]], pack: Pack) -> None:
+        self.plan = plan
+        self.converters = converters
+        self.pack = pack
+        self.feeds = tuple(t.name for t in plan.feeds)
+        self.fetches = tuple(t.name for t in plan.fetches)
+
+
+class Session:
+    """Runs operations and evaluates tensors of one graph; variables have their values here.
+
+    Args:
+        target: '' for this process.
+        graph: The graph; by default the current default graph.
+        config: Accepted for compatibility.
+
+    Raises:
+        NotFoundError: No such target.
+        TypeError: `graph` is no graph.
+    """
+
+    def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph)}"')
+        if target:
+            raise NotFoundError(None, None, f'No session factory registered for the given session options: {{target: "{target}" '
+                                            'config: } Registered factories are {DIRECT_SESSION}.')
+        self._graph = context.get_default_graph() if graph is None else graph
+        self.sess_str = target
+        self._config = config
+        self._closed = False
+        self._resources: dict[Any, Any] = {}
+        self._entries: dict[Any, _Entry] = {}
+        self._scopes: list[ExitStack] = []
+
+    # ------------------------------------------------------------------ running
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Compute fetches.
+
+        Args:
+            fetches: A tensor, operation, name, or nested structure of them.
+            feed_dict: Values for tensors, by tensor or name.
+            options: Accepted for compatibility.
+            run_metadata: Accepted for compatibility.
+
+        Returns:
+            The values in the structure of `fetches`: arrays that are the caller's own, NumPy scalars at rank 0, None for
+            operations.
+
+        Raises:
+            RuntimeError: The session is closed, or the graph is empty.
+            TypeError, ValueError: What was asked for or fed is not of this graph, or of a wrong shape or type.
+            OpError: A node failed.
+        """
+        entry = self._entry(fetches, feed_dict)
+        if feed_dict:
+            given = feed_dict.values() if len(entry.converters) == len(feed_dict) else flat_feeds(feed_dict).values()
+            values = [convert(value) for convert, value in zip(entry.converters, given, strict=True)]
+        else:
+            values = []
+        return entry.pack(self._execute(entry, values))
+
+    def _execute(self, entry: _Entry, values: list[Any]) -> tuple[Any, ...]:
+        plan = entry.plan
+        run = Run('Session.run', host, perf_counter_ns(), sites=plan.sites, feeds=entry.feeds, fetches=entry.fetches)
+        execution = Execution(run, self._resources, errstate.current())
+        run.control = execution
+        errstate.state.set(errstate.IGNORE)
+        try:
+            if hooks.run:
+                return tuple(around(_RUN_SITE, lambda *fed: execute(plan, execution, fed), run, values))
+            return execute(plan, execution, values)
+        except (OpError, ValueError, TypeError, IndexError, ArithmeticError) as error:
+            step = execution.failed or plan.failed_step(error)
+            if step is None:
+                raise
+            raised = session_error(error, step.op)
+            if raised is error:
+                raise
+            raise raised from error
+        finally:
+            run.control = None
+            errstate.state.set(execution.errstate)
+
+    def _entry(self, fetches: Any, feed_dict: Any) -> _Entry:
+        """The compiled plan for these fetches and feeds, from the cache if the graph is the same."""
+        if self._closed:
+            raise RuntimeError('Attempted to use a closed Session.')
+        graph = self._graph
+        asked = tuple(fetches) if type(fetches) is list else fetches
+        key = (asked, type(fetches), tuple(feed_dict) if feed_dict else (), graph.version, bool(hooks.gradient))
+        try:
+            found = self._entries.get(key)
+        except TypeError:                       # nested or unhashable fetches
+            key, found = None, None  # type: ignore[assignment]
+        if found is None:
+            found = self._compiled(fetches, feed_dict)
+            if key is not None:
+                if len(self._entries) >= _PLANS_KEPT or any(k[3] != graph.version for k in self._entries):
+                    self._entries.clear()
+                self._entries[(*key[:3], graph.version, key[4])] = found
+        return found
+
+    def _compiled(self, fetches: Any, feed_dict: Any) -> _Entry:
+        graph = self._graph
+        if not graph.version:
+            raise RuntimeError('The Session graph is empty. Add operations to the graph before calling run().')
+        wanted = Fetches(graph, fetches)
+        feeds = [feed_tensor(graph, key) for key in flat_feeds(feed_dict)] if feed_dict else []
+        plan = compiled(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
+                        gradients=graph.gradient_steps if hooks.gradient else ())
+        return _Entry(plan, [converter(t) for t in feeds], wanted.pack)
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None,
+                      accept_options: bool = False) -> Callable[..., Any]:
+        """A function of the values of `feed_list` that runs `fetches`.
+
+        Raises:
+            TypeError: `feed_list` is no list, or the function is called with another number of values.
+        """
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError('Argument `feed_list` must be a list or tuple. '
+                            f'Received: feed_list={feed_list}')
+        feeds = list(feed_list or ())
+
+        def call(*values: Any, **_: Any) -> Any:
+            if len(values) != len(feeds):
+                raise TypeError(f'Expected {len(feeds)} values for the feed list, got {len(values)}')
+            return self.run(fetches, dict(zip(feeds, values, strict=True)))
+        return call
+
+    # ------------------------------------------------------------------ lifecycle
+    def close(self) -> None:
+        """Free the values of variables; further runs raise RuntimeError."""
+        self._closed = True
+        self._resources.clear()
+        self._entries.clear()
+
+    def as_default(self) -> AbstractContextManager[Session]:
+        """Make this the session that `eval` and `Operation.run` use, in this thread."""
+        return context.session_scope(self)
+
+    def __enter__(self) -> Session:
+        scope = ExitStack()
+        scope.enter_context(self._graph.as_default())
+        scope.enter_context(self.as_default())
+        self._scopes.append(scope)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._scopes.pop().__exit__(*exception)
+        if not self._scopes:
+            self.close()
+
+    def list_devices(self) -> list[Any]:
+        """The devices there are: one CPU."""
+        from pyfuncdbg.runtime.eager import DEVICE
+        return [DEVICE]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that runs here."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph's nodes as NodeDefs."""
+        return [op.node_def for op in self._graph.operations]
+
+
+class InteractiveSession:
+    """A `Session` that is the default session from its making to its `close`."""
+
+    def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
+        self._session = Session(target, graph, config)
+        self._scope = ExitStack()
+        self._scope.enter_context(self._session.graph.as_default())
+        self._scope.enter_context(context.session_scope(self._session))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def close(self) -> None:
+        """Stop being the default session and close."""
+        self._scope.close()
+        self._session.close()
+
