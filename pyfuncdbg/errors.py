@@ -83,10 +83,12 @@ class OpError(Exception):
         self._error_code = self.code if error_code is None else error_code
         self._payloads: dict[str, Any] = dict(payloads[0]) if payloads and payloads[0] else {}
         self._appendix = ''
+        self.located = False
 
     def locate(self, op: Any, node_def: Any, message: str, appendix: str = '') -> None:
         """Say at which node of a graph it happened; `appendix` is shown by `str()` only."""
         self._op, self._node_def, self._message, self._appendix = op, node_def, message, appendix
+        self.located = True
 
     @property
     def message(self) -> str:

@@ -28,6 +28,7 @@ class Graph:
         building_function: Whether it is the body of a function.
         version: Grows with every change; compiled plans are kept by it.
         captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
+        embedded: Outer tensors that are constants here: (tensor, constant).
         resources: What lives as long as the graph does, such as the functions its Python ops call.
         gradient_steps: The backward steps that gradients added here, in order.
         sites: The call sites of nodes, by serial.
@@ -40,6 +41,7 @@ class Graph:
         self.building_function = building_function
         self.version = 0
         self.captures: list[tuple[Tensor, SymbolicTensor]] = []
+        self.embedded: list[tuple[Tensor, SymbolicTensor]] = []
         self.resources: list[Any] = []
         self.seed: int | None = None
         self.sites: dict[int, CallSite] = {}
@@ -100,11 +102,13 @@ class Graph:
         """The placeholder that stands for an outer tensor in this function."""
         known = self._captured.get(id(tensor))
         if known is None:
+            constant = isinstance(tensor, SymbolicTensor) and tensor.op.type == CONSTANT
             with self.outside_scopes():
-                op = self.create_op(INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, name='captured')
+                op = (self.create_op(CONSTANT, (), tensor.op.attrs, 'Const') if constant else  # type: ignore[attr-defined]
+                      self.create_op(INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
             known = op.outputs[0]
             self._captured[id(tensor)] = known
-            self.captures.append((tensor, known))
+            (self.embedded if constant else self.captures).append((tensor, known))
         return known
 
     def embed(self, tensor: Tensor) -> SymbolicTensor:
@@ -115,7 +119,7 @@ class Graph:
                 op = self.create_op(CONSTANT, (), {'dtype': tensor.dtype, 'value': tensor._value}, name='Const')  # type: ignore[attr-defined]
             known = op.outputs[0]
             self._captured[id(tensor)] = known
-            self.captures.append((tensor, known))
+            self.embedded.append((tensor, known))
         return known
 
     def changed(self) -> None:
@@ -255,6 +259,11 @@ class Graph:
     def get_operations(self) -> list[Operation]:
         """All nodes in order of creation."""
         return list(self._ops)
+
+    @property
+    def root(self) -> Graph:
+        """The outermost graph around this one."""
+        return self if self.outer is None else self.outer.root
 
     @property
     def outer_is_graph(self) -> bool:

@@ -81,6 +81,7 @@ class OpDef:
         python: It may call the user's Python functions, so a run can be paused after it, and what it saw or returned is
             never overwritten. A kernel input that the run owns and that is used here for the last time is named by the
             position in the keyword `owned`; every other one must be protected from being written to.
+        sealed: A Python op that depends on its inputs only: tensors that its functions capture are among them.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -97,6 +98,7 @@ class OpDef:
     hidden: Callable[[Any], Sequence[Output]] | None = None
     python: bool = False
     free: bool = False
+    sealed: bool = False
 
     def __repr__(self) -> str:
         return f'<OpDef {self.name}>'

@@ -81,7 +81,7 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
     values = [tensor._value for tensor in inputs]
     keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
     try:
-        if definition.hidden and recording.active.recordings:
+        if definition.hidden and recording.active.recordings and not (definition.sealed and not recording.wanted(inputs)):
             return _recorded(definition, inputs, values, keywords, attrs, name)
         if definition.in_execution:
             result = _in_execution(definition, values, keywords)

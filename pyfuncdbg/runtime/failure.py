@@ -17,12 +17,23 @@ def session_error(error: OpError | Exception, op: Operation) -> OpError:
     raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error))
     if raised is not error:
         raised.__cause__ = error
-    if raised.op is None:
+    if not raised.located:
         place = f'{{{{node {op.name}}}}}'
         core = raised.message if place in raised.message else f'{raised.message}\n\t [[{place}]]'
         raised.locate(op, op.node_def, f"Graph execution error:\n\nDetected at node '{op.name}' defined at (most recent call last):\n"
                       f"{''.join(_lines(op.stack, '    '))}Node: '{op.name}'\n{core}",
                       f"\n\nOriginal stack trace for '{op.name}':\n{''.join(_lines(op.stack, '  '))}")
+    return raised
+
+
+def function_error(error: OpError | Exception, op: Operation, function: str) -> OpError:
+    """The error that a call of a traced function raises for what a kernel raised in `op`."""
+    raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error))
+    if raised is not error:
+        raised.__cause__ = error
+    if not raised.located:
+        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {op.name} defined at (most recent call last):\n'
+                      f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]")
     return raised
 
 

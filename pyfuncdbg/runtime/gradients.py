@@ -46,8 +46,8 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = 'gradients', ga
     if len(seeds) != len(targets):
         raise ValueError(f'Passed {len(seeds)} grad_ys for {len(targets)} ys')
     with graph.as_default(), graph.name_scope(name or 'gradients'):
-        found = _backward(graph, [graph.admit(t) for t in targets], [_tensor_in(graph, x) for x in sources], seeds,
-                          [] if stop_gradients is None else nest.flatten(stop_gradients))
+        found = backpropagated(graph, [graph.admit(t) for t in targets], [_tensor_in(graph, x) for x in sources], seeds,
+                               [] if stop_gradients is None else nest.flatten(stop_gradients))
         if unconnected == 'zero':
             found = [zeros_of(x) if g is None else g for x, g in zip(sources, found, strict=True)]
     return found
@@ -61,8 +61,9 @@ def _tensor_in(graph: Graph, x: Any) -> Any:
     return graph.admit(handle)
 
 
-def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
-              stops: Sequence[Any]) -> list[Any]:
+def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
+                   stops: Sequence[Any] = ()) -> list[Any]:
+    """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is captured."""
     gradients_of = Gradients()
     for target, seed in zip(targets, seeds, strict=True):
         if target.dtype.is_trainable:

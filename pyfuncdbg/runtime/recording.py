@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pyfuncdbg.graph.operation import Operation
@@ -141,6 +142,17 @@ class _Active(threading.local):
 
 
 active = _Active()
+
+
+@contextmanager
+def suspended(inner: Recording | None = None) -> Iterator[None]:
+    """Take this thread's recordings out; `inner` records instead."""
+    before = active.recordings
+    active.recordings = [] if inner is None else [inner]
+    try:
+        yield
+    finally:
+        active.recordings = before
 
 
 def wanted(inputs: Sequence[Tensor]) -> bool:

@@ -1,0 +1,235 @@
+"""A traced function: its graph, and how it is run and differentiated.
+
+A call of it is one op. Run for a gradient, it also gives every tensor of its graph, so that a backward function of any
+order finds what it needs and no Python function is called twice.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.errors import OpError
+from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.convert import to_array
+from pyfuncdbg.graph.dtypes import of_value
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.registry import CALL, CONSTANT, INPUT, Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.execution import Execution, eager_execution
+from pyfuncdbg.runtime.executor import execute, take_over
+from pyfuncdbg.runtime.failure import function_error
+from pyfuncdbg.runtime.gradients import backpropagated
+from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.plan import Plan, compiled
+from pyfuncdbg.runtime.signature import Arguments
+
+
+class Traced:
+    """One trace.
+
+    Attributes:
+        graph: Its graph; `graph.captures` are outer tensors that every call passes after its arguments.
+        inputs: The placeholders of its arguments.
+        outputs: Its output tensors.
+        pack: Puts output tensors into the structure that the Python function returned.
+        name: '__inference_f_7'.
+    """
+
+    __slots__ = ('_backward', '_plans', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
+
+    def __init__(self, graph: Graph, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor],
+                 pack: Callable[[Sequence[Any]], Any], name: str) -> None:
+        self.graph = graph
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.pack = pack
+        self.name = name
+        self._plans: dict[Any, Plan] = {}
+        self._backward: dict[Any, tuple[Traced, list[int]]] = {}
+        self._site = CallSite(self.short_name, 'tf.function', 'run', host)
+
+    @property
+    def short_name(self) -> str:
+        """The name of the Python function."""
+        return self.name.removeprefix('__inference_').rpartition('_')[0]
+
+    def kept(self) -> list[SymbolicTensor]:
+        """The tensors that a call gives beside the outputs when a gradient may need them: all but the inputs."""
+        given = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
+        found = []
+        for op in self.graph.operations:
+            if op.type not in (INPUT, CONSTANT):
+                for tensor in (*op.outputs, *op.recorded()):
+                    if id(tensor) not in given:
+                        found.append(tensor)
+        return found
+
+    def plan(self, record: bool) -> Plan:
+        """The plan of a call; with `record` one that also gives `kept()`."""
+        kept = self.kept() if record else []
+        key = record, self.graph.version, bool(hooks.gradient)
+        plan = self._plans.get(key)
+        if plan is None:
+            self._plans = {k: p for k, p in self._plans.items() if k[1] == self.graph.version}
+            feeds = [*self.inputs, *(inner for _, inner in self.graph.captures)]
+            effects = [op for op in self.graph.operations if op.definition.stateful and op.type != INPUT]
+            plan = self._plans[key] = compiled(self.graph, effects, feeds, [*self.outputs, *kept], protect=False,
+                                               hand_over=take_over,
+                                               gradients=self.graph.gradient_steps if hooks.gradient else ())
+        return plan
+
+    def run(self, execution: Execution, values: Sequence[Any], record: bool) -> Any:
+        """Run the trace on NumPy values, as a run of its own where it is called from eager code."""
+        plan = self.plan(record)
+        if execution is eager_execution():
+            results = self._as_run(plan, execution, values)
+        else:
+            results = self._within(plan, execution, values)
+        count = len(self.outputs)
+        return recording.Recorded(results[:count], results[count:]) if record else tuple(results)
+
+    def _as_run(self, plan: Plan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
+        run = Run(self.short_name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in plan.feeds],
+                  fetches=[t.name for t in self.outputs])
+        execution = Execution(run, outer.resources, outer.errstate)
+        run.control = execution
+        try:
+            if hooks.run:
+                rest: list[Any] = []
+
+                def whole(*fed: Any) -> Sequence[Any]:
+                    results = self._within(plan, execution, fed)
+                    rest[:] = results[len(self.outputs):]
+                    return results[:len(self.outputs)]
+                return [*around(self._site, whole, run, list(values)), *rest]
+            return self._within(plan, execution, values)
+        finally:
+            run.control = None
+            outer.errstate = execution.errstate
+
+    def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+        try:
+            return execute(plan, execution, values)
+        except (OpError, ValueError, TypeError, IndexError, ArithmeticError) as error:
+            step = plan.failed_step(error) or execution.failed
+            if step is None:
+                raise
+            raised = function_error(error, step.op, self.name)
+            if raised is error:
+                raise
+            raise raised from error
+
+    # ------------------------------------------------------------------ differentiating
+    def backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[int]]:
+        """The function from (gradients of the outputs that have one, what it needs of the forward call) to input gradients.
+
+        Args:
+            wanted: For each output and kept tensor, whether its gradient is given.
+
+        Returns:
+            The function, and for each value that it needs: its index among inputs, captures, outputs and kept.
+        """
+        key = tuple(wanted), self.graph.version
+        found = self._backward.get(key)
+        if found is None:
+            found = self._made_backward(wanted)
+            self._backward[tuple(wanted), self.graph.version] = found
+        return found
+
+    def _made_backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[int]]:
+        available = [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
+        index = {id(t): i for i, t in reversed(list(enumerate(available)))}
+        inputs = available[:len(self.inputs) + len(self.graph.captures)]
+        results = available[len(inputs):]
+        graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
+        chosen = [t for t, want in zip(results, wanted, strict=True) if want]
+        with graph.as_default():
+            seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
+            found = backpropagated(graph, chosen, inputs, seeds)
+        needed = [outer for outer, _ in graph.captures]
+        missing = [t for t in needed if id(t) not in index]
+        if missing:
+            raise LookupError(f'{missing[0]!r} is not kept for the gradient of {self.short_name}')
+        outputs = [t for t in found if t is not None]
+        places = [None if t is None else sum(x is not None for x in found[:i]) for i, t in enumerate(found)]
+        backward = Traced(graph, seeds, outputs, lambda values: [None if p is None else values[p] for p in places],
+                          graph.name)
+        return backward, [index[id(t)] for t in needed]
+
+
+# ---------------------------------------------------------------- the op
+def _call(execution: Execution, *values: Any, _py_trace: Traced, owned: Any = (), record: bool = False) -> Any:
+    return _py_trace.run(execution, values, record)
+
+
+def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return [(t.dtype, t.shape) for t in attrs['_py_trace'].outputs]
+
+
+def _hidden(node: Node) -> Sequence[Output]:
+    return [(t.dtype, t.shape) for t in node.attrs['_py_trace'].kept()]
+
+
+def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    trace: Traced = node.attrs['_py_trace']
+    hidden = node.recorded()
+    incoming = [*grads, *[None] * (len(node.outputs) + len(hidden) - len(grads))]
+    backward, needed = trace.backward([g is not None for g in incoming])
+    available = [*node.inputs, *node.outputs, *hidden]
+    values = [g for g in incoming if g is not None] + [available[i] for i in needed]
+    results = apply(CALL, values, {'f': backward.name, '_py_trace': backward}, backward.short_name)
+    return backward.pack(results if isinstance(results, list) else [])  # type: ignore[no-any-return]
+
+
+register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel_attrs=('_py_trace',), in_execution=True,
+               hidden=_hidden, python=True, sealed=True))
+
+
+def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool) -> Traced:
+    """Trace a Python function for arguments of these types.
+
+    Raises:
+        ValueError: It creates variables on a call that is not its first.
+        TypeError: It returns something that is no tensor.
+    """
+    graph = Graph(name=name, outer=context.current_graph(), building_function=True)
+    with graph.as_default(), recording.suspended():
+        inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, i.name).outputs[0] for i in arguments.inputs]
+        args, kwargs = arguments.rebuild(inputs)
+        result = python_function(*args, **kwargs)
+        leaves = nest.flatten(result)
+        outputs, places = [], []
+        for leaf in leaves:
+            if leaf is None:
+                places.append(-1)
+                continue
+            places.append(len(outputs))
+            outputs.append(graph.admit(_returned(leaf, name)))
+
+    def pack(values: Sequence[Any]) -> Any:
+        return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places])
+    return Traced(graph, inputs, outputs, pack, name)
+
+
+def _returned(leaf: Any, name: str) -> Tensor:
+    if isinstance(leaf, Operation):
+        raise TypeError(f'To be compatible with tf.function, Python functions must return zero or more Tensors or '
+                        f'ExtensionTypes or None values; in compilation of {name}, found return value of type '
+                        f'{type(leaf).__name__}, which is not a Tensor or ExtensionType.')
+    if isinstance(leaf, Tensor):
+        return leaf
+    if hasattr(leaf, '_as_tensor'):
+        return leaf._as_tensor()  # type: ignore[no-any-return]
+    try:
+        value = to_array(leaf)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f'To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes '
+                        f'or None values; in compilation of {name}, found return value of type {type(leaf).__name__}, which is '
+                        'not a Tensor or ExtensionType.') from error
+    return apply(CONSTANT, (), {'dtype': of_value(value), 'value': value})  # type: ignore[no-any-return]
