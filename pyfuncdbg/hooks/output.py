@@ -224,9 +224,12 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode('utf-8', 'surrogatepass'))
 
 
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
 def _fitting(text: str, room: int) -> int:
-    """How many characters of the beginning fit into `room` bytes (at most a few less than would)."""
-    count = min(len(text), room)
-    while (size := _size(text[:count])) > room:
-        count = count * room // size
-    return count
+    """How many characters of the beginning fit into `room` bytes."""
+    encoded = text[:room].encode('utf-8', 'surrogatepass')
+    characters = len(encoded[:room].translate(None, _CONTINUATION))
+    cut_inside = len(encoded) > room and encoded[room] in _CONTINUATION
+    return characters - cut_inside

@@ -1,8 +1,12 @@
 """The law of the chain: whatever hooks do, the user's function runs as asked and its outcome is its own."""
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
+import sys
 import threading
+import traceback
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -62,21 +66,15 @@ class Acting:
         return (7,)
 
     def retry(self, call: Call, proceed: Callable[[], Any]) -> Any:
-        try:
+        with contextlib.suppress(Exception):
             proceed()
-        except Exception:
-            pass
         return proceed()
 
     def retry_and_fail(self, call: Call, proceed: Callable[[], Any]) -> Any:
-        try:
+        with contextlib.suppress(Exception):
             proceed()
-        except Exception:
-            pass
-        try:
+        with contextlib.suppress(Exception):
             proceed()
-        except Exception:
-            pass
         raise LookupError('after two')
 
     def change_inputs(self, call: Call, proceed: Callable[[], Any]) -> Any:
@@ -179,8 +177,8 @@ def test_no_hook_means_no_call() -> None:
     assert wrap(lambda x: (x, current_call()))(3) == (3, 0)
 
 
-def test_a_failing_hook_is_reported_once_and_is_off(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+def test_a_failing_hook_is_reported_once_and_is_off(
+        capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, '__stderr__', sys.stderr)
     hook = Acting('fail_before')
     hooks.add(hook)
@@ -197,8 +195,6 @@ def test_a_failing_hook_is_reported_once_and_is_off(capfd: pytest.CaptureFixture
 
 
 def test_failing_on_many_threads_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    import io
-    import sys
     stderr = io.StringIO()
     monkeypatch.setattr(sys, '__stderr__', stderr)
     gate = threading.Barrier(8)
@@ -220,8 +216,6 @@ def test_failing_on_many_threads_is_reported_once(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize('stderr', ['closed', 'none'])
 def test_a_report_that_cannot_be_written_changes_nothing(stderr: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import io
-    import sys
     stream = io.StringIO()
     stream.close()
     monkeypatch.setattr(sys, '__stderr__', stream if stderr == 'closed' else None)
@@ -230,7 +224,7 @@ def test_a_report_that_cannot_be_written_changes_nothing(stderr: str, monkeypatc
 
 
 def test_a_hook_error_whose_text_cannot_be_made() -> None:
-    class Mute(Exception):
+    class MuteError(Exception):
         def __str__(self) -> str:
             raise RuntimeError('no text')
 
@@ -238,14 +232,13 @@ def test_a_hook_error_whose_text_cannot_be_made() -> None:
         kinds = frozenset({'python'})
 
         def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
-            raise Mute
+            raise MuteError
 
     hooks.add(Hook())
     assert wrap(lambda x: x + 1)(1) == 2
 
 
 def test_the_users_traceback_has_no_frame_of_a_hook() -> None:
-    import traceback
     for act in ('watch', 'retry', 'fail_after'):
         hooks.add(Acting(act))
 
@@ -278,10 +271,8 @@ def test_what_a_failed_call_held_is_freed_without_the_collector() -> None:
 
         big = Big()
         alive = weakref.ref(big)
-        try:
+        with contextlib.suppress(ValueError):
             wrap(body)(big)
-        except ValueError:
-            pass
         del big
         assert alive() is None
     finally:

@@ -1,0 +1,48 @@
+"""NumPy's error state as a value."""
+from __future__ import annotations
+
+import contextvars
+
+import numpy as np
+import pytest
+
+from pyfuncdbg.hooks import errstate
+
+
+def modes_of(value: object) -> dict[str, str]:
+    def read() -> dict[str, str]:
+        errstate.state.set(value)
+        return dict(np.geterr())
+    return contextvars.copy_context().run(read)
+
+
+def test_setting_the_variable_is_setting_numpys_state() -> None:
+    token = errstate.state.set(errstate.made(divide='raise'))
+    try:
+        with pytest.raises(FloatingPointError, match='divide by zero'):
+            np.ones(1) / np.zeros(1)
+    finally:
+        errstate.state.reset(token)
+    assert np.geterr()['divide'] == 'warn'
+
+
+def test_the_two_constants() -> None:
+    assert set(modes_of(errstate.IGNORE).values()) == {'ignore'}
+    assert modes_of(errstate.DEFAULT) == {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
+
+
+def test_current_is_what_numpy_uses() -> None:
+    assert modes_of(contextvars.Context().run(errstate.current)) == contextvars.Context().run(lambda: dict(np.geterr()))
+    with np.errstate(over='print'):
+        assert modes_of(errstate.current())['over'] == 'print'
+
+
+def test_made_leaves_the_state_in_force_alone() -> None:
+    heard: list[str] = []
+    before = errstate.state.get(None)
+    made = errstate.made(call=lambda kind, flag: heard.append(kind), invalid='call')
+    assert errstate.state.get(None) is before
+    token = errstate.state.set(made)
+    np.zeros(1) / np.zeros(1)
+    errstate.state.reset(token)
+    assert heard == ['invalid value']
