@@ -50,8 +50,8 @@ class Backlog:
         stalled: The writer made no progress while a call waited for it; until it does, nobody waits again.
     """
 
-    __slots__ = ('cap', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'rows', 'running', 'runs', 'sites', 'space', 'stalled',
-                 'usual_mark', 'wake')
+    __slots__ = ('cap', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'rows', 'running', 'runs', 'sites', 'space',
+                 'stalled', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
         self.rows: deque[Row] = deque()
@@ -73,7 +73,7 @@ class Backlog:
         """Wake the writer; if the queue is full, wait for it, but not for long. False if it stays full."""
         if not self.wake.is_set():
             self.wake.set()
-        return len(self.rows) < self.cap or self.wait_for_writer() and len(self.rows) < self.cap
+        return len(self.rows) < self.cap or (self.wait_for_writer() and len(self.rows) < self.cap)
 
     def wait_for_writer(self) -> bool:
         """Wait until the writer has written something, 20 ms at most; False if it has not, then and from then on at once."""

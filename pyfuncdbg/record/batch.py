@@ -86,7 +86,8 @@ class Batch:
         output, error, lost, sources: What some calls printed, raised, could not keep, and continue, by row.
     """
 
-    __slots__ = ('_bounds', '_codes', '_general', '_packed', '_ranks', 'columns', 'count', 'error', 'inputs', 'lost', 'output', 'sources')
+    __slots__ = ('_bounds', '_codes', '_general', '_packed', '_ranks', 'columns', 'count', 'error', 'inputs', 'lost',
+                 'output', 'sources')
 
     def __init__(self, payload: bytes) -> None:
         """Decode and check.
@@ -112,9 +113,7 @@ class Batch:
             raise ValueError('unknown scalar type')
         for code in np.flatnonzero(counts):
             self._ranks[self._codes == code] = np.arange(counts[code])
-        if not isinstance(packed, list) or not all(isinstance(p, list) and len(p) == 2 and isinstance(p[0], int) for p in packed):
-            raise ValueError('wrong scalars')
-        given = dict(packed)
+        given = _by_row(packed, len(_TYPES) + 1)
         self._packed = {int(code): _array(given.get(int(code)), _TYPES[code - 1], int(counts[code]))
                         for code in np.flatnonzero(counts) if code}
         if not isinstance(general, list) or len(general) != counts[0]:

@@ -53,7 +53,7 @@ def text(value: Any) -> str:
 
 def listed(value: Any, length: int | None = None) -> list[Any]:
     """A list, of this length if one is given."""
-    if not isinstance(value, list) or length is not None and len(value) != length:
+    if not isinstance(value, list) or (length is not None and len(value) != length):
         raise ValueError(f'expected a list{"" if length is None else f" of {length}"}')
     return value
 
@@ -100,11 +100,11 @@ def stats_from(fields: Any) -> Stats | None:
     if fields is None:
         return None
     values = listed(fields, len(Stats.__slots__))
-    counts = [number(value) for value in values[:7]]
-    moments = [value if value is None or isinstance(value, float) else number(value) for value in values[7:11]]
+    size, nan, neg_inf, neg, zero, pos, pos_inf = [number(value) for value in values[:7]]
+    low, high, mean, std = [value if value is None or isinstance(value, float) else number(value) for value in values[7:11]]
     histogram = tuple([number(count) for count in listed(values[11])])
     first_bad = None if values[12] is None else tuple([number(i) for i in listed(values[12])])
-    return Stats(*counts, *moments, histogram, first_bad)
+    return Stats(size, nan, neg_inf, neg, zero, pos, pos_inf, low, high, mean, std, histogram, first_bad)
 
 
 def tensor_fields(entry: Any) -> tuple[str, tuple[int, ...], int, int, bytes | list[bytes] | None, bool, str, Any]:
@@ -199,13 +199,15 @@ def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds:
     return CallRecord(
         call_number(process, numbers['id']), process, numbers['run'], site, numbers['ordinal'], numbers['thread'],
         seconds(started), (finished - started) / 1e9 if finished else None,
-        tuple([tensor_record(name, value, read, summary) for name, value in zip(_padded(names[0], inputs), inputs, strict=True)]),
-        tuple([tensor_record(name, value, read, summary) for name, value in zip(_padded(names[1], outputs), outputs, strict=True)]),
+        _tensor_records(names[0], inputs, read, summary), _tensor_records(names[1], outputs, read, summary),
         output_records(batch.output.get(row) or []), error_record(error) if error is not None else None,
-        call_number(process, numbers['forward']), call_number(process, numbers['parent']),
+        call_number(process, numbers['forward']),
+        call_number(process, numbers['parent']) if numbers['parent'] != -numbers['run'] else '',
         {text(kind): number(count) for kind, count in lost.items()},
         tuple([call_number(process, number(source)) for source in listed(batch.sources.get(row) or [])]))
 
 
-def _padded(names: Sequence[str], values: Sequence[Any]) -> list[str]:
-    return [*names[:len(values)], *[''] * (len(values) - len(names))]
+def _tensor_records(names: Sequence[str], values: Sequence[Any], read: ValueReader,
+                    summary: Summary) -> tuple[TensorRecord, ...]:
+    padded = [*names[:len(values)], *[''] * (len(values) - len(names))]
+    return tuple([tensor_record(name, value, read, summary) for name, value in zip(padded, values, strict=True)])

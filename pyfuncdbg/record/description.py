@@ -61,7 +61,7 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
             break
         name = name or getattr(function, '__qualname__', None)
     if not isinstance(function, types.FunctionType):
-        method = getattr(type(function), '__call__', None)
+        method: Any = type(function).__call__
         return str(name or type(function).__qualname__), getattr(method, '__code__', None)
     return str(name or function.__name__), function.__code__
 

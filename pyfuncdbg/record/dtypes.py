@@ -34,7 +34,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
         return STRING
     if dtype.hasobject:
         return OBJECT
-    if dtype.names is not None or dtype.kind == 'V' and dtype.name not in _EXTENDED:
+    if dtype.names is not None or (dtype.kind == 'V' and dtype.name not in _EXTENDED):
         return repr(np.lib.format.dtype_to_descr(dtype))
     return dtype.name
 
@@ -46,12 +46,13 @@ def dtype_of(name: str) -> np.dtype[Any]:
     Raises:
         ValueError: The name is none that `dtype_name` gives, or this machine has no such type.
     """
-    extended = _EXTENDED.get(name)
+    extended: np.dtype[Any] | None = _EXTENDED.get(name)
     if extended is not None:
         return extended
     try:
         if _PLAIN.fullmatch(name):
-            return np.dtype(name)
+            plain: np.dtype[Any] = np.dtype(name)
+            return plain
         if len(name) <= _LONGEST_NAME and name.startswith(('[', "'|V", "'V")):
             dtype = np.dtype(np.lib.format.descr_to_dtype(ast.literal_eval(name)))
             if not dtype.hasobject and dtype.itemsize:

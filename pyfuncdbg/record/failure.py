@@ -33,7 +33,8 @@ class Failure:
         self.frames = walked if len(walked) <= _MOST_FRAMES else walked[:_MOST_FRAMES // 2] + walked[-_MOST_FRAMES // 2:]
         self._text: traceback.TracebackException | None
         try:
-            self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False, compact=True)
+            self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
+                                                      compact=True)
         # The exception is the program's: a property or method of it that raises here must not end the recording.
         except Exception:
             self._text = None

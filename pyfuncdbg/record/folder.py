@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
-from pyfuncdbg.record.frames import VERSION
+from pyfuncdbg.errors import NotATraceError, TraceError
+from pyfuncdbg.record.frames import VERSION, newer
 
 MANIFEST = 'manifest.json'
 LEDGER = 'ledger'
@@ -89,8 +89,7 @@ def read_manifest(path: Path) -> Manifest:
             raise NotATraceError(f'{path}: not a trace; its {MANIFEST} is of something else')
         version = int(held['version'])
         if version > VERSION:
-            raise TraceVersionError(f'{path}: written by format version {version}, this pyfuncdbg reads up to {VERSION}; '
-                                    'install a newer pyfuncdbg')
+            raise newer(path, version)
         return Manifest(str(held['id'])[:64], version, float(held['created']), int(held['budget']))
     except OSError as error:
         raise TraceError(f'{path / MANIFEST}: cannot be read: {error.strerror}') from error

@@ -36,6 +36,12 @@ LARGEST_RECORD = 64 << 20
 _CHUNK = 1 << 20
 
 
+def newer(path: Path, version: int) -> TraceVersionError:
+    """The error for what a newer version wrote."""
+    return TraceVersionError(f'{path}: written by format version {version}, this pyfuncdbg reads up to {VERSION}; '
+                             'install a newer pyfuncdbg')
+
+
 class FoundFrame(NamedTuple):
     """One whole record. `payload` of a blob is its key only; its bytes are at `position`."""
 
@@ -125,14 +131,13 @@ class LogReader:
 
     def _check_header(self) -> None:
         head = os.pread(self._fd, HEADER_SIZE, 0)
-        if not head or MAGIC.startswith(head[:8]) and len(head) < HEADER_SIZE:
+        if not head or (MAGIC.startswith(head[:8]) and len(head) < HEADER_SIZE):
             return                              # killed between creating the file and its first write
         if head[:8] != MAGIC:
             raise NotATraceError(f'{self.path}: not a log of pyfuncdbg')
         version = _HEADER.unpack(head)[1]
         if version > VERSION:
-            raise TraceVersionError(f'{self.path}: written by format version {version}, this pyfuncdbg reads up to {VERSION}; '
-                                    'install a newer pyfuncdbg')
+            raise newer(self.path, version)
 
     @property
     def size(self) -> int:

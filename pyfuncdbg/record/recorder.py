@@ -72,9 +72,9 @@ class Recorder:
         self.budget = budget
         self.level: Level = level
         self.full_limit = max(full_limit, 0)
-        self.kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run', 'op') if ops else ('python', 'gradient', 'run'))
+        self.kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run', *(('op',) if ops else ())))
         self._queue_limit = min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
-        keeps_scalars = level == 'full' or level == 'stats' and self.full_limit >= _LARGEST_SCALAR
+        keeps_scalars = level == 'full' or (level == 'stats' and self.full_limit >= _LARGEST_SCALAR)
         self._scalars: frozenset[type] = frozenset(SCALARS) if keeps_scalars else frozenset()
         self._capture = Capture()
         self._writer: Writer | None = None
@@ -86,8 +86,8 @@ class Recorder:
     def _reset(self) -> None:
         """An empty queue and nothing announced: at the start, and in a forked child."""
         self._backlog = Backlog(self._queue_limit // 4)
-        self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2), Pool(self._queue_limit // 4),
-                                    self._backlog.wait_for_writer)
+        self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
+                                    Pool(self._queue_limit // 4), self._backlog.wait_for_writer)
         self._rows = self._backlog.rows
         self._running = self._backlog.running
         self._known_runs: dict[int, None] = {}
@@ -138,7 +138,7 @@ class Recorder:
         self.stop()
 
     def flush(self) -> None:
-        """Write what waits: when this returns, calls that finished before are in the trace, and running ones as unfinished."""
+        """Write what waits: then calls that finished before are in the trace, and those still running as unfinished."""
         if self._writer is not None and self._state == 'on':
             self._writer.flush(everything=True)
 
@@ -174,11 +174,12 @@ class Recorder:
             raise
         running.pop(key, None)
         output = call.output
-        if output is not None and output.entries or not fixed or call.sources or not scalars.issuperset(map(type, outputs)):
+        if ((output is not None and output.entries) or not fixed or call.sources
+                or not scalars.issuperset(map(type, outputs))):
             self._finish(call, inputs, outputs, None)
             return outputs
-        row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(), call.forward,
-               call.parent, inputs, tuple(outputs), None, None, None, None)
+        row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
+               call.forward, call.parent, inputs, tuple(outputs), None, None, None, None)
         if len(self._rows) < self._backlog.mark:
             self._rows.append(row)
         else:
@@ -246,7 +247,8 @@ class Recorder:
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
         facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds}
-        self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts, self._give_up)
+        self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
+                              self._give_up)
         if thread:
             self._writer.start()
             self._backlog.mark = self._backlog.usual_mark

@@ -21,7 +21,8 @@ from pyfuncdbg.record.statistics import stats_of
 
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
-    np.float16, np.float32, np.float64, np.complex64, np.complex128)} | {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
+    np.float16, np.float32, np.float64, np.complex64, np.complex128)}
+SCALARS |= {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 """Types of immutable values that are queued as they are. Their order is part of the trace format."""
 
 OVER_BUDGET = 'over budget'
@@ -54,7 +55,8 @@ class Snapshot:
         entry: Its description in the log, once the writer has made it.
     """
 
-    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'dtype', 'entry', 'keep', 'nbytes', 'note', 'shape', 'stats')
+    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'dtype', 'entry', 'keep', 'nbytes', 'note', 'shape',
+                 'stats')
 
     data: bytes | np.ndarray | list[bytes | str] | None
     buffer: np.ndarray | None
@@ -119,7 +121,7 @@ class Snapshots:
             taken.data = array.tobytes()
         elif not taken.keep and size > self.allowance.limit // 4:
             taken.stats = stats_of(array)       # no copy of it would find room
-        elif self.starved and taken.keep or not self._charge(size):
+        elif (self.starved and taken.keep) or not self._charge(size):
             taken.note = OVER_BUDGET
         else:
             taken.charge = size
@@ -131,7 +133,7 @@ class Snapshots:
                 np.copyto(taken.data.view(array.dtype).reshape(array.shape), array)
 
     def _charge(self, size: int) -> bool:
-        return self.allowance.take(size) or size <= self.allowance.limit and self._wait() and self.allowance.take(size)
+        return self.allowance.take(size) or (size <= self.allowance.limit and self._wait() and self.allowance.take(size))
 
     def _take_objects(self, array: np.ndarray) -> Snapshot:
         """Text is copied by reference, for bytes and str are immutable; of other objects only the shape is taken."""

@@ -17,27 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
-import numpy as np
 
 from pyfuncdbg.record import frames
 from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release
 from pyfuncdbg.record.batch import MOST_ROWS, MOST_TENSORS, Row, encode
 from pyfuncdbg.record.description import plan_record
-from pyfuncdbg.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.record.failure import Failure
 from pyfuncdbg.record.folder import Ledger, log_path
-from pyfuncdbg.record.records import Stats
-from pyfuncdbg.record.snapshot import OVER_BUDGET, Snapshot, Snapshots, digest, packed_text
-from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.record.snapshot import OVER_BUDGET, Snapshot, Snapshots
+from pyfuncdbg.record.store import Store
 
 _INTERVAL = 0.1
 _LONG_RUNNING = 200_000_000
-_TENSOR_SHARE, _PRINT_SHARE = 0.8, 0.9
-_INLINE = 64
-_LARGE = 64 << 10
+_PRINT_SHARE = 0.9
 _PIECES = 1 << 20
 _CLOSING = 2048
-_MOST_KEYS = 200_000
 _SLOWEST_REPORT = 60.0
 _NAMES = {frames.SITE: 'sites', frames.PLAN: 'runs', frames.RUNS: 'runs', frames.NOTE: 'notes', frames.PROCESS: 'processes'}
 
@@ -70,7 +64,6 @@ class Writer:
         self._done: _thread.LockType | None = None
         self._pieces: list[Any] = []
         self._pieces_size = 0
-        self._stored: set[bytes] = set()
         self._begun: dict[int, int] = {}
         self._said_losses: dict[str, int] = {}
         self._next_report = 0.0
@@ -81,6 +74,7 @@ class Writer:
         except OSError:
             self._ledger.abandon()
             raise
+        self._store = Store(self._ledger, snapshots, self._add)
         self._reserve = _CLOSING if self._ledger.afford(_CLOSING + frames.HEADER_SIZE) else 0
         self._put(frames.PROCESS, _process_record(facts))
         self._commit()
@@ -175,8 +169,7 @@ class Writer:
         self._write_running(everything)
         self._commit()
         self._report_losses()
-        if len(self._stored) > _MOST_KEYS:
-            self._stored.clear()
+        self._store.forget()
 
     def _announce(self) -> None:
         backlog = self._backlog
@@ -229,7 +222,7 @@ class Writer:
 
     def _write_plain(self, rows: list[Row], kind: int) -> dict[str, int]:
         """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
-        body = encode(rows, self._describe)
+        body = encode(rows, self._store.describe)
         if self._ledger.afford(len(body) + frames.FRAME_SIZE):
             self._add(frames.frame(kind, body))
             return _lost_of_kept(rows)
@@ -267,53 +260,6 @@ class Writer:
         error = failure.record() if type(failure) is Failure else None
         return (*row[:9], inputs, outputs, output, error, lost or None, row[14])
 
-    def _describe(self, taken: Snapshot) -> list[Any]:
-        """[dtype, shape, bytes, level, inline data or key, changed, note, stats]; stores the bytes where they are kept."""
-        if taken.entry is not None and taken.data is not None:
-            # Written when the call had been running for a while; only now it is known whether the function wrote to it.
-            taken.entry[5] = taken.changed or taken.after is not None and digest(taken.data) != taken.after
-        if taken.entry is None:
-            taken.entry = self._described(taken)
-        return taken.entry
-
-    def _described(self, taken: Snapshot) -> list[Any]:
-        shape = [int(size) for size in taken.shape]
-        name = dtype_name(taken.dtype)
-        raw = taken.data                        # once: the thread of a call that is dropped releases it
-        if raw is None:
-            level = 0 if taken.stats is None else 1
-            return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats)]
-        changed = taken.changed or taken.after is not None and digest(raw) != taken.after
-        array: np.ndarray | None = None
-        data: Any
-        if name == STRING:
-            elements = raw if isinstance(raw, list) else _elements(raw, taken.dtype).tolist()
-            data = packed_text(elements)
-        else:
-            array = _elements(raw, taken.dtype).reshape(taken.shape)
-            native = little_endian(array)
-            data = raw if native is array else native.tobytes()
-        note = taken.note
-        if taken.keep:
-            if len(data) <= _INLINE:
-                return [name, shape, int(taken.nbytes), 2, [bytes(data)], changed, note, None]
-            key = digest(data)
-            if key in self._stored or self._store(key, data):
-                # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
-                stats = stats_of(array) if array is not None and len(data) > _LARGE else None
-                return [name, shape, int(taken.nbytes), 2, key, changed, note, _packed_stats(stats)]
-            note = OVER_BUDGET
-        stats = stats_of(array) if array is not None else None
-        return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats)]
-
-    def _store(self, key: bytes, data: Any) -> bool:
-        if not self._ledger.afford(len(data) + frames.KEY_SIZE + frames.FRAME_SIZE, _TENSOR_SHARE):
-            self._snapshots.starved = True
-            return False
-        self._stored.add(key)
-        self._add(frames.frame(frames.BLOB, key, memoryview(data)))
-        return True
-
     def _write_running(self, everything: bool) -> None:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
         now = time.perf_counter_ns()
@@ -328,8 +274,8 @@ class Writer:
             self._begun[call.id] = length
             said = Said(entries, 0, self._snapshots.allowance)
             self._snapshots.allowance.give(said.charge)
-            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0, call.forward, call.parent,
-                         inputs, (), said if entries else None, None, None, tuple(call.sources)))
+            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0, call.forward,
+                         call.parent, inputs, (), said if entries else None, None, None, tuple(call.sources)))
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
             self._write_rows(rows[start:start + MOST_ROWS], frames.RUNNING)
@@ -340,7 +286,7 @@ class Writer:
         """The totals so far; rarer the longer the budget has been used up, for the reports take room themselves."""
         total = dict(self._backlog.losses.total)
         now = time.monotonic()
-        if total == self._said_losses or not last and now < self._next_report:
+        if total == self._said_losses or (not last and now < self._next_report):
             return
         pieces = frames.frame(frames.DROPPED, msgpack.packb(total))
         size = sum(map(len, pieces))
@@ -354,21 +300,12 @@ class Writer:
         self._report_interval = min(self._report_interval * 1.5, _SLOWEST_REPORT)
 
 
-def _packed_stats(stats: Stats | None) -> list[Any] | None:
-    return None if stats is None else [getattr(stats, slot) for slot in Stats.__slots__]
-
-
 def say_unwritable(folder: Path, error: Exception) -> None:
     """Tell the user that recording ends, where the program's own output is not disturbed."""
     why = (error.strerror if isinstance(error, OSError) else None) or f'{type(error).__name__}: {error}'
     if sys.__stderr__ is not None:
         sys.__stderr__.write(f'pyfuncdbg: {folder}: cannot write the trace: {why}. Recording stops, the program goes on; '
                              'what was written can be read.\n')
-
-
-def _elements(raw: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """The flat array behind raw bytes; `frombuffer` refuses empty ones."""
-    return np.frombuffer(raw, dtype) if len(raw) else np.empty(0, dtype)
 
 
 def _lost_of_kept(rows: list[Row]) -> dict[str, int]:

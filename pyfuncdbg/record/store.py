@@ -1,0 +1,98 @@
+"""Where the bytes of tensors go: into the record of the call if they are few, else once each into a blob under their hash.
+
+Used by the writer of one log, one thread at a time.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.record import frames
+from pyfuncdbg.record.dtypes import STRING, dtype_name, little_endian
+from pyfuncdbg.record.folder import Ledger
+from pyfuncdbg.record.records import Stats
+from pyfuncdbg.record.snapshot import OVER_BUDGET, Snapshot, Snapshots, digest, packed_text
+from pyfuncdbg.record.statistics import stats_of
+
+TENSOR_SHARE = 0.8
+"""Of the disk budget may be used up when tensor bytes are still written; the rest is for prints and calls."""
+
+_INLINE = 64
+_LARGE = 64 << 10
+_MOST_KEYS = 200_000
+
+
+class Store:
+    """Describes snapshots and puts their bytes in front of the record that names them."""
+
+    __slots__ = ('_add', '_ledger', '_snapshots', '_stored')
+
+    def __init__(self, ledger: Ledger, snapshots: Snapshots, add: Callable[[list[Any]], None]) -> None:
+        """Make an empty one; `add` takes the pieces of a blob record."""
+        self._ledger = ledger
+        self._snapshots = snapshots
+        self._add = add
+        self._stored: set[bytes] = set()
+
+    def forget(self) -> None:
+        """Bound the memory for the hashes; a blob may then be written once more, which readers do not mind."""
+        if len(self._stored) > _MOST_KEYS:
+            self._stored.clear()
+
+    def describe(self, taken: Snapshot) -> list[Any]:
+        """[dtype, shape, bytes, level, inline data or key, changed, note, stats]; stores the bytes where they are kept."""
+        if taken.entry is not None and taken.data is not None:
+            # Written when the call had been running for a while; only now it is known whether the function wrote to it.
+            taken.entry[5] = taken.changed or (taken.after is not None and digest(taken.data) != taken.after)
+        if taken.entry is None:
+            taken.entry = self._described(taken)
+        return taken.entry
+
+    def _described(self, taken: Snapshot) -> list[Any]:
+        shape = [int(size) for size in taken.shape]
+        name = dtype_name(taken.dtype)
+        raw = taken.data                        # once: the thread of a call that is dropped releases it
+        if raw is None:
+            level = 0 if taken.stats is None else 1
+            return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats)]
+        changed = taken.changed or (taken.after is not None and digest(raw) != taken.after)
+        array: np.ndarray | None = None
+        data: Any
+        if name == STRING:
+            elements = raw if isinstance(raw, list) else _elements(raw, taken.dtype).tolist()
+            data = packed_text(elements)
+        else:
+            array = _elements(raw, taken.dtype).reshape(taken.shape)
+            native = little_endian(array)
+            data = raw if native is array else native.tobytes()
+        note = taken.note
+        if taken.keep:
+            if len(data) <= _INLINE:
+                return [name, shape, int(taken.nbytes), 2, [bytes(data)], changed, note, None]
+            key = digest(data)
+            if key in self._stored or self._store(key, data):
+                # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
+                stats = stats_of(array) if array is not None and len(data) > _LARGE else None
+                return [name, shape, int(taken.nbytes), 2, key, changed, note, _packed_stats(stats)]
+            note = OVER_BUDGET
+        stats = stats_of(array) if array is not None else None
+        return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats)]
+
+    def _store(self, key: bytes, data: Any) -> bool:
+        if not self._ledger.afford(len(data) + frames.KEY_SIZE + frames.FRAME_SIZE, TENSOR_SHARE):
+            self._snapshots.starved = True
+            return False
+        self._stored.add(key)
+        self._add(frames.frame(frames.BLOB, key, memoryview(data)))
+        return True
+
+
+def _packed_stats(stats: Stats | None) -> list[Any] | None:
+    return None if stats is None else [getattr(stats, slot) for slot in Stats.__slots__]
+
+
+def _elements(raw: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """The flat array behind raw bytes; `frombuffer` refuses empty ones."""
+    return np.frombuffer(raw, dtype) if len(raw) else np.empty(0, dtype)

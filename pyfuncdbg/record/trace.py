@@ -1,0 +1,268 @@
+"""A trace for reading: one query interface for a live recording, a finished one and one from another machine.
+
+Used by views, commands and front ends, on any thread; a lock lets one work at a time.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from pyfuncdbg.errors import CommandError, TraceError, nearest
+from pyfuncdbg.record import decode
+from pyfuncdbg.record.folder import read_manifest
+from pyfuncdbg.record.index import Index, StaleIndexError
+from pyfuncdbg.record.indexing import update
+from pyfuncdbg.record.query import condition, order
+from pyfuncdbg.record.reading import LostError, Reading
+from pyfuncdbg.record.records import (
+    CallRecord,
+    EdgeRecord,
+    NoteRecord,
+    RunRecord,
+    SiteRecord,
+    TensorRecord,
+    TraceInfo,
+)
+
+_NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
+_ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
+_Answer = TypeVar('_Answer')
+
+
+class Trace:
+    """An open trace. Close it after use, or use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._manifest = read_manifest(path)
+        self._index = Index(path, self._manifest)
+        self._reading = Reading(path, self._manifest, self._index, self._lock)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Trace:
+        """Open a trace and bring its index up to date.
+
+        Raises:
+            NotATraceError: There is no trace at `path`.
+            TraceVersionError: It was written by a newer version.
+            TraceError: It cannot be read.
+        """
+        trace = cls(Path(path))
+        try:
+            trace.refresh()
+        except BaseException:
+            trace.close()
+            raise
+        return trace
+
+    def close(self) -> None:
+        """Close the files; closing twice is allowed."""
+        with self._lock:
+            self._index.close()
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def refresh(self) -> bool:
+        """Read what was appended since; True if anything was."""
+        with self._lock:
+            for attempt in range(4):
+                try:
+                    return update(self._index)
+                except StaleIndexError:
+                    self._index.rebuild()
+                except sqlite3.OperationalError:
+                    self._index.move_on()       # locked by another reader for long, or no room for it
+                except (sqlite3.DatabaseError, UnicodeDecodeError):
+                    self._index.rebuild() if attempt == 0 else self._index.move_on()
+                self._reading.renew()
+            raise TraceError(f'{self.path}: its index cannot be built')
+
+    def _answer(self, ask: Callable[[], _Answer]) -> _Answer:
+        """What `ask` gives; once more with a fresh index if this one turns out to be damaged."""
+        with self._lock:
+            try:
+                return ask()
+            except (sqlite3.DatabaseError, UnicodeDecodeError, LostError):
+                self._index.rebuild()
+                self._reading.renew()
+                self.refresh()
+            try:
+                return ask()
+            except (sqlite3.DatabaseError, UnicodeDecodeError, LostError) as error:
+                raise TraceError(f'{self.path}: cannot be read: {error}') from error
+
+    def info(self) -> TraceInfo:
+        """What the trace is and how much it holds."""
+        return self._answer(self._info)
+
+    def _info(self) -> TraceInfo:
+        logs = self._reading.rows('SELECT process, pid, argv, python, host, ended, last, dropped, position FROM logs '
+                                  'ORDER BY process')
+        dropped: dict[str, int] = {}
+        damage = [text for (text,) in self._reading.rows('SELECT text FROM damage ORDER BY process, position')]
+        nbytes = 0
+        for process, *_, counts, position in logs:
+            for kind, count in json.loads(counts).items():
+                dropped[kind] = dropped.get(kind, 0) + count
+            reader = self._index.readers.get(process)
+            if reader is not None:
+                nbytes += reader.size
+                if reader.tail:
+                    damage.append(f'{reader.path.name}: {reader.tail} at byte {position} of {reader.size}')
+        first = logs[0] if logs else (1, 0, '[]', '', '', None, 0, '{}', 0)
+        (calls,) = self._reading.rows('SELECT count(*) FROM calls WHERE id > 0')[0]
+        (runs,) = self._reading.rows('SELECT count(*) FROM runs')[0]
+        (sites,) = self._reading.rows('SELECT count(*) FROM sites')[0]
+        return TraceInfo(str(self.path), self._manifest.version, tuple(json.loads(first[2])), first[3], first[4],
+                         self._manifest.created, max([log[6] for log in logs], default=0) / 1e9,
+                         tuple([log[1] for log in logs]), runs, calls, sites, nbytes, self._manifest.budget, dropped, tuple(damage),
+                         bool(logs) and all(log[5] is not None for log in logs))
+
+    def sites(self) -> list[SiteRecord]:
+        """All sites, by process and id."""
+        return self._answer(lambda: [
+            self._reading.site(key) for (key,) in self._reading.rows('SELECT key FROM sites ORDER BY key')])
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, in order of their start."""
+        return self._answer(lambda: [self._reading.run(*row) for row in self._reading.rows(
+            'SELECT process, id, plan, started FROM runs ORDER BY started, process, id')])
+
+    def run(self, id: int, process: int = 1) -> RunRecord:
+        """One run.
+
+        Raises:
+            CommandError: There is none of this number.
+        """
+        rows = self._answer(lambda: [self._reading.run(*row) for row in self._reading.rows(
+            'SELECT process, id, plan, started FROM runs WHERE process = ? AND id = ?', (process, id))])
+        if not rows:
+            known = self._reading.rows('SELECT id FROM runs WHERE process = ? ORDER BY abs(id - ?) LIMIT 3', (process, id))
+            near = ', '.join(str(row[0]) for row in known)
+            raise CommandError(f'There is no run {id}' + (f'; near it: {near}.' if near else '; no run was recorded.'))
+        return rows[0]
+
+    def calls(self, *, kind: str | None = None, site: str | None = None, run: int | None = None, failed: bool | None = None,
+              bad: bool | None = None, printed: bool | None = None, process: int | None = None, limit: int | None = None,
+              offset: int = 0, newest_first: bool = False, sort: str | None = None) -> list[CallRecord]:
+        """The calls that pass all filters given. Runs count as calls only with `kind='run'`.
+
+        Args:
+            kind: 'python', 'op', 'gradient' or 'run'.
+            site: Glob on node name, op type or function name.
+            run, process: Of this run, of this process.
+            failed: Raised an exception, or not.
+            bad: Some recorded input or output has a NaN or infinity, or none has.
+            printed: Said something (prints, warnings, log records), or not.
+            limit, offset: The part of the sorted list to give.
+            newest_first: Sort downwards.
+            sort: One of `query.SORTS`; by time of start if None.
+
+        Raises:
+            CommandError: No such kind or sort key.
+        """
+        where, parameters = condition(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed,
+                                      process=process)
+        sql = (f'SELECT process, position, place FROM calls WHERE {where} ORDER BY {order(sort, newest_first)} '
+               'LIMIT ? OFFSET ?')
+        parameters += [-1 if limit is None else limit, offset]
+        return self._answer(lambda: [self._reading.call(row) for row in self._reading.rows(sql, parameters)])
+
+    def count(self, **filters: Any) -> int:
+        """How many calls pass the filters, as for `calls`."""
+        where, parameters = condition(**filters)
+        return int(self._answer(lambda: self._reading.rows(f'SELECT count(*) FROM calls WHERE {where}', parameters))[0][0])
+
+    def call(self, number: str | int) -> CallRecord:
+        """One call: 17, '17', '#17', '2.17' of the second process, or 'norm[3]', the fourth call of site norm (or of
+        one whose name ends in /norm).
+
+        Raises:
+            CommandError: There is none; the message names the nearest.
+        """
+        asked = str(number).strip()
+        match = _NUMBER.fullmatch(asked)
+        if match is not None:
+            process, id_ = int(match[1] or 1), int(match[2])
+            rows = self._answer(lambda: self._call_rows('process = ? AND id = ?', (process, id_)))
+            if not rows:
+                raise CommandError(self._no_number(asked, process, id_))
+            return rows[0]
+        match = _ORDINAL.fullmatch(asked)
+        if match is not None:
+            for same in ('name = ?1', "substr(name, -length(?1) - 1) = '/' || ?1"):
+                where = f'site IN (SELECT key FROM sites WHERE {same}) AND ordinal = ?2 AND id > 0 ORDER BY process, site'
+                rows = self._answer(partial(self._call_rows, where, (match[1], int(match[2]))))
+                if rows:
+                    return rows[0]
+        raise CommandError(self._no_site(asked, match[1] if match is not None else asked))
+
+    def _call_rows(self, where: str, parameters: Sequence[Any]) -> list[CallRecord]:
+        return [self._reading.call(row) for row in self._reading.rows(
+            f'SELECT process, position, place FROM calls WHERE {where}', parameters)]
+
+    def _no_number(self, asked: str, process: int, id_: int) -> str:
+        near = self._reading.rows('SELECT process, id FROM calls WHERE process = ? AND id > 0 ORDER BY abs(id - ?) LIMIT 3',
+                                  (process, id_))
+        names = ', '.join(decode.call_number(*row) for row in near)
+        return f'There is no call {asked}' + (f'; near it: {names}.' if names else '; no call was recorded.')
+
+    def _no_site(self, asked: str, site: str) -> str:
+        known = self._reading.rows('SELECT name, count(*), max(ordinal) FROM calls JOIN sites ON key = site WHERE id > 0 '
+                                   'GROUP BY name')
+        for name, count, last in known:
+            if name == site:
+                return f'There is no call {asked!r}: {site!r} was called {count} times, the last is {site}[{last}].'
+        return f'There is no call {asked!r}; expected a number such as 17, or a site and an ordinal such as norm[3].' \
+            + nearest(site, [row[0] for row in known])
+
+    def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
+                kind: str | None = None, bad: bool | None = None, process: int | None = None,
+                limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        """Recorded tensors with the call they belong to: what runs were fed, what calls gave, what else runs fetched.
+
+        Args:
+            run, process, site, kind: Of these calls only, as for `calls`.
+            call: Of this call only: its inputs and outputs.
+            bad: With a NaN or infinity, or without.
+            limit: How many at most.
+        """
+        pairs: list[tuple[CallRecord, TensorRecord]] = []
+        if call is not None:
+            one = self.call(call)
+            pairs = [(one, tensor) for tensor in (*one.inputs, *one.outputs)]
+        else:
+            around = self.calls(kind='run', run=run, process=process) if kind in (None, 'run') and site is None else []
+            inner = self.calls(kind=kind, site=site, run=run, process=process) if kind != 'run' else []
+            pairs = [(fed, tensor) for fed in around for tensor in fed.inputs]
+            pairs += [(made, tensor) for made in inner for tensor in made.outputs]
+            seen = {(made.process, made.run, tensor.name) for made, tensor in pairs}
+            pairs += [(fed, tensor) for fed in around for tensor in fed.outputs
+                      if (fed.process, fed.run, tensor.name) not in seen]
+        if bad is not None:
+            pairs = [pair for pair in pairs if (pair[1].stats is not None and pair[1].stats.bad > 0) == bad]
+        return pairs[:limit]
+
+    def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
+        """The backward steps: which gradient call differentiates which call, and the gradients it gave."""
+        return [EdgeRecord(step.run, step.number, step.forward, step.sources, step.outputs)
+                for step in self.calls(kind='gradient', run=run, process=process)]
+
+    def notes(self, kind: str | None = None) -> list[NoteRecord]:
+        """What `Recorder.note` put into the trace, in order; of one kind if given."""
+        return self._answer(lambda: [
+            note for row in self._reading.rows('SELECT process, position FROM notes ORDER BY process, position')
+            if (note := self._reading.note(*row)) is not None and kind in (None, note.kind)])
