@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from pyfuncdbg.commands.arguments import filters_of, one_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.lookup import find_call
+from pyfuncdbg.record.query import SORTS
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.call import call_card
 from pyfuncdbg.views.call_output import call_output
@@ -33,11 +34,12 @@ def _list(context: Context, args: argparse.Namespace) -> CallList:
     kind = None if args.kind == 'all' else args.kind
     where = {'kind': kind, 'site': args.site, 'run': args.run, 'failed': args.failed or None, 'bad': args.bad or None,
              'printed': args.printed or None}
-    calls = context.trace.calls(**where, limit=args.n, newest_first=args.newest, sort=args.sort)
+    down = args.newest != (args.sort == 'duration')
+    calls = context.trace.calls(**where, limit=args.n, newest_first=down, sort=args.sort)
     filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed')
     if args.kind != 'python':
         filters['kind'] = args.kind
-    sort = f'{args.sort}, newest first' if args.newest else args.sort
+    sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
     return CallList(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0))
 
 
@@ -50,12 +52,9 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--bad', action='store_true', help='calls with NaN or infinity in inputs or outputs')
     parser.add_argument('--printed', action='store_true', help='calls that said something')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
-    parser.add_argument('--sort', metavar='KEY', type=one_of(SORT_KEYS, 'sort key'), default=SORT_KEYS[0],
-                        help=', '.join(SORT_KEYS))
-    parser.add_argument('--newest', action='store_true', help='newest first')
-
-
-SORT_KEYS = ('time', 'duration', 'name')
+    parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
+                        help=', '.join(SORTS) + '; duration: the longest first')
+    parser.add_argument('--newest', action='store_true', help='newest first; with another --sort, the other way round')
 
 
 def _draw_list(result: CallList) -> RenderableType:

@@ -5,6 +5,7 @@ The faces hand lines in as typed, or word lists that a shell has already taken a
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -67,20 +68,26 @@ def split_expression(line: str, parser: argparse.ArgumentParser, command: Comman
     wanted = sum(1 for action in parser._actions if not action.option_strings)
     taken: list[str] = []
     position, values, open_options = 0, 0, True
-    for word in words(line):
-        if values:
-            values -= 1
-        elif open_options and not word.quoted and word.text == '--':
+    while True:
+        # Only what is ours is read as a word: the quotes of an expression need not match.
+        option = re.match(r'\s*(-[^\s=]*)', line[position:]) if open_options and not values else None
+        if option is not None and option[1] == '--':
             open_options = False
-            position = word.end
+            position += option.end()
             continue
-        elif open_options and not word.quoted and word.text.split('=', 1)[0] in options:
-            action = options[word.text.split('=', 1)[0]]
-            values = 0 if '=' in word.text or action.nargs == 0 else action.nargs if isinstance(action.nargs, int) else 1
-        elif wanted:
-            wanted -= 1
-        else:
+        known = option is not None and option[1] in options
+        if not (values or known or wanted):
             break
+        word = next(words(line, position), None)
+        if word is None:
+            break
+        if option is not None and known:
+            nargs = options[option[1]].nargs
+            values = 0 if '=' in word.text or nargs == 0 else nargs if isinstance(nargs, int) else 1
+        elif values:
+            values -= 1
+        else:
+            wanted -= 1
         taken.append(word.text)
         position = word.end
     return taken, line[position:].strip()

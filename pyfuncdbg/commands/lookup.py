@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.commands.index import Index, parse_index
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.errors import CommandError, DroppedError, TraceError, nearest
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
@@ -49,18 +49,16 @@ def find_call(trace: Queries, text: str) -> CallRecord:
     """
     name = text.strip()
     if name and not _NUMBERED.fullmatch(name):
-        newest = trace.calls(site=glob.escape(name), newest_first=True, limit=1)
+        newest = _newest(trace, name)
         if newest:
             return newest[0]
-    try:
-        return trace.call(name)
-    except DroppedError:
-        raise
-    except (TraceError, LookupError, ValueError):
-        known = [site.name for site in trace.sites()]
-        hint = nearest(name.split('[')[0], known)
-        raise CommandError(f"no call {text!r} in this trace: expected a number such as 17 or a name such as 'norm[3]'; "
-                           f"'calls' lists them.{hint}") from None
+    return trace.call(name)
+
+
+def _newest(trace: Queries, name: str) -> list[CallRecord]:
+    """The newest calls of a node; where no node has that name, of the function or the op type."""
+    calls = trace.calls(site=glob.escape(name), newest_first=True, limit=RECENT)
+    return [call for call in calls if call.site.name == name] or calls
 
 
 def parse_tensor(text: str) -> TensorSpec:
@@ -87,7 +85,7 @@ def find_tensor(trace: Queries, spec: TensorSpec) -> Found:
     if _NUMBERED.fullmatch(spec.owner) or spec.side:
         call = find_call(trace, spec.owner)
         return _of_call(call, spec)
-    for call in trace.calls(site=glob.escape(spec.owner), newest_first=True, limit=RECENT):
+    for call in _newest(trace, spec.owner):
         if spec.slot < len(call.outputs):
             return _of_call(call, spec)
     found = _as_input(trace, spec) or _in_runs(trace, spec)
@@ -114,7 +112,7 @@ def _as_input(trace: Queries, spec: TensorSpec) -> Found | None:
         if spec.name not in site.inputs:
             continue
         slot = site.inputs.index(spec.name)
-        for call in trace.calls(site=glob.escape(site.name), newest_first=True, limit=RECENT):
+        for call in _newest(trace, site.name):
             if slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
                 return Found(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
     return None

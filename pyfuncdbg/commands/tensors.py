@@ -24,9 +24,8 @@ from pyfuncdbg.views.value import value_view
 
 Row = tuple[CallRecord, TensorRecord]
 SHOWN = 100
-LOOKED_AT = 20_000
+LOOKED_AT = 10_000
 """Calls whose tensors are listed and sorted; more need a filter."""
-PAGE = 2_000
 ELEMENTS = 1_000
 
 
@@ -75,20 +74,18 @@ def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:
 
 
 def _list(context: Context, args: argparse.Namespace) -> TensorList:
-    rows: list[Row] = []
-    for offset in range(0, LOOKED_AT, PAGE):
-        calls = context.trace.calls(site=args.site, run=args.run, limit=PAGE, offset=offset)
-        rows += [(call, tensor) for call in calls if call.site.kind != 'run' for tensor in call.outputs]
-        if len(calls) < PAGE:
-            break
+    filters = filters_of(args, 'site', 'run', 'bad')
+    if context.trace.count(site=args.site, run=args.run) <= LOOKED_AT:
+        rows = context.trace.tensors(site=args.site, run=args.run)
+    else:
+        calls = context.trace.calls(site=args.site, run=args.run, limit=LOOKED_AT)
+        rows = [(call, tensor) for call in calls for tensor in call.outputs]
+        filters[f'outputs of the first {LOOKED_AT:,} calls'] = True
     bad = [row for row in rows if row[1].stats is not None and row[1].stats.bad]
     wanted = bad if args.bad else rows
     shown = sorted(wanted, key=SORT[args.sort])[:args.n]
     met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad for _, tensor in shown) else {}
     verdicts = {call.number: met[call.number] for call, _ in shown if call.number in met}
-    filters = filters_of(args, 'site', 'run', 'bad')
-    if len(rows) and context.trace.count(site=args.site, run=args.run) > LOOKED_AT:
-        filters[f'first {LOOKED_AT:,} calls'] = True
     return TensorList(shown, len(wanted), len(bad), verdicts, filters, args.sort,
                       context.trace.info().dropped.get('tensors', 0))
 

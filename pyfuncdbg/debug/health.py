@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.errors import TraceError
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
 
 Verdict = Literal['born', 'fed', 'entered', 'inherited', 'masked']
@@ -171,7 +171,7 @@ class _Tracker:
     def _run(self, call: CallRecord) -> RunRecord | None:
         try:
             return self.trace.run(call.run, call.process)
-        except TraceError:                      # the log was cut before the run's record
+        except CommandError:                    # the log was cut before the run's record
             return None
 
 
@@ -189,9 +189,17 @@ def _innermost(findings: list[Finding]) -> tuple[Finding, ...]:
             inner.setdefault(finding.call.parent, finding.call.number)
     result = []
     for finding in findings:
-        origin = finding.call.number
-        while origin in inner:
-            origin = inner[origin]
-        changed = finding.verdict == 'born' and origin != finding.call.number
-        result.append(replace(finding, verdict='inherited', origin=origin) if changed else finding)
+        number = finding.call.number if finding.verdict == 'born' else finding.origin
+        origin = _followed(number, inner)
+        result.append(finding if origin == number else replace(
+            finding, verdict='inherited' if finding.verdict == 'born' else finding.verdict, origin=origin))
     return tuple(result)
+
+
+def _followed(number: str, inner: dict[str, str]) -> str:
+    """The end of a chain of calls in calls; a damaged trace may hold a circle."""
+    seen: set[str] = set()
+    while number in inner and number not in seen:
+        seen.add(number)
+        number = inner[number]
+    return number

@@ -23,7 +23,7 @@ class Queries(Protocol):
         """One run.
 
         Raises:
-            TraceError: There is none of that number.
+            CommandError: There is none of that number.
         """
 
     def sites(self) -> list[SiteRecord]:
@@ -33,7 +33,11 @@ class Queries(Protocol):
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
               limit: int | None = None, offset: int = 0, newest_first: bool = False,
               sort: str | None = None) -> list[CallRecord]:
-        """The calls that pass every filter; `site` is a glob over node names."""
+        """The calls that pass every filter.
+
+        `site` is a glob over node names, op types and function names. Runs count as calls with `kind='run'` only: their
+        inputs are the feeds, their outputs the fetches. `sort` is a key of `record.query.SORTS`.
+        """
 
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
@@ -43,9 +47,9 @@ class Queries(Protocol):
         """The call named '17', '#17', '2.17' or 'norm[3]'.
 
         Raises:
-            TraceError: There is none of that name.
+            CommandError: There is none of that name.
         """
 
-    def tensors(self, *, run: int | None = None,
-                call: str | int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
-        """Output tensors with the calls that made them, in order of time."""
+    def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
+                bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        """Tensors with their calls: what runs were fed, what calls gave, what else runs fetched."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord, TraceInfo
 
 PAGE = 2_000
 TIMED = 50_000
 """Calls whose times are added up."""
-FAILURES = 1_000
-"""Failed calls that are grouped; the rest are counted."""
+LISTED = 1_000
+"""Failed calls and non-finite runs that are grouped, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Failure:
 class BadFetch:
     """A fetched tensor that was not finite: in which run first, and in how many."""
 
-    run: RunRecord
+    run: int
     tensor: TensorRecord
     runs: int
 
@@ -129,7 +129,7 @@ def _use(trace: Queries) -> tuple[tuple[SiteUse, ...], int]:
 def _failures(trace: Queries) -> tuple[Failure, ...]:
     first: dict[tuple[str, str, str], CallRecord] = {}
     counts: dict[tuple[str, str, str], int] = {}
-    for call in trace.calls(kind='python', failed=True, limit=FAILURES):
+    for call in trace.calls(kind='python', failed=True, limit=LISTED):
         if call.error is None:
             continue
         key = (call.site.name, call.error.type, call.error.frames[-1].function if call.error.frames else '')
@@ -139,11 +139,11 @@ def _failures(trace: Queries) -> tuple[Failure, ...]:
 
 
 def _bad_fetches(trace: Queries) -> tuple[BadFetch, ...]:
-    first: dict[str, tuple[RunRecord, TensorRecord]] = {}
-    counts: dict[str, int] = {}
-    for run in trace.runs():
-        for tensor in run.fetches:
+    first: dict[str, tuple[int, TensorRecord]] = {}
+    counts: Counter[str] = Counter()
+    for run in trace.calls(kind='run', bad=True, limit=LISTED):
+        for tensor in run.outputs:
             if tensor.stats is not None and tensor.stats.bad:
-                first.setdefault(tensor.name, (run, tensor))
-                counts[tensor.name] = counts.get(tensor.name, 0) + 1
+                first.setdefault(tensor.name, (run.run, tensor))
+                counts[tensor.name] += 1
     return tuple(BadFetch(run, tensor, counts[name]) for name, (run, tensor) in first.items())

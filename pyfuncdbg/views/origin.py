@@ -105,8 +105,7 @@ def bad_rows(tensor: TensorRecord) -> tuple[int, ...]:
 
 def _where(finding: Finding) -> list[Part]:
     if finding.verdict == 'entered':
-        return [Text('  No recorded call made it: it comes from graph nodes or from outside. '
-                     'With --ops the nodes are recorded too.', 'yellow')]
+        return [Text('  No recorded call made it: it is from outside, or from nodes that --ops would record.', 'yellow')]
     if finding.verdict == 'fed':
         return []
     site = finding.call.site

@@ -103,7 +103,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
         return array
     if array.dtype.kind == 'V' and array.dtype.names is None and array.dtype.type is not np.void:
         return array.astype(np.float32)
-    return array.astype(object)
+    return array.astype(str) if array.dtype.kind in 'mM' else array.astype(object)
 
 
 def _cell(value: Any, ranges: Ranges, precision: int) -> Text:

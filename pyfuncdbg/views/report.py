@@ -37,7 +37,7 @@ def report(summary: Summary) -> Page:
         parts += _origins(summary) if kind == 0 else _failed(summary.failures[i], summary)
     parts.append(Text())
     if not findings:
-        parts.append(_clean(summary))
+        parts += _clean(summary)
     if summary.sites:
         parts.append(_sites(summary.sites, complete=summary.timed))
     parts += _lost(summary)
@@ -86,11 +86,18 @@ def _title(summary: Summary) -> Text:
                          overflow='fold')
 
 
-def _clean(summary: Summary) -> Text:
+def _clean(summary: Summary) -> list[Part]:
+    parts: list[Part] = []
+    if summary.fetches:
+        parts += [_reached(fetch) for fetch in summary.fetches[:SHORT]]
+        more = '' if summary.calls.get('op') else ': --ops records the nodes of the graph too'
+        parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
     if not summary.calls.get('python'):
-        return Text('No wrapped function was called.', 'yellow')
-    masked = f' {count(summary.masked, "call")} turned non-finite inputs into finite outputs.' if summary.masked else ''
-    return Text(f'No call raised, and none made NaN or Inf.{masked}', 'green')
+        return [*parts, Text('No wrapped function was called.', 'yellow')]
+    if summary.masked:
+        parts.append(Text(f'{count(summary.masked, "call")} turned non-finite inputs into finite outputs.'))
+    made = '' if summary.fetches else ', and none made NaN or Inf'
+    return [*parts, Text(f'No call raised{made}.', 'green')]
 
 
 def _origins(summary: Summary) -> list[Part]:
@@ -122,7 +129,7 @@ def _grouped(origins: Sequence[Origin]) -> list[Text]:
 def _reached(fetch: BadFetch) -> Text:
     again = f', not finite in {count(fetch.runs, "run")} in all' if fetch.runs > 1 else ''
     return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached fetch ', 'red'), label(repr(fetch.tensor.name), 'red', 80),
-                         (f' in run #{fetch.run.id}{again}', 'red'), overflow='fold')
+                         (f' in run #{fetch.run}{again}', 'red'), overflow='fold')
 
 
 def _failed(failure: Failure, summary: Summary) -> list[Part]:

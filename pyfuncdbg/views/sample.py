@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 
-from pyfuncdbg.errors import TraceError
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import Frame, Kind
 from pyfuncdbg.record.dtypes import dtype_name, stored_bytes
+from pyfuncdbg.record.query import site_matches
 from pyfuncdbg.record.records import (
     CallRecord,
     ErrorRecord,
@@ -57,7 +57,7 @@ class MemoryTrace:
         for run in self._runs:
             if (run.id, run.process) == (id, process):
                 return run
-        raise TraceError(f'no run {id}')
+        raise CommandError(f'There is no run {id}')
 
     def sites(self) -> list[SiteRecord]:
         return list({(call.process, call.site.id): call.site for call in self._calls}.values())
@@ -66,12 +66,12 @@ class MemoryTrace:
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
               limit: int | None = None, offset: int = 0, newest_first: bool = False,
               sort: str | None = None) -> list[CallRecord]:
-        found = [call for call in self._calls
-                 if (kind is None or call.site.kind == kind) and (site is None or fnmatchcase(call.site.name, site))
+        found = [call for call in (_as_calls(self._runs) if kind == 'run' else self._calls)
+                 if (kind is None or call.site.kind == kind) and (site is None or _matches(site, call.site))
                  and (run is None or call.run == run) and (failed is None or failed == (call.error is not None))
                  and (bad is None or bad == _is_bad(call)) and (printed is None or printed == bool(call.output))]
         if sort == 'duration':
-            found.sort(key=lambda call: -(call.duration or 0))
+            found.sort(key=lambda call: call.duration or 0)
         if newest_first:
             found.reverse()
         return found[offset:None if limit is None else offset + limit]
@@ -85,11 +85,20 @@ class MemoryTrace:
         for call in self._calls:
             if name in (call.number, call.label):
                 return call
-        raise TraceError(f'no call {number!r}')
+        raise CommandError(f'There is no call {number}.' + nearest(name.split('[')[0], [site.name for site in self.sites()]))
 
-    def tensors(self, *, run: int | None = None, call: str | int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
-        calls = self.calls(run=run) if call is None else [self.call(call)]
-        return [(made, tensor) for made in calls for tensor in made.outputs]
+    def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
+                bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        if call is not None:
+            one = self.call(call)
+            return [(one, tensor) for tensor in (*one.inputs, *one.outputs)]
+        runs = self.calls(kind='run', run=run) if site is None else []
+        pairs = [(fed, tensor) for fed in runs for tensor in fed.inputs]
+        pairs += [(made, tensor) for made in self.calls(site=site, run=run) for tensor in made.outputs]
+        known = {(made.run, tensor.name) for made, tensor in pairs}
+        pairs += [(got, tensor) for got in runs for tensor in got.outputs if (got.run, tensor.name) not in known]
+        wanted = [(made, one) for made, one in pairs if bad is None or bad == (one.stats is not None and one.stats.bad > 0)]
+        return wanted[:limit]
 
 
 def tensor(name: str, array: np.ndarray) -> TensorRecord:
@@ -131,6 +140,19 @@ def sample() -> MemoryTrace:
 def _normalized(x: np.ndarray) -> np.ndarray:
     with np.errstate(all='ignore'):
         return np.asarray((x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True))
+
+
+def _as_calls(runs: Sequence[RunRecord]) -> list[CallRecord]:
+    calls = []
+    for i, run in enumerate(runs):
+        site = SiteRecord(0, run.process, run.label, 'Run', 'run', run.host, '', '', 0, '', (), (), ())
+        calls.append(CallRecord(str(-run.id), run.process, run.id, site, i, 0, run.started, run.duration, run.feeds,
+                                run.fetches, (), run.error))
+    return calls
+
+
+def _matches(pattern: str, site: SiteRecord) -> bool:
+    return site_matches(pattern, site.name, site.op_type, site.function)
 
 
 def _is_bad(call: CallRecord) -> bool:

@@ -59,7 +59,7 @@ def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], *, wide: bool, 
         stats = tensor.stats
         spread = '' if stats is None else ranged(stats.histogram if wide else (), stats.min, stats.max, 12,
                                                  ascii_only=ascii_only)
-        kind = [label('py' if call.site.kind == 'python' else call.site.op_type, limit=20)] if wide else []
+        kind = [label(_kind(call, tensor), limit=20)] if wide else []
         table.add_row(milliseconds(call.started), _name(call, tensor), *kind, one_line(shape(tensor.shape), 30),
                       size(tensor.nbytes), spread, '' if stats is None else value(stats.mean),
                       _remarks(call, tensor, verdicts.get(call.number)))
@@ -74,8 +74,15 @@ def tensor_name(call: CallRecord, tensor: TensorRecord) -> str:
     return f'{call.site.name}:{slot}'
 
 
+def _kind(call: CallRecord, tensor: TensorRecord) -> str:
+    if call.site.kind == 'run':
+        return 'feed' if any(fed is tensor for fed in call.inputs) else 'fetch'
+    return 'py' if call.site.kind == 'python' else call.site.op_type
+
+
 def _name(call: CallRecord, tensor: TensorRecord) -> Text:
-    return Text.assemble(label(tensor_name(call, tensor), limit=40), (f' #{one_line(call.number, 20)}', 'dim'))
+    where = f' run {call.run}' if call.site.kind == 'run' else f' #{one_line(call.number, 20)}'
+    return Text.assemble(label(tensor_name(call, tensor), limit=40), (where, 'dim'))
 
 
 def _remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Text:

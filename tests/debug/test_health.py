@@ -1,0 +1,124 @@
+"""Verdicts on non-finite values: born, fed, entered, inherited, masked."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pyfuncdbg.debug.health import blamed, judge
+from pyfuncdbg.record.records import CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
+from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+
+GOOD, NAN = np.array([1.0, 2.0]), np.array([1.0, np.nan])
+
+
+def site(name, kind='python', id=1):
+    return SiteRecord(id, 1, name, 'EagerPyFunc', kind, 'tf', name, 'user.py', 1, '', (), (), ())
+
+
+def call(number, name, inputs, outputs, *, run=1, at=None, kind='python', **fields):
+    """A call whose tensors are given as {name: value}."""
+    made = {'error': None, 'output': (), **fields}
+    process, started = made.pop('process', 1), float(number if at is None else at)
+    given, got = (tuple(tensor(n, v) for n, v in named.items()) for named in (inputs, outputs))
+    return CallRecord(str(number), process, run, site(name, kind), 0, 1, started, 0.1, given, got, **made)
+
+
+def verdicts(*calls, runs=()):
+    return {f.call.number: (f.verdict, f.origin) for f in judge(MemoryTrace(calls, runs)).findings}
+
+
+def test_born_and_inherited_by_name():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': NAN}),
+                    call(3, 'c', {'y': GOOD}, {'c:0': GOOD})) == {'1': ('born', ''), '2': ('inherited', '1')}
+
+
+def test_two_births_in_one_run_keep_their_own_heirs():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'x': GOOD}, {'b:0': NAN}),
+                    call(3, 'c', {'a:0': NAN}, {'c:0': NAN}), call(4, 'd', {'c:0': NAN}, {'d:0': NAN})) == {
+        '1': ('born', ''), '2': ('born', ''), '3': ('inherited', '1'), '4': ('inherited', '1')}
+
+
+def test_an_unnamed_path_goes_to_the_latest_origin_of_the_run():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'mul:0': NAN}, {'b:0': NAN}))['2'] == (
+        'inherited', '1')
+
+
+def test_variables_carry_it_to_later_runs():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'w': NAN}, {'b:0': NAN}, run=2))['2'] == (
+        'inherited', '1')
+
+
+def test_masked_is_no_origin():
+    assert verdicts(call(1, 'a', {'x': NAN}, {'a:0': GOOD}), call(2, 'b', {'y': NAN}, {'b:0': NAN})) == {
+        '1': ('masked', ''), '2': ('entered', '')}
+
+
+def test_a_call_that_raised_masks_nothing():
+    assert verdicts(replace(call(1, 'a', {'x': NAN}, {}), error=sample().call(5).error)) == {'1': ('entered', '')}
+
+
+def test_fed_values_are_no_ones_heirs():
+    runs = (RunRecord(2, 1, 'run', 'tf', 0, 1, (tensor('x:0', NAN), tensor('k:0', GOOD)), (), None, ()),)
+    assert verdicts(call(1, 'a', {'y': GOOD}, {'a:0': NAN}), call(2, 'b', {'x:0': NAN}, {'b:0': NAN}, run=2),
+                    call(3, 'c', {'b:0': NAN}, {'c:0': NAN}, run=2), call(4, 'd', {'x:0': NAN}, {'d:0': NAN}, run=2),
+                    runs=runs) == {'1': ('born', ''), '2': ('fed', ''), '3': ('inherited', '2'), '4': ('inherited', '2')}
+
+
+def test_processes_do_not_inherit_from_each_other():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call('2', 'b', {'y': NAN}, {'b:0': NAN}, process=2))['2'] == (
+        'entered', '')
+
+
+def test_the_inner_call_is_the_origin():
+    assert verdicts(call(1, 'outer', {'x': GOOD}, {'o:0': NAN}), call(2, 'inner', {'x': GOOD}, {'i:0': NAN}, parent='1'),
+                    call(3, 'next', {'o:0': NAN}, {'n:0': NAN})) == {
+        '1': ('inherited', '2'), '2': ('born', ''), '3': ('inherited', '2')}
+
+
+def test_a_circle_of_calls_ends():
+    assert len(verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}, parent='2'),
+                        call(2, 'b', {'x': GOOD}, {'b:0': NAN}, parent='1'))) == 2
+
+
+def test_graph_nodes_are_judged_and_gradients_are_not():
+    assert verdicts(call(1, 'div', {'x': GOOD}, {'div:0': NAN}, kind='op'), call(2, 'f', {'div:0': NAN}, {'f:0': NAN}),
+                    call(3, 'g', {'x': GOOD}, {'g:0': NAN}, kind='gradient')) == {
+        '1': ('born', ''), '2': ('inherited', '1')}
+
+
+def test_slot_and_index_of_the_first_bad_tensor():
+    birth = call(1, 'a', {'x': GOOD}, {'a:0': GOOD, 'a:1': np.array([[0.0, 1], [np.inf, 2]])})
+    finding = judge(MemoryTrace((birth,), ())).findings[0]
+    assert (finding.slot, finding.tensor.name, finding.tensor.stats.first_bad) == (1, 'a:1', (1, 0))
+
+
+def test_certainty_needs_every_input():
+    birth = call(1, 'a', {'x': GOOD}, {'a:0': NAN})
+    lost = replace(birth, inputs=(TensorRecord('x', 'float32', (2,), 8, 'none'),))
+    assert judge(MemoryTrace((birth,), ())).findings[0].certain
+    assert not judge(MemoryTrace((lost,), ())).findings[0].certain
+
+
+def test_what_is_beyond_the_limit_is_counted():
+    calls = [call(n, 'a', {'x': GOOD}, {'a:0': NAN}) for n in range(1, 8)]
+    health = judge(MemoryTrace(calls, ()), limit=5)
+    assert [f.call.number for f in health.findings] == ['1', '2', '3', '4', '5']
+    assert health.unjudged == 2
+
+
+@pytest.mark.parametrize(('records', 'lines'), [
+    ((OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4), OutputRecord('fp', 'divide', 'divide', 'u.py', 3)), [4, 3]),
+    ((OutputRecord('warning', 'w', 'RuntimeWarning', 'u.py', 9),), [9]),
+    ((OutputRecord('warning', 'w', 'UserWarning', 'u.py', 9), OutputRecord('out', 'x', '', 'u.py', 1)), []),
+    ((OutputRecord('fp', 'underflow', 'under', 'u.py', 4),), []),
+    ((OutputRecord('warning', 'w', 'RuntimeWarning', 'u.py', 4), OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4)), [4]),
+])
+def test_blamed_lines(records, lines):
+    assert [place.line for place in blamed(call(1, 'a', {}, {}, output=records))] == lines
+
+
+def test_the_floating_point_record_speaks_for_its_line():
+    both = (OutputRecord('warning', 'w', 'RuntimeWarning', 'u.py', 4), OutputRecord('fp', 'f', 'invalid', 'u.py', 4))
+    assert [place.category for place in blamed(call(1, 'a', {}, {}, output=both))] == ['invalid']

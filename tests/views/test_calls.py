@@ -1,0 +1,78 @@
+"""The call table and the call card."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pyfuncdbg.record.records import OutputRecord
+from pyfuncdbg.views.call import call_card
+from pyfuncdbg.views.calls import call_table
+from pyfuncdbg.views.sample import sample, tensor
+
+CALLS = sample().calls()
+
+
+def rows(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def test_one_line_a_call_with_its_result(draw):
+    lines = rows(draw(call_table(CALLS[:4])))
+    assert lines[0] == ['4', 'calls', 'sort:', 'time', 'filter:', 'none']
+    assert lines[1] == ['call', 't', 'ms', 'site', 'outputs', 'took', 'result']
+    assert lines[3] == ['#1', '10.00', 'norm[0]', 'float32[3,4]', '210', 'us', 'ok']
+    assert lines[5] == ['#3', '20.00', 'norm[1]', 'float32[3,4]', '210', 'us', 'NaN', '4', '1', 'print']
+    assert lines[6] == ['#4', '21.00', 'scale[1]', 'float32[3,4]', '40', 'us', 'NaN', '4']
+
+
+def test_wide_consoles_get_function_and_inputs(draw):
+    text = draw(call_table(CALLS[:1]), 160)
+    assert 'normalize  model.py:39   float32[3,4]   float32[3,4]   210 us   ok' in text
+
+
+def test_first_line_counts_and_names_filters(draw):
+    text = draw(call_table(CALLS[:2], 412, filters={'site': 'norm*', 'failed': True}, sort='duration', dropped=7))
+    assert text.splitlines()[0] == '412 calls, 2 shown   sort: duration   filter: site norm*, failed   not kept: 7'
+    assert draw(call_table([], 0)) == '0 calls   sort: time   filter: none\n'
+
+
+def test_unfinished_and_failed_calls_say_so(draw):
+    text = draw(call_table([replace(CALLS[0], duration=None, outputs=()), CALLS[4]]), 160)
+    assert 'not finished' in text
+    assert "raised AttributeError: 'NoneType' object has no attribute 'mean'" in text
+
+
+def test_nan_and_inf_are_told_apart(draw):
+    call = replace(CALLS[0], outputs=(tensor('a', np.array([np.nan, np.inf])), tensor('b', np.array([-np.inf]))))
+    assert 'NaN 1, Inf 2' in draw(call_table([call]))
+
+
+def test_what_was_said_is_counted(draw):
+    said = (OutputRecord('out', 'x'), OutputRecord('err', 'x'), OutputRecord('warning', 'x'), OutputRecord('fp', 'x'))
+    assert '2 prints, 1 warning' in draw(call_table([replace(CALLS[0], output=said)]), 160)
+
+
+def test_card_of_a_call_has_everything(draw):
+    call = replace(CALLS[2], parent='1', dropped={'prints': 2})
+    text = draw(call_card(call))
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert lines[:6] == [
+        'call #3  norm[1]  EagerPyFunc  NaN 4', 'function  normalize  model.py:39', 'created   model.py:60 in main',
+        'run       #2, thread 8123', 'time      20 ms after the start, took 210 us', 'made in   call #1']
+    order = [text.index(part) for part in ('in 0 x  mm:0  float32 [3, 4]', 'out 0  norm:0  float32 [3, 4]  48 B  NaN 4',
+                                           'row 1 constant', 'not kept: prints 2')]
+    assert order == sorted(order)
+
+
+def test_card_of_a_failed_call_has_the_traceback(draw):
+    text = draw(call_card(CALLS[4]))
+    assert 'raised AttributeError' in text.splitlines()[0]
+    assert '40 | mu = x.mean(-1, keepdims=True)' in text
+
+
+def test_card_of_a_gradient_call(draw):
+    text = draw(call_card(replace(CALLS[0], forward='2', inputs=(), process=2)))
+    assert 'gradient of  call #2' in text
+    assert 'no inputs' in text
+    assert '#1 of process 2' in text

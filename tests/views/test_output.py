@@ -1,0 +1,51 @@
+"""Captured output in order, with kinds in words, places and source lines, and what was dropped."""
+from __future__ import annotations
+
+from pyfuncdbg.record.records import OutputRecord
+from pyfuncdbg.views.output import output_view
+from pyfuncdbg.views.sample import sample
+
+
+def rows(text):
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_pieces_of_one_stream_become_lines_in_order(draw):
+    said = (OutputRecord('out', 'a', offset=0.001), OutputRecord('out', '\n', offset=0.001), OutputRecord('out', 'b\nc\n'),
+            OutputRecord('err', 'oops\n', offset=0.002), OutputRecord('out', 'last', offset=0.003))
+    assert rows(draw(output_view(said))) == [
+        '+1.00 ms  out  a', '               b', '               c', '+2.00 ms  err  oops', '+3.00 ms  out  last']
+
+
+def test_events_have_category_place_and_source(draw):
+    call = sample().call(3)
+    text = draw(output_view(call.output, site=call.site))
+    assert rows(text) == ['+0.08 ms  out  row 1 constant',
+                          '+0.11 ms  fp   invalid: invalid value encountered in divide  model.py:44',
+                          '               44 | return (x - mu) / sd']
+
+
+def test_source_of_a_file_that_is_there(draw, tmp_path):
+    file = tmp_path / 'user.py'
+    file.write_text('x = 1\n    y = [bold]2\n')
+    record = OutputRecord('warning', 'careful', 'UserWarning', str(file), 2, 'f')
+    text = draw(output_view((record,)))
+    assert 'warn  UserWarning: careful  user.py:2' in text
+    assert '2 | y = [bold]2' in text
+
+
+def test_dropped_counts_are_shown(draw):
+    assert 'not kept: prints 3, bytes 4,096' in draw(output_view((), {'prints': 3, 'bytes': 4096, 'calls': 0}))
+    assert draw(output_view((), {'prints': 0})) == 'no output\n'
+
+
+def test_long_output_shows_both_ends(draw):
+    text = draw(output_view((OutputRecord('out', ''.join(f'line {i}\n' for i in range(100))),), lines=4))
+    assert [line.split()[-1] for line in rows(text)] == ['0', '1', 'shown', '98', '99']
+    assert '... 96 lines not shown' in text
+
+
+def test_escape_sequences_of_a_print_are_shown(draw):
+    text = draw(output_view((OutputRecord('out', '\x1b[2J[red]50%\r100%\n'),)), color=True)
+    assert '\\x1b[2J[red]50%\\r100%' in text
+    assert '\x1b[2J' not in text

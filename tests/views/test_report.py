@@ -1,0 +1,145 @@
+"""The run report: the needed line first, nothing when nothing is wrong."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pyfuncdbg.debug.summary import summarized
+from pyfuncdbg.record.records import OutputRecord, Stats, TensorRecord
+from pyfuncdbg.views.report import report
+from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+
+
+def lines_of(text):
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def trace_of(*calls, runs=()):
+    return MemoryTrace(calls, runs)
+
+
+def reported(draw, trace, width=100):
+    return draw(report(summarized(trace)), width)
+
+
+def test_birth_comes_first_with_line_source_and_cause(draw):
+    lines = lines_of(reported(draw, sample()))
+    assert lines[0] == 'pyfuncdbg  3 runs, 5 calls of 2 Python functions in 1.25 s -> sample.pfd (21 kB)'
+    assert lines[2] == 'NaN born in call #3 norm[1], normalize at model.py:44'
+    assert lines[5] == '  > 44 | return (x - mu) / sd'
+    assert lines[6] == '  NumPy: invalid value encountered in divide'
+    assert lines[7].startswith('output 0  norm:0  float32 [3, 4]  48 B  NaN 4  first bad [1, 0]; row 1 of 3')
+
+
+def test_inputs_prints_and_consequences_follow(draw):
+    text = reported(draw, sample())
+    order = [text.index(part) for part in ('NaN born', 'in 0 x  mm:0', 'printed by this call', 'row 1 constant',
+                                           '1 later call inherited it', 'AttributeError in call #5', 'site  ',
+                                           "pyfuncdbg show sample.pfd pt '#3:in0[1]'")]
+    assert order == sorted(order)
+
+
+def test_offending_rows_of_a_large_input(draw):
+    x = np.arange(32 * 64, dtype=np.float32).reshape(32, 64)
+    x[7] = 5
+    made = x.copy()
+    made[7], made[9, 3] = np.nan, np.inf
+    call = replace(sample().call(3), inputs=(tensor('images:0', x), tensor('k:0', np.float32([2, 3]))),
+                   outputs=(tensor('norm:0', made),))
+    lines = lines_of(reported(draw, trace_of(call)))
+    assert any(line.endswith('first bad [7, 0]; 2 rows (7, 9) of 32') for line in lines)
+    at = lines.index('  row 7  every element is 5')
+    assert lines[at + 1] == '  row 9'
+    assert lines[at + 2].split()[:4] == ['[0]', '576', '577', '578']
+
+
+def test_clean_run_is_short(draw):
+    text = reported(draw, trace_of(*sample().calls()[:2]))
+    assert 'No call raised, and none made NaN or Inf.' in text
+    assert 'NaN born' not in text
+    assert len(text.splitlines()) < 14
+    assert 'pyfuncdbg show sample.pfd calls ' in text
+
+
+def test_a_run_without_wrapped_functions_says_so(draw):
+    assert 'No wrapped function was called.' in reported(draw, trace_of())
+
+
+def test_births_in_a_loop_are_one_line(draw):
+    birth = sample().call(3)
+    calls = [replace(birth, number=str(n), ordinal=n, run=n, started=float(n)) for n in range(1, 41)]
+    text = reported(draw, trace_of(*calls))
+    assert text.count('born in call') == 2
+    assert '39 other origins, by site:' in text
+    assert 'NaN born in call #2 norm[2], normalize at model.py:44 and 38 more' in text
+
+
+def test_without_a_line_from_numpy_it_says_why(draw):
+    text = reported(draw, trace_of(replace(sample().call(3), output=())))
+    assert 'NaN born in call #3 norm[1], normalize at model.py:39' in text
+    assert 'NumPy named no line' in text
+
+
+def test_first_of_several_errors_leads_and_the_others_follow(draw):
+    said = (OutputRecord('fp', 'overflow encountered in exp', 'over', 'model.py', 40), OutputRecord('out', 'hello'),
+            OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44))
+    lines = lines_of(reported(draw, trace_of(replace(sample().call(3), output=said))))
+    assert lines[2].endswith('at model.py:40')
+    assert '  NumPy: overflow encountered in exp' in lines
+    assert '  then   invalid value encountered in divide  model.py:44  return (x - mu) / sd' in lines
+
+
+def test_value_that_came_in_from_unrecorded_nodes(draw):
+    text = reported(draw, trace_of(replace(sample().call(4), number='1')))
+    assert "NaN came into call #1 scale[1] by input 0 'norm:0', scale at model.py:50" in text
+    assert 'from nodes that --ops would record.' in text
+    assert "pt '#1:in0[1]'" in text
+
+
+def test_fed_values_and_bad_fetches(draw):
+    call = sample().call(4)
+    fed = replace(sample().run(2), feeds=(replace(call.inputs[0], name='norm:0'),),
+                  fetches=(tensor('loss:0', np.float32(np.nan)),))
+    again = replace(fed, id=3)
+    text = reported(draw, trace_of(call, runs=(fed, again)))
+    assert "NaN was fed into run #2 as 'norm:0', first met by call #4 scale[1]" in text
+    assert "NaN reached fetch 'loss:0' in run #2, not finite in 2 runs in all" in text
+
+
+def test_a_bad_fetch_without_a_bad_call(draw):
+    run = replace(sample().run(1), fetches=(tensor('loss:0', np.float32(np.inf)),))
+    text = reported(draw, trace_of(sample().call(1), runs=(run,)))
+    assert "Inf reached fetch 'loss:0' in run #1" in text
+    assert 'No recorded call made it: --ops records the nodes of the graph too.' in text
+    assert 'none made NaN' not in text
+
+
+def test_failures_that_are_the_same_are_counted(draw):
+    failed = sample().call(5)
+    calls = [replace(failed, number=str(n)) for n in range(1, 13)]
+    text = reported(draw, trace_of(*calls))
+    assert text.count('AttributeError in call') == 1
+    assert '11 later calls raised the same' in text
+    assert 'pyfuncdbg show sample.pfd call 1 ' in text
+
+
+def test_losses_are_shown(draw):
+    call = replace(sample().call(1), dropped={'tensors': 3}, duration=None)
+    text = reported(draw, trace_of(call))
+    assert 'not kept: tensors 3 (budget 256 MB)' in text
+    assert '1 call had not finished' in text
+
+
+def test_without_the_bytes_the_statistics_still_lead(draw):
+    call = sample().call(3)
+    out = TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', Stats(12, nan=4, pos=8, min=0, max=1, first_bad=(1, 0)))
+    given = replace(call.inputs[0], level='none', stats=None)
+    text = reported(draw, trace_of(replace(call, outputs=(out,), inputs=(given,))))
+    assert 'NaN born in call #3' in text
+    assert 'Not all inputs were kept' in text
+
+
+def test_paths_are_quoted_for_the_shell(draw):
+    trace = MemoryTrace(sample().calls(), (), "my run's.pfd")
+    assert """pyfuncdbg show 'my run'"'"'s.pfd' call 3""" in reported(draw, trace)

@@ -1,0 +1,33 @@
+"""Durations, sizes and counts as people write them."""
+from __future__ import annotations
+
+import pytest
+
+from pyfuncdbg.views import units
+
+
+@pytest.mark.parametrize(('value', 'text'), [(None, 'running'), (0, '0 s'), (3e-9, '3 ns'), (1.25e-5, '12.5 us'),
+                                             (0.34, '340 ms'), (0.9999, '1 s'), (75.25, '75.2 s'), (3600.0, '3600 s')])
+def test_seconds(value, text):
+    assert units.seconds(value) == text
+
+
+@pytest.mark.parametrize(('value', 'text'), [(0, '0 B'), (999, '999 B'), (1000, '1 kB'), (1536, '1.54 kB'),
+                                             (999_900, '1 MB'), (256_000_000, '256 MB'), (10**16, '10 PB')])
+def test_size(value, text):
+    assert units.size(value) == text
+
+
+def test_count_and_shape():
+    assert units.count(1, 'call') == '1 call'
+    assert units.count(1204, 'call') == '1,204 calls'
+    assert units.count(2, 'entry', 'entries') == '2 entries'
+    assert units.shape((3, 4)) == '3x4'
+    assert units.shape(()) == '()'
+
+
+def test_statistics_keep_four_digits():
+    assert units.value(0.62123) == '0.6212'
+    assert units.value(-0.0) == '0'
+    assert units.value(None) == ''
+    assert units.value(123456) == '1.235e+05'
