@@ -68,7 +68,7 @@ class Executor:
 
     def take_over(self, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
         """Go on where a plan stopped; `names` are its locals."""
-        self.values.update((int(name[1:]), value) for name, value in names.items() if name[0] == 't')
+        self.values.update((slot, names[name]) for name, slot in self._plan.live[position].items())
         self.position = position
         if self._on_pause is not None and self._goal is None:
             self._goal = position

@@ -21,7 +21,7 @@ from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_step import GradientStep
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.sharing import Sharing
-from pyfuncdbg.runtime.source import plan_source
+from pyfuncdbg.runtime.source import Source
 
 
 HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
@@ -59,9 +59,10 @@ class Plan:
         slots: The slot of every tensor that has a value in this plan.
         constants: Values by slot that are known before the run.
         source: The text of the plan.
+        live: For each position at which it may be left, which slot each local holds.
     """
 
-    __slots__ = ('_sites', 'constants', 'feeds', 'fetches', 'function', 'graph', 'names', 'slots', 'source', 'steps')
+    __slots__ = ('_sites', 'constants', 'feeds', 'fetches', 'function', 'graph', 'live', 'names', 'slots', 'source', 'steps')
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor],
                  slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing, hand_over: HandOver) -> None:
@@ -71,7 +72,8 @@ class Plan:
         self.fetches = tuple(fetches)
         self.slots = slots
         self.constants = constants
-        self.source, self.names = plan_source(self, sharing)
+        source = Source(self, sharing)
+        self.source, self.names, self.live = source.text, source.names, source.live
         self.names['hand_over'] = partial(hand_over, self)
         self._sites: tuple[CallSite, ...] | None = None
         filename = f'<plan of {len(self.steps)} ops>'
