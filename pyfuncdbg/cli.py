@@ -5,6 +5,7 @@ Reads arguments and hands over; called once, on the main thread. Everything heav
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -107,9 +108,19 @@ def _show(args: Sequence[str]) -> Action:
     from pyfuncdbg.record.trace import Trace
     line = args[1:] if args[1:] and not args[1].startswith('-') else ['report', *args[1:]]
     from rich.console import Console
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
     with Trace.open(path) as trace:
         console = Console(highlight=False, markup=False)
-        console.print(execute(line, Context(trace, width=console.width)))
+        answer = execute(line, Context(trace, width=console.width))
+        try:
+            if answer.as_json:
+                print(answer.json, flush=True)                  # a console would break the line at its width
+            else:
+                console.print(answer)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return lambda: 1
     return lambda: 0
 
 
