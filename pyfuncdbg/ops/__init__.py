@@ -1,0 +1,32 @@
+"""The vocabulary of graphs: every op with its kernel, shape rule and gradient, and the public functions over them.
+
+Importing the package fills the registry.
+"""
+from pyfuncdbg.ops import (
+    assertions,
+    binary,
+    broadcast,
+    cast,
+    comparison,
+    complex_numbers,
+    constant,
+    filling,
+    gathering,
+    joining,
+    linalg,
+    nn,
+    operators,
+    padding,
+    printing,
+    random,
+    reduction,
+    shaping,
+    slicing,
+    sorting,
+    strings,
+    unary,
+)
+
+__all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'filling', 'gathering',
+           'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random', 'reduction', 'shaping', 'slicing', 'sorting',
+           'strings', 'unary']

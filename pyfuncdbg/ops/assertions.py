@@ -1,0 +1,239 @@
+"""Checks that a program makes of its own tensors: NaN and Inf, comparisons, ranks, shapes and dtypes."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import executing_eagerly
+from pyfuncdbg.graph.dtypes import as_dtype
+from pyfuncdbg.graph.registry import Node, OpDef, no_gradient, register
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.ops.inference import FLOAT, same_rule
+from pyfuncdbg.ops.reduction import reduce_all
+from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.strings import shown
+from pyfuncdbg.runtime.dispatch import apply
+
+
+# ---------------------------------------------------------------- NaN and Inf
+def _check_numerics(x: Any, message: str) -> Any:
+    if not np.isfinite(x).all():
+        found = ' and '.join(name for name, bad in (('Inf', np.isinf(x).any()), ('NaN', np.isnan(x).any())) if bad)
+        raise InvalidArgumentError(None, None, f'{message} : Tensor had {found} values')
+    return x
+
+
+def _check_numerics_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    message = f'Not a number (NaN) or infinity (Inf) values detected in gradient. {node.attrs["message"]}'
+    return [apply('CheckNumerics', (grad,), {'message': message})]
+
+
+register(OpDef('CheckNumerics', _check_numerics, same_rule('CheckNumerics', FLOAT, 'tensor'), _check_numerics_gradient,
+               stateful=True, kernel_attrs=('message',), free=True))
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """`tensor`, if all of it is finite.
+
+    Raises:
+        InvalidArgumentError: When it runs: there is a NaN or an infinity; the text starts with `message`.
+    """
+    return apply('CheckNumerics', (convert_to_tensor(tensor),), {'message': message}, name)
+
+
+def assert_all_finite(x: Any, message: str = '', name: str | None = None) -> Tensor:
+    """The same as `check_numerics`."""
+    return check_numerics(x, message, name)
+
+
+# ---------------------------------------------------------------- Assert
+def _assert(condition: Any, *data: Any, summarize: int = 3) -> None:
+    if not condition:
+        raise InvalidArgumentError(None, None, 'assertion failed: ' + ' '.join(f'[{_plain(d, summarize)}]' for d in data))
+
+
+def _plain(value: Any, summarize: int) -> str:
+    if value.dtype == object and not value.ndim:
+        return str(value[()].decode(errors='replace'))
+    text = shown(value, summarize).replace('\n', '')
+    return text[1:-1] if value.ndim == 1 else text
+
+
+register(OpDef('Assert', _assert, lambda inputs, attrs: [], no_gradient, outputs=0, stateful=True, kernel_attrs=('summarize',)))
+
+
+def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Any:
+    """Stop with an error unless `condition` holds.
+
+    Returns:
+        In a graph the operation that checks it; None in eager mode.
+
+    Raises:
+        InvalidArgumentError: It does not hold; in a graph when the operation runs.
+    """
+    count = 3 if summarize is None else summarize
+    if executing_eagerly():
+        if not condition:
+            rows = '\n'.join(_row(item, count) for item in data)
+            raise InvalidArgumentError(None, None, f"Expected '{condition}' to be true. Summarized data: {rows}")
+        return None
+    with scope(name, 'Assert'):
+        condition = convert_to_tensor(condition, dtypes.bool)
+        return apply('Assert', (condition, *(convert_to_tensor(item) for item in data)), {'summarize': count}, 'Assert')
+
+
+def _row(item: Any, summarize: int) -> str:
+    flat = np.asarray(convert_to_tensor(item)._value).reshape(-1)
+    return ', '.join(str(value) for value in (flat if summarize < 0 or len(flat) <= summarize else [*flat[:summarize], '...']))
+
+
+# ---------------------------------------------------------------- comparisons
+def _comparing(name: str, op: str, sign: str) -> Callable[..., Any]:
+    def check(x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
+        x, y = convert_together([x, y], names=('x', 'y'), op=name or f'assert_{op}')
+        if not executing_eagerly():
+            with scope(name, f'assert_{op.lower()}'):
+                holds = reduce_all(apply(op, (x, y)))
+                data = [message or '', f'Condition x {sign} y did not hold element-wise:', f'x ({_label(x)}) = ', x,
+                        f'y ({_label(y)}) = ', y]
+                return Assert(holds, data, summarize)
+        elements = np.asarray(apply(op, (x, y))._value)
+        if not elements.all():
+            raise InvalidArgumentError(None, None, _difference(np.asarray(x._value), np.asarray(y._value), elements, sign, message,
+                                                               3 if summarize is None else summarize))
+        return None
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = f'Assert that `x {sign} y` for all elements; InvalidArgumentError with the first that differ.'
+    return check
+
+
+def _label(x: Any) -> str:
+    return str(getattr(x, 'name', 'eager')) if not hasattr(x, '_value') else 'eager'
+
+
+def _difference(x: Any, y: Any, holds: Any, sign: str, message: str | None, summarize: int) -> str:
+    bad = np.argwhere(~holds)
+    count = len(bad) if summarize < 0 else min(len(bad), summarize)
+    rows = bad[:count]
+    wide_x, wide_y = np.broadcast_to(x, holds.shape), np.broadcast_to(y, holds.shape)
+    at = tuple(rows.T)
+    lines = [message] if message else []
+    lines += [f'Condition x {sign} y did not hold.', f'Indices of first {count} different values:', str(rows),
+              'Corresponding x values:', str(wide_x[at]), 'Corresponding y values:', str(wide_y[at])]
+    for label, value in (('x', x), ('y', y)):
+        flat = value.reshape(-1)[:None if summarize < 0 else summarize]
+        lines += [f'First {len(flat)} elements of {label}:', str(flat)]
+    return '\n'.join(lines)
+
+
+assert_equal = _comparing('assert_equal', 'Equal', '==')
+assert_none_equal = _comparing('assert_none_equal', 'NotEqual', '!=')
+assert_less = _comparing('assert_less', 'Less', '<')
+assert_less_equal = _comparing('assert_less_equal', 'LessEqual', '<=')
+assert_greater = _comparing('assert_greater', 'Greater', '>')
+assert_greater_equal = _comparing('assert_greater_equal', 'GreaterEqual', '>=')
+
+
+def _against_zero(name: str, op: str, sign: str) -> Callable[..., Any]:
+    def check(x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
+        x = convert_to_tensor(x)
+        with scope(name, f'assert_{op.lower()}'):
+            holds = reduce_all(apply(op, (x, constant(x.dtype.as_numpy_dtype(0)))))
+            if not executing_eagerly():
+                return Assert(holds, [message or '', f'Condition x {sign} 0 did not hold element-wise:', f'x ({_label(x)}) = ', x],
+                              summarize)
+        if not holds:
+            start = f'{message}.  ' if message else ''
+            values = [str(v) for v in np.asarray(x._value).reshape(-1)[:3 if summarize is None else summarize]]
+            raise InvalidArgumentError(None, None, f'{start}\nCondition x {sign} 0 did not hold element-wise:\nx (shape={x.shape} '
+                                                   f'dtype={x.dtype.name}) = \n{values}')
+        return None
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = f'Assert that `x {sign} 0` for all elements.'
+    return check
+
+
+assert_positive = _against_zero('assert_positive', 'Greater', '>')
+assert_negative = _against_zero('assert_negative', 'Less', '<')
+assert_non_negative = _against_zero('assert_non_negative', 'GreaterEqual', '>=')
+assert_non_positive = _against_zero('assert_non_positive', 'LessEqual', '<=')
+
+
+def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: str | None = None, summarize: int | None = None,
+                name: str | None = None) -> Any:
+    """Assert that `|x - y| <= atol + rtol * |y|` for all elements; 10 machine epsilons each by default."""
+    x, y = convert_together([x, y], names=('x', 'y'), op='assert_near')
+    eps = 10 * float(np.finfo(x.dtype.as_numpy_dtype).eps) if x.dtype.is_floating else 0
+    limit = (eps if atol is None else atol) + (eps if rtol is None else rtol) * abs(y)
+    return assert_less_equal(abs(x - y), limit, message or 'x and y not equal to tolerance', summarize, name)
+
+
+# ---------------------------------------------------------------- static facts
+def assert_rank(x: Any, rank: int, message: str | None = None, name: str | None = None) -> None:
+    """Check the static rank.
+
+    Raises:
+        ValueError: It is known and another.
+    """
+    found = convert_to_tensor(x).shape
+    if found.rank is not None and found.rank != rank:
+        raise ValueError(f'{message or ""}.  Tensor must have rank {rank}.  Received rank {found.rank}, shape {found}')
+
+
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
+    """Check the dtype.
+
+    Raises:
+        TypeError: It is another.
+    """
+    found, wanted = convert_to_tensor(tensor).dtype, as_dtype(tf_type)
+    if found is not wanted:
+        raise TypeError(f'{message or ""}  tensor must be of type {wanted!r}; got {found!r}')
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
+    """`tensor`, if it has rank 0.
+
+    Raises:
+        ValueError: It is known to have another rank.
+    """
+    tensor = convert_to_tensor(tensor)
+    if tensor.shape.rank not in (None, 0):
+        raise ValueError(f'{message or ""}Expected scalar shape for {_label(tensor)}, saw shape: {tensor.shape}.')
+    return tensor
+
+
+def assert_shapes(shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+                  name: str | None = None) -> None:
+    """Check static shapes in which a letter stands for one size throughout.
+
+    Args:
+        shapes: Dict or pairs of (tensor, shape); a size is an int, None (any) or a letter.
+        data: Not used.
+        summarize: Not used.
+        message: Start of the error text.
+        name: Not used.
+
+    Raises:
+        ValueError: A shape that is known does not fit.
+    """
+    known: dict[Any, int] = {}
+    for tensor, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
+        found: TensorShape = convert_to_tensor(tensor.deref() if hasattr(tensor, 'deref') else tensor).shape
+        if found.rank is None:
+            continue
+        if found.rank != len(wanted):
+            raise ValueError(f'{message or ""}.  Tensor {tensor} must have rank {len(wanted)}.  Received rank {found.rank}, shape {found}')
+        for axis, (size, symbol) in enumerate(zip(found, wanted, strict=True)):
+            if size is None or symbol is None:
+                continue
+            expected = known.setdefault(symbol, size) if isinstance(symbol, str) else symbol
+            if expected != size:
+                raise ValueError(f'{message or ""}.  Specified by tensor {tensor} dimension {axis}.  Tensor dimension has size '
+                                 f'{size}, expected {expected} (symbol {symbol!r})')

@@ -1,0 +1,240 @@
+"""Arithmetic ops of two tensors with broadcasting. A Python value takes the dtype of the tensor beside it."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
+from pyfuncdbg.graph.registry import Kernel, Node, OpDef, no_gradient, register
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.broadcast import unbroadcast
+from pyfuncdbg.ops.constant import convert_together
+from pyfuncdbg.ops.inference import FIELD, FLOAT, INTEGER, NUMBER, REAL, Allowed, broadcast_rule, merge_all_rule
+from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.unary import conj, log, scalar, square
+from pyfuncdbg.runtime.dispatch import apply
+
+Binary = Callable[..., Tensor]
+Rule = Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
+"""Gradients of a binary op from (output gradient, x, y, output), before they are summed to the shapes of the inputs."""
+
+
+def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *, infix: str | None = None,
+           default: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Binary:
+    """Define an elementwise op of two tensors.
+
+    Args:
+        name: Of the public function.
+        op: TensorFlow's op type.
+        kernel: A ufunc (which takes `out=`) or a function of two values.
+        rule: Gradient; None where it is zero or does not exist.
+        allowed: Dtypes it takes.
+        infix: Python's operator that computes the same on real types.
+        default: Name of the node where it is not the op type.
+        names: What TensorFlow calls the inputs.
+
+    Returns:
+        The public function `(x, y, name=None)`.
+    """
+    def gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+        assert rule is not None
+        x, y = node.inputs
+        return unbroadcast(x, y, *rule(grad, x, y, node.outputs[0]))
+
+    register(OpDef(op, kernel, broadcast_rule(op, allowed, names), gradient if rule else no_gradient, infix=infix,
+                   into=isinstance(kernel, np.ufunc)))
+
+    def function(x: Any, y: Any, name: str | None = None) -> Tensor:
+        return elementwise(op, x, y, name or default, names)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f'TensorFlow\'s `{op}` of `x` and `y`, element by element, with broadcasting.'
+    return function
+
+
+def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Tensor:
+    """Apply a binary op to values of which at least one decides the dtype."""
+    if current_graph() is None or isinstance(x, Tensor) and isinstance(y, Tensor):
+        return apply(op, convert_together([x, y], names=names, op=name or op), None, name)
+    with scope(name, op) as full:               # a constant beside `add` is `add/y`
+        return apply(op, convert_together([x, y], names=names, op=op), None, full)
+
+
+def _nonzero(y: Any) -> None:
+    if y.dtype.kind in 'iu' and not np.all(y):
+        raise InvalidArgumentError(None, None, 'Integer division by zero')
+
+
+def _floor_div(x: Any, y: Any) -> Any:
+    if x.dtype.kind not in 'f':
+        _nonzero(y)
+        return np.floor_divide(x, y)
+    return np.floor(np.divide(x, y))        # not floor_divide, which gives nan for inf // 2 where TensorFlow gives inf
+
+
+def _floor_mod(x: Any, y: Any) -> Any:
+    _nonzero(y)
+    return np.remainder(x, y)
+
+
+def _truncate_div(x: Any, y: Any) -> Any:
+    if x.dtype.kind not in 'iu':
+        return np.trunc(np.divide(x, y))
+    _nonzero(y)
+    quotient = np.floor_divide(x, y)
+    return (quotient + ((quotient < 0) & (quotient * y != x)).astype(x.dtype)).astype(x.dtype)[()]
+
+
+def _truncate_mod(x: Any, y: Any) -> Any:
+    _nonzero(y)
+    return np.fmod(x, y)
+
+
+def _pow(x: Any, y: Any) -> Any:
+    if y.dtype.kind == 'i' and np.any(y < 0):
+        raise InvalidArgumentError(None, None, 'Integers to negative integer powers are not allowed')
+    return np.power(x, y)
+
+
+def _where_nonzero(function: Callable[[Any, Any], Any], by: int) -> Kernel:
+    """A kernel that is 0 where its argument number `by` is 0, whatever the other is."""
+    def kernel(x: Any, y: Any) -> Any:
+        return scalar(np.where((x, y)[by] == 0, x.dtype.type(0), np.asarray(function(x, y), x.dtype)))
+    return kernel
+
+
+def _squared_difference(x: Any, y: Any) -> Any:
+    difference = x - y
+    return np.conj(difference) * difference if difference.dtype.kind == 'c' else difference * difference
+
+
+def _pow_rule(g: Tensor, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+    # log(x) only where x > 0 (complex: x != 0): elsewhere the derivative by y is taken as 0, as TensorFlow does, so
+    # that a NaN from the logarithm of what nobody uses does not reach the sum.
+    cx, cy, cz = conj(x), conj(y), conj(z)
+    ones, zeros = apply('OnesLike', (cx,)), apply('ZerosLike', (cx,))
+    mask = elementwise('NotEqual', cx, 0) if x.dtype.is_complex else elementwise('Greater', cx, 0)
+    logarithm = apply('SelectV2', (mask, log(apply('SelectV2', (mask, cx, ones))), zeros))
+    return g * (cy * elementwise('Pow', cx, cy - 1)), g * cz * logarithm
+
+
+def _choose(op: str) -> Rule:
+    """The gradient of a maximum or minimum goes to the one that was taken, to `x` where they are equal."""
+    def rule(g: Tensor, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+        taken, zeros = elementwise(op, x, y), apply('ZerosLike', (g,))
+        return apply('SelectV2', (taken, g, zeros)), apply('SelectV2', (taken, zeros, g))
+    return rule
+
+
+def _difference_rule(g: Tensor, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+    gx = 2 * g * (x - y)
+    return gx, -gx
+
+
+def _atan2_rule(g: Tensor, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
+    scaled = g / (square(x) + square(y))
+    return x * scaled, -y * scaled
+
+
+add = binary('add', 'AddV2', np.add, lambda g, x, y, z: (g, g), infix='+', default='Add')
+subtract = binary('subtract', 'Sub', np.subtract, lambda g, x, y, z: (g, -g), infix='-')
+multiply = binary('multiply', 'Mul', np.multiply, lambda g, x, y, z: (g * conj(y), g * conj(x)), infix='*')
+realdiv = binary('realdiv', 'RealDiv', np.divide,
+                 lambda g, x, y, z: (g / conj(y), g * ((-conj(x) / conj(y)) / conj(y))), FIELD, infix='/')
+floordiv = binary('floordiv', 'FloorDiv', _floor_div, None, REAL, default='floordiv')
+floormod = binary('floormod', 'FloorMod', _floor_mod,
+                  lambda g, x, y, z: (g, -g * floordiv(x, y)), REAL)
+truncatediv = binary('truncatediv', 'TruncateDiv', _truncate_div, None, REAL)
+truncatemod = binary('truncatemod', 'TruncateMod', _truncate_mod, None, REAL)
+pow = binary('pow', 'Pow', _pow, _pow_rule, NUMBER)
+maximum = binary('maximum', 'Maximum', np.maximum, _choose('GreaterEqual'), REAL)
+minimum = binary('minimum', 'Minimum', np.minimum, _choose('LessEqual'), REAL)
+squared_difference = binary('squared_difference', 'SquaredDifference', _squared_difference, _difference_rule)
+atan2 = binary('atan2', 'Atan2', np.arctan2, _atan2_rule, FLOAT, names=('y', 'x'))
+_div_no_nan = binary('div_no_nan', 'DivNoNan', _where_nonzero(np.divide, 1),
+                     lambda g, x, y, z: (div_no_nan(g, conj(y)),
+                                         g * div_no_nan(div_no_nan(-conj(x), conj(y)), conj(y))), FIELD)
+multiply_no_nan: Binary = binary('multiply_no_nan', 'MulNoNan', _where_nonzero(np.multiply, 1),
+                         lambda g, x, y, z: (multiply_no_nan(g, y), multiply_no_nan(x, g)), FIELD)
+xlogy: Binary = binary('xlogy', 'Xlogy', _where_nonzero(lambda x, y: x * np.log(y), 0),
+               lambda g, x, y, z: (g * xlogy(_is_nonzero(x), y), g * xdivy(x, y)), FIELD, default='xlogy')
+xdivy: Binary = binary('xdivy', 'Xdivy', _where_nonzero(np.divide, 0),
+               lambda g, x, y, z: (g * xdivy(_is_nonzero(x), y), g * xdivy(-x, square(y))), FIELD, default='xdivy')
+bitwise_and = binary('bitwise_and', 'BitwiseAnd', np.bitwise_and, None, INTEGER)
+bitwise_or = binary('bitwise_or', 'BitwiseOr', np.bitwise_or, None, INTEGER)
+bitwise_xor = binary('bitwise_xor', 'BitwiseXor', np.bitwise_xor, None, INTEGER)
+left_shift = binary('left_shift', 'LeftShift', np.left_shift, None, INTEGER)
+right_shift = binary('right_shift', 'RightShift', np.right_shift, None, INTEGER)
+
+
+def _is_nonzero(x: Any) -> Tensor:
+    """1 where `x` is not 0, else 0, in the dtype of `x`."""
+    return apply('Cast', (elementwise('NotEqual', x, 0),), {'DstT': x.dtype})
+
+
+def _concatenated(x: Any, y: Any) -> Any:
+    return np.asarray(np.add(x, y), object)
+
+
+register(OpDef('Add', _concatenated, broadcast_rule('Add', (dtypes.string,)), no_gradient))
+
+# ---------------------------------------------------------------- sums of many
+def _add_n(*values: Any) -> Any:
+    if any(value.shape != values[0].shape for value in values):
+        shapes = [f'[{",".join(map(str, value.shape))}]' for value in values]
+        raise InvalidArgumentError(None, None, f'Inputs must have the same shape, got {" and ".join(shapes)}')
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
+
+
+register(OpDef('AddN', _add_n, merge_all_rule('AddN', NUMBER), lambda node, grad: [grad] * len(node.inputs)))
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape and dtype.
+
+    Raises:
+        ValueError: Not a list of at least one tensor.
+    """
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError('Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.')
+    tensors = convert_together(inputs, names=[f'inputs_{i}' for i in range(len(inputs))], op='AddN')
+    return apply('Identity' if len(tensors) == 1 else 'AddN', tensors, None, name)
+
+
+# ---------------------------------------------------------------- division
+_WIDE = {dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint16: dtypes.float32,
+         dtypes.int16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.int64: dtypes.float64,
+         dtypes.uint32: dtypes.float64, dtypes.uint64: dtypes.float64}
+"""What integers become before they are divided."""
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """`x / y`; integers up to 16 bits become float32 first, wider ones float64."""
+    x, y = convert_together([x, y], names=('x', 'y'), op=name or 'truediv')
+    wide = _WIDE.get(x.dtype)
+    if wide is not None:
+        x, y = apply('Cast', (x,), {'DstT': wide}), apply('Cast', (y,), {'DstT': wide})
+    return apply('RealDiv', (x, y), None, name or 'truediv')
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Python's `x / y`."""
+    return truediv(x, y, name)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """TensorFlow 1's division: integers round to minus infinity."""
+    x, y = convert_together([x, y], names=('x', 'y'), op=name or 'div')
+    return apply('FloorDiv' if x.dtype.is_integer else 'RealDiv', (x, y), None, name or 'div')
+
+
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """`x / y`, but 0 where `y` is 0."""
+    return _div_no_nan(x, y, name or 'div_no_nan')

@@ -1,0 +1,107 @@
+"""Broadcasting: `tf.broadcast_to`, and the way back, which gives each input of an elementwise op a gradient of its shape."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.graph.shapes import TensorShape, broadcast, unknown
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.inference import as_static_shape
+from pyfuncdbg.runtime.dispatch import apply
+
+
+def vector(values: Sequence[int]) -> Tensor:
+    """A constant int32 vector: axes or sizes."""
+    return constant(np.array(values, np.int32))
+
+
+def sizes_of(x: Tensor) -> Tensor:
+    """The shape of `x` as an int32 tensor: a constant where it is known, else found out at run time."""
+    sizes = x.shape.sizes
+    if sizes is not None and None not in sizes:
+        return vector(sizes)  # type: ignore[arg-type]
+    return apply('Shape', (x,), {'out_type': dtypes.int32})
+
+
+def unbroadcast(x: Tensor, y: Tensor, gx: Tensor | None, gy: Tensor | None) -> list[Tensor | None]:
+    """Sum the gradients over the axes along which `x` or `y` was repeated.
+
+    Args:
+        x, y: The inputs of an elementwise op.
+        gx, gy: Gradients with respect to each, of the broadcast shape; None stays None.
+    """
+    a, b = x.shape, y.shape
+    if a.is_fully_defined() and b.is_fully_defined():
+        if a.sizes == b.sizes:
+            return [gx, gy]
+        whole = broadcast(a, b)
+        return [None if gx is None else _sum_to(gx, whole, a), None if gy is None else _sum_to(gy, whole, b)]
+    shape_x, shape_y = sizes_of(x), sizes_of(y)
+    axes_x, axes_y = apply('BroadcastGradientArgs', (shape_x, shape_y))
+    return [None if g is None else apply('Reshape', (apply('Sum', (g, axes), {'keep_dims': False}), shape))
+            for g, axes, shape in ((gx, axes_x, shape_x), (gy, axes_y, shape_y))]
+
+
+def _sum_to(grad: Tensor, whole: TensorShape, part: TensorShape) -> Tensor:
+    if whole.sizes == part.sizes:
+        return grad
+    assert whole.sizes is not None and part.sizes is not None
+    added = len(whole.sizes) - len(part.sizes)
+    axes = [*range(added), *(added + i for i, n in enumerate(part.sizes) if n == 1 and whole.sizes[added + i] != 1)]
+    summed = apply('Sum', (grad, vector(axes)), {'keep_dims': False})
+    return summed if len(axes) == added else apply('Reshape', (summed, vector(part.as_list())))  # type: ignore[arg-type]
+
+
+def _broadcast_gradient_args(a: Any, b: Any) -> tuple[Any, Any]:
+    m, n = a.tolist(), b.tolist()
+    rank = max(len(m), len(n))
+    m, n = [1] * (rank - len(m)) + m, [1] * (rank - len(n)) + n
+    # Where both are 1 either list may have the axis; TensorFlow puts it in both.
+    return (np.array([i for i in range(rank) if m[i] == 1], a.dtype), np.array([i for i in range(rank) if n[i] == 1], a.dtype))
+
+
+def _two_vectors(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    return [(inputs[0].dtype, unknown(1)), (inputs[0].dtype, unknown(1))]
+
+
+register(OpDef('BroadcastGradientArgs', _broadcast_gradient_args, _two_vectors, no_gradient, outputs=2))
+
+
+def _broadcast_to(x: Any, shape: Any) -> Any:
+    try:
+        return np.broadcast_to(x, shape)[()] if not len(shape) and not np.asarray(x).dtype.hasobject else np.broadcast_to(x, shape)
+    except ValueError:
+        raise InvalidArgumentError(None, None, 'Incompatible shapes: [{}] vs. [{}]'.format(
+            ','.join(map(str, np.shape(x))), ','.join(map(str, shape)))) from None
+
+
+def _broadcast_to_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    return [(inputs[0].dtype, as_static_shape(inputs[1]))]
+
+
+def _broadcast_to_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
+    x = node.inputs[0]
+    whole = node.outputs[0].shape
+    if x.shape.is_fully_defined() and whole.is_fully_defined():
+        return [_sum_to(grad, whole, x.shape), None]
+    axes, _ = apply('BroadcastGradientArgs', (sizes_of(x), apply('Cast', (node.inputs[1],), {'DstT': dtypes.int32})))
+    return [apply('Reshape', (apply('Sum', (grad, axes), {'keep_dims': False}), sizes_of(x))), None]
+
+
+register(OpDef('BroadcastTo', _broadcast_to, _broadcast_to_types, _broadcast_to_gradient))
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Repeat `input` along its axes of size 1, and new ones in front, to have this shape."""
+    return apply('BroadcastTo', (convert_to_tensor(input), convert_to_tensor(shape, dtype_hint_int(shape))), None, name)
+
+
+def dtype_hint_int(shape: Any) -> Any:
+    """int32 for Python values that may be empty, whatever it is for tensors."""
+    return None if isinstance(shape, Tensor) or hasattr(shape, 'dtype') else dtypes.int32

@@ -1,0 +1,81 @@
+"""Changing the dtype of a tensor."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.dtypes import DType, as_dtype
+from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.runtime.dispatch import apply
+
+
+def _cast(x: Any, DstT: DType) -> Any:
+    target = DstT.array
+    if x.dtype.kind == 'c' and target.kind != 'c' and target.kind != 'b':
+        x = x.real                      # without NumPy's warning
+    if target.kind in 'iu' and x.dtype.kind == 'f' and target.itemsize < 4:
+        x = x.astype(np.int32)          # as TensorFlow's compiled code does: 300.0 becomes 44 as uint8 everywhere
+    return x.astype(target)
+
+
+def _cast_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    return [(attrs['DstT'], inputs[0].shape)]
+
+
+def _cast_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    source = node.inputs[0].dtype
+    if not (source.is_floating or source.is_complex):
+        return [None]
+    return [cast(grad, source)]
+
+
+register(OpDef('Cast', _cast, _cast_types, _cast_gradient, kernel_attrs=('DstT',)))
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`x` in another dtype; the tensor itself if it has that one. Floats become integers by truncation.
+
+    Raises:
+        TypeError: To or from a dtype that is no number, such as string.
+    """
+    target = as_dtype(dtype)
+    x = convert_to_tensor(x)
+    if x.dtype is target:
+        return x
+    for kind in (x.dtype, target):
+        if kind.array.kind == 'O':
+            raise TypeError(f'Cast {x.dtype.name} to {target.name} is not supported; use tf.strings.to_number or tf.as_string')
+    return apply('Cast', (x,), {'SrcT': x.dtype, 'DstT': target}, name)
+
+
+def _to(name: str, dtype: DType, default: str) -> Callable[..., Tensor]:
+    def convert(x: Any, name: str = default) -> Tensor:
+        return cast(x, dtype, name)
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f'Cast to {dtype.name} (TensorFlow 1).'
+    return convert
+
+
+to_float = _to('to_float', dtypes.float32, 'ToFloat')
+to_double = _to('to_double', dtypes.float64, 'ToDouble')
+to_int32 = _to('to_int32', dtypes.int32, 'ToInt32')
+to_int64 = _to('to_int64', dtypes.int64, 'ToInt64')
+to_bfloat16 = _to('to_bfloat16', dtypes.bfloat16, 'ToBFloat16')
+to_complex64 = _to('to_complex64', dtypes.complex64, 'ToComplex64')
+to_complex128 = _to('to_complex128', dtypes.complex128, 'ToComplex128')
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`cast`, but values outside of the range of `dtype` become its nearest bound."""
+    target = as_dtype(dtype)
+    value = convert_to_tensor(value)
+    if value.dtype.min < target.min:
+        value = apply('Maximum', (value, convert_to_tensor(np.asarray(target.min).astype(value.dtype.array)[()])))
+    if value.dtype.max > target.max:
+        value = apply('Minimum', (value, convert_to_tensor(np.asarray(target.max).astype(value.dtype.array)[()])))
+    return cast(value, target, name or 'saturate_cast')

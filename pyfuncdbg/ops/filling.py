@@ -1,0 +1,278 @@
+"""Tensors made from nothing but sizes and scalars: zeros, ranges, one-hot rows, masks."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.dtypes import DType, as_dtype
+from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.graph.shapes import TensorShape, unknown
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.cast import cast
+from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, convert_together
+from pyfuncdbg.ops.inference import as_static_shape, ints, same_rule
+from pyfuncdbg.ops.reduction import reduce_max, reduce_sum
+from pyfuncdbg.ops.scope import call, scope
+from pyfuncdbg.ops.shaping import expand_dims, reshape, shape as shape_of
+from pyfuncdbg.runtime.dispatch import apply
+
+
+def _zero(dtype: DType) -> Any:
+    return b'' if dtype.array.kind == 'O' else dtype.as_numpy_dtype(0)
+
+
+def _zeros_like(x: Any) -> Any:
+    if x.dtype.hasobject:
+        return np.full(x.shape, b'', object)
+    return np.zeros(x.shape, x.dtype) if x.ndim else x.dtype.type(0)
+
+
+register(OpDef('ZerosLike', _zeros_like, same_rule('ZerosLike'), no_gradient))
+register(OpDef('OnesLike', lambda x: np.ones(x.shape, x.dtype) if x.ndim else x.dtype.type(1), same_rule('OnesLike'), no_gradient))
+
+
+# ---------------------------------------------------------------- fill
+def _fill(dims: Any, value: Any) -> Any:
+    sizes = dims.tolist()
+    for n in sizes:
+        if n < 0:
+            raise InvalidArgumentError(None, None, f'Dimension {n} must be >= 0')
+    if not sizes:
+        return value
+    return np.full(sizes, value if value.dtype != object else value[()], value.dtype)
+
+
+def _fill_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    return [(inputs[1].dtype, as_static_shape(inputs[0]))]
+
+
+def _fill_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    return [None, reduce_sum(grad)]
+
+
+register(OpDef('Fill', _fill, _fill_types, _fill_gradient))
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `dims` with `value` in every place."""
+    return call('Fill', {'dims': dims, 'value': value}, None, name, dims=dtypes.int32)
+
+
+def _filled(shape: Any, dtype: Any, name: str | None, default: str, one: bool) -> Tensor:
+    kind = as_dtype(dtype)
+    value = np.asarray(b'' if kind == dtypes.string else kind.as_numpy_dtype(one))
+    if not isinstance(shape, Tensor):
+        try:
+            sizes: Any = TensorShape(shape).as_list()
+        except (TypeError, ValueError):
+            shape = convert_to_tensor(shape, dtype_hint=dtypes.int32)     # a list with tensors in it
+        else:
+            filled = np.full(sizes, value[()], kind.array)
+            return constant(filled if sizes or kind == dtypes.string else filled[()], name=name or default)
+    return apply('Fill', (shape, constant(value if kind == dtypes.string else value[()])), None, name or default)
+
+
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of zeros (strings: empty, bool: False)."""
+    return _filled(shape, dtype, name, 'zeros', False)
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of ones."""
+    return _filled(shape, dtype, name, 'ones', True)
+
+
+def _like(x: Any, dtype: Any, name: str | None, default: str, op: str, one: bool) -> Tensor:
+    x = convert_to_tensor(x)
+    kind = x.dtype if dtype is None else as_dtype(dtype)
+    if x.shape.is_fully_defined():
+        return _filled(x.shape, kind, name, default, one)
+    if kind is x.dtype:
+        return apply(op, (x,), None, name or default)
+    return _filled(shape_of(x), kind, name, default, one)
+
+
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Zeros in the shape of `input`."""
+    return _like(input, dtype, name, 'zeros_like', 'ZerosLike', False)
+
+
+def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Ones in the shape of `input`."""
+    return _like(input, dtype, name, 'ones_like', 'OnesLike', True)
+
+
+def zeros_like_v1(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """`zeros_like` of TensorFlow 1."""
+    return zeros_like(tensor, dtype, name)
+
+
+def ones_like_v1(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """`ones_like` of TensorFlow 1."""
+    return ones_like(tensor, dtype, name)
+
+
+# ---------------------------------------------------------------- ranges
+_arange: Any = np.arange
+
+
+def _range(start: Any, limit: Any, delta: Any) -> Any:
+    _check_range(start, limit, delta)
+    return _arange(start, limit, delta, start.dtype)
+
+
+def _check_range(start: Any, limit: Any, delta: Any) -> None:
+    fault = ('Requires delta != 0: 0' if not delta else
+             f'Requires start <= limit when delta > 0: {start}/{limit}' if delta > 0 and start > limit else
+             f'Requires start >= limit when delta < 0: {start}/{limit}' if delta < 0 and start < limit else '')
+    if fault:
+        raise InvalidArgumentError(None, None, fault)
+
+
+def _range_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    known = [constant_value(t) for t in inputs]
+    if any(v is None for v in known):
+        return [(inputs[0].dtype, unknown(1))]
+    start, limit, delta = (v[()] for v in known)
+    try:
+        _check_range(start, limit, delta)
+    except InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+    return [(inputs[0].dtype, TensorShape.of((len(np.arange(start, limit, delta)),)))]
+
+
+register(OpDef('Range', _range, _range_types, no_gradient))
+_RANGE_ORDER = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = 'range') -> Tensor:
+    """`start, start + delta, ...` up to but without `limit`; `range(n)` starts at 0."""
+    if limit is None:
+        start, limit = 0, start
+    with scope(name, 'range') as full:
+        kind = None if dtype is None else as_dtype(dtype)
+        tensors = [value if isinstance(value, Tensor) else convert_to_tensor(value, kind, name=label)
+                   for value, label in ((start, 'start'), (limit, 'limit'), (delta, 'delta'))]
+        if kind is None:
+            kind = max((t.dtype for t in tensors), key=_RANGE_ORDER.index)
+        return apply('Range', [cast(t, kind) for t in tensors], None, full or name)
+
+
+def _linspace(start: Any, stop: Any, num: Any) -> Any:
+    if num <= 0:
+        raise InvalidArgumentError(None, None, f'Requires num > 0: {num}')
+    return np.linspace(start, stop, int(num), dtype=start.dtype, axis=0)
+
+
+def _linspace_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    start, _, num = inputs
+    count = ints(num)
+    return [(start.dtype, TensorShape.of((None if count is None else count[0],)).concatenate(start.shape))]
+
+
+def _linspace_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    weight = apply('LinSpace', (constant(grad.dtype.as_numpy_dtype(0)), constant(grad.dtype.as_numpy_dtype(1)), node.inputs[2]))
+    weight = reshape(weight, [-1] + [1] * (node.inputs[0].shape.rank or 0))
+    return [reduce_sum(grad * (1 - weight), 0), reduce_sum(grad * weight, 0), None]
+
+
+register(OpDef('LinSpace', _linspace, _linspace_types, _linspace_gradient))
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+    """`num` evenly spaced values from `start` to `stop`, both included, along a new first axis.
+
+    Raises:
+        ValueError: Another axis than 0.
+    """
+    if axis != 0:
+        raise ValueError(f'linspace gives a new axis 0; got axis={axis!r}. Transpose the result.')
+    start, stop = convert_together([start, stop], names=('start', 'stop'), op='linspace')
+    if start.dtype.is_integer:
+        start, stop = cast(start, dtypes.float64), cast(stop, dtypes.float64)
+    return apply('LinSpace', (start, stop, convert_to_tensor(num)), None, name or 'linspace')
+
+
+# ---------------------------------------------------------------- one-hot, eye, masks
+def _one_hot(indices: Any, depth: Any, on: Any, off: Any, axis: int = -1) -> Any:
+    if depth < 0:
+        raise InvalidArgumentError(None, None, f'depth must be non-negative, got: {depth}')
+    place = axis if axis >= 0 else np.ndim(indices)
+    hot = np.expand_dims(indices, place) == np.arange(depth).reshape([-1] + [1] * (np.ndim(indices) - place))
+    return np.where(hot, on, off)
+
+
+def _one_hot_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    indices, depth, on = inputs[0], ints(inputs[1]), inputs[2]
+    sizes = indices.shape.sizes
+    if sizes is None:
+        return [(on.dtype, unknown())]
+    at = attrs.get('axis', -1)
+    at = len(sizes) if at == -1 else at
+    return [(on.dtype, TensorShape.of((*sizes[:at], None if depth is None else depth[0], *sizes[at:])))]
+
+
+register(OpDef('OneHot', _one_hot, _one_hot_types, no_gradient, kernel_attrs=('axis',)))
+
+
+def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: int | None = None, dtype: Any = None,
+            name: str | None = None) -> Tensor:
+    """Rows of length `depth` with `on_value` (1) at the place that `indices` says and `off_value` (0) elsewhere.
+
+    Raises:
+        TypeError: The dtypes of the values and `dtype` differ.
+    """
+    given = next((v.dtype for v in (on_value, off_value) if isinstance(v, Tensor)), None)
+    kind = as_dtype(dtype) if dtype is not None else given
+    if kind is None:
+        kind = dtypes.float32 if on_value is None and off_value is None else convert_to_tensor(
+            on_value if on_value is not None else off_value).dtype
+    with scope(name, 'one_hot') as full:
+        on = convert_to_tensor(1 if on_value is None else on_value, kind, name='on_value')
+        off = convert_to_tensor(0 if off_value is None else off_value, kind, name='off_value')
+        arguments = {'indices': indices, 'depth': depth, 'on_value': on, 'off_value': off}
+        return call('OneHot', arguments, {'axis': -1 if axis is None else axis}, full, 'one_hot')
+
+
+def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = dtypes.float32,
+        name: str | None = None) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere; repeated over `batch_shape`."""
+    with scope(name, 'eye'):
+        columns = num_rows if num_columns is None else num_columns
+        square = one_hot(range(num_rows), columns, dtype=dtype)
+        if batch_shape is None:
+            return square
+        batch = convert_to_tensor(batch_shape, dtype_hint=dtypes.int32)
+        return apply('BroadcastTo', (square, apply('ConcatV2', (batch, shape_of(square), constant(np.int32(0))))))
+
+
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None) -> Tensor:
+    """For each length a row that is True up to there: shape `lengths.shape + [maxlen]`."""
+    with scope(name, 'SequenceMask'):
+        lengths = convert_to_tensor(lengths)
+        end = reduce_max(lengths) if maxlen is None else convert_to_tensor(maxlen)
+        row = range(0, cast(end, lengths.dtype), 1, lengths.dtype)
+        mask = apply('Less', (row, expand_dims(lengths, -1)))
+        return cast(mask, dtype)
+
+
+def meshgrid(*args: Any, indexing: str = 'xy', name: str | None = None) -> list[Tensor]:
+    """Coordinate tensors of a grid from one vector per axis.
+
+    Raises:
+        ValueError: `indexing` is not 'xy' or 'ij'.
+    """
+    if indexing not in ('xy', 'ij'):
+        raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    with scope(name, 'meshgrid'):
+        vectors = [convert_to_tensor(v) for v in args]
+        count = len(vectors)
+        order = [1, 0, *np.arange(2, count).tolist()] if indexing == 'xy' and count > 1 else np.arange(count).tolist()
+        rows = [reshape(v, [-1 if order[i] == axis else 1 for axis in np.arange(count)]) for i, v in enumerate(vectors)]
+        sizes = [apply('Size', (vectors[order[axis]],), {'out_type': dtypes.int32}) for axis in np.arange(count)]
+        whole = apply('Pack', sizes, {'axis': 0, 'N': count})
+        return [apply('BroadcastTo', (row, whole)) for row in rows]

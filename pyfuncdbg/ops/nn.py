@@ -1,0 +1,368 @@
+"""What neural networks are made of: softmax, cross entropies, bias, moments, dropout."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.shapes import TensorShape, unknown
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.broadcast import sizes_of, vector
+from pyfuncdbg.ops.cast import cast
+from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.ops.inference import FLOAT, at_least_rank, broadcast_shapes, check_dtype, check_same_dtype, same_rule, with_rank
+from pyfuncdbg.ops.random import random_uniform
+from pyfuncdbg.ops.reduction import reduce_mean, reduce_sum
+from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.unary import exp, log1p, negative
+from pyfuncdbg.runtime.dispatch import apply
+
+_plus: Any = np.add
+_largest: Any = np.maximum
+
+
+# ---------------------------------------------------------------- softmax
+def _shifted(logits: Any) -> Any:
+    return logits - _largest.reduce(logits, -1, None, None, True)
+
+
+def _softmax(logits: Any) -> Any:
+    powers = np.exp(_shifted(logits))
+    return powers / _plus.reduce(powers, -1, logits.dtype, None, True)
+
+
+def _log_softmax(logits: Any) -> Any:
+    shifted = _shifted(logits)
+    return shifted - np.log(_plus.reduce(np.exp(shifted), -1, logits.dtype, None, True))
+
+
+def _softmax_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    y = node.outputs[0]
+    return [(grad - reduce_sum(grad * y, -1, True)) * y]
+
+
+def _log_softmax_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    return [grad - reduce_sum(grad, -1, True) * exp(node.outputs[0])]
+
+
+register(OpDef('Softmax', _softmax, same_rule('Softmax', FLOAT, 'logits'), _softmax_gradient))
+register(OpDef('LogSoftmax', _log_softmax, same_rule('LogSoftmax', FLOAT, 'logits'), _log_softmax_gradient))
+
+
+def _along(op: str, logits: Any, axis: int, name: str | None) -> Tensor:
+    """Apply an op of the last axis along another one."""
+    x = convert_to_tensor(logits)
+    count = x.shape.rank
+    if axis == -1 or (count is not None and axis == count - 1):
+        return apply(op, (x,), None, name)
+    if count is None or not -count <= axis < count:
+        raise InvalidArgumentError(None, None, f'`axis` (axis = {axis}) must be in the range [{-(count or 0)}, {count or 0}) where '
+                                               f'{count} is the number of dimensions in the input.')
+    order = np.arange(count, dtype=np.int32)
+    order[[axis, -1]] = order[[-1, axis]]
+    with scope(name, op):
+        swap = constant(order)
+        return apply('Transpose', (apply(op, (apply('Transpose', (x, swap)),)), swap))
+
+
+def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """`exp(x) / sum(exp(x))` along `axis` (the last)."""
+    return _along('Softmax', logits, -1 if axis is None else axis, name)
+
+
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """The logarithm of `softmax`, without underflow."""
+    return _along('LogSoftmax', logits, -1 if axis is None else axis, name)
+
+
+def softmax_v1(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """`softmax` with TensorFlow 1's `dim`."""
+    return softmax(logits, dim if axis is None else axis, name)
+
+
+def log_softmax_v1(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """`log_softmax` with TensorFlow 1's `dim`."""
+    return log_softmax(logits, dim if axis is None else axis, name)
+
+
+# ---------------------------------------------------------------- cross entropies
+def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
+    """(loss per row, gradient by the logits)."""
+    log_p = _log_softmax(logits)
+    # Where a label is 0 the term is 0, also for a probability of 0.
+    terms = np.where(labels == 0, logits.dtype.type(0), labels * log_p)
+    return -_plus.reduce(terms, -1, logits.dtype), np.exp(log_p) - labels
+
+
+def _cross_entropy_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    logits, labels = inputs
+    check_dtype('SoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
+    check_same_dtype('SoftmaxCrossEntropyWithLogits', ('features', 'labels'), inputs)
+    shape = with_rank(broadcast_shapes(logits.shape, labels.shape), 2)
+    return [(logits.dtype, shape[:1]), (logits.dtype, shape)]
+
+
+def _cross_entropy_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
+    logits, labels = node.inputs
+    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
+    grad = column * node.outputs[1]
+    p = softmax(logits)
+    # The second part is the derivative of the gradient output, which only second order asks for.
+    grad += (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p
+    return [grad, column * negative(log_softmax(logits)) - grad_grad]
+
+
+register(OpDef('SoftmaxCrossEntropyWithLogits', _cross_entropy, _cross_entropy_types, _cross_entropy_gradient, outputs=2))
+
+
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
+    """The cross entropy of each row: `labels` are probabilities along `axis`, `logits` unscaled log probabilities."""
+    with scope(name, 'softmax_cross_entropy_with_logits'):
+        logits = convert_to_tensor(logits)
+        labels = cast(labels, logits.dtype) if isinstance(labels, Tensor) else convert_to_tensor(labels, logits.dtype)
+        count = logits.shape.rank
+        if axis != -1 and axis != (count or 0) - 1:
+            order = np.arange(count or 0, dtype=np.int32)
+            order[[axis, -1]] = order[[-1, axis]]
+            logits, labels = (apply('Transpose', (x, constant(order))) for x in (logits, labels))
+        if count == 2:
+            return apply('SoftmaxCrossEntropyWithLogits', (logits, labels))[0]
+        shape = sizes_of(logits)
+        width = apply('ConcatV2', (vector([-1]), shape[-1:], constant(np.int32(0))))
+        rows = [apply('Reshape', (x, width)) for x in (logits, labels)]
+        return apply('Reshape', (apply('SoftmaxCrossEntropyWithLogits', rows)[0], shape[:-1]))
+
+
+def softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1,
+                                         name: str | None = None, axis: int | None = None) -> Tensor:
+    """TensorFlow 1's version: no gradient goes to the labels.
+
+    Raises:
+        ValueError: Arguments given by position.
+    """
+    _named_only(_sentinel, 'softmax_cross_entropy_with_logits', labels, logits)
+    labels = apply('StopGradient', (convert_to_tensor(labels),))
+    return softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name)
+
+
+def _named_only(sentinel: Any, function: str, labels: Any, logits: Any) -> None:
+    if sentinel is not None:
+        raise ValueError(f'Only call `{function}` with named arguments (labels=..., logits=..., ...). Received unnamed argument: '
+                         f'{sentinel}')
+    if labels is None or logits is None:
+        raise ValueError('Both `labels` and `logits` must be provided.')
+
+
+def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
+    classes = logits.shape[-1]
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.size:
+        raise InvalidArgumentError(None, None, f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
+                                               f'{classes}).  Label values: {" ".join(map(str, labels.tolist()))}')
+    log_p = _log_softmax(logits)
+    place = labels[:, None]
+    grad = np.exp(log_p)
+    np.put_along_axis(grad, place, np.take_along_axis(grad, place, 1) - grad.dtype.type(1), 1)
+    return -np.take_along_axis(log_p, place, 1)[:, 0], grad
+
+
+def _sparse_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    logits, labels = inputs
+    check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
+    check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'labels', labels.dtype, (dtypes.int32, dtypes.int64))
+    shape = with_rank(logits.shape, 2)
+    rows = shape[:1].merge_with(with_rank(labels.shape, 1))
+    return [(logits.dtype, rows), (logits.dtype, TensorShape.of((rows[0], shape[1])))]
+
+
+def _sparse_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
+    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
+    p = softmax(node.inputs[0])
+    return [column * node.outputs[1] + (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p, None]
+
+
+register(OpDef('SparseSoftmaxCrossEntropyWithLogits', _sparse_cross_entropy, _sparse_types, _sparse_gradient, outputs=2))
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
+    """The cross entropy of each row against the number of its class.
+
+    Raises:
+        ValueError: `labels` has not one axis less than `logits`.
+    """
+    with scope(name, 'SparseSoftmaxCrossEntropyWithLogits'):
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        a, b = labels.shape.rank, logits.shape.rank
+        if a is not None and b is not None and a != b - 1:
+            raise ValueError('`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: '
+                             f'labels.shape={labels.shape} of rank {a} and logits.shape={logits.shape} of rank {b}')
+        if b == 2:
+            return apply('SparseSoftmaxCrossEntropyWithLogits', (logits, labels))[0]
+        width = apply('ConcatV2', (vector([-1]), sizes_of(logits)[-1:], constant(np.int32(0))))
+        rows = apply('Reshape', (logits, width)), apply('Reshape', (labels, vector([-1])))
+        return apply('Reshape', (apply('SparseSoftmaxCrossEntropyWithLogits', rows)[0], sizes_of(labels)))
+
+
+def sparse_softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None,
+                                                name: str | None = None) -> Tensor:
+    """TensorFlow 1's version: arguments by name only."""
+    _named_only(_sentinel, 'sparse_softmax_cross_entropy_with_logits', labels, logits)
+    return sparse_softmax_cross_entropy_with_logits(labels, logits, name)
+
+
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+    """The cross entropy of each element: `max(x, 0) - x * z + log(1 + exp(-|x|))`."""
+    with scope(name, 'logistic_loss') as full:
+        logits, labels = convert_together([logits, labels], names=('logits', 'labels'), op='logistic_loss')
+        if not labels.shape.is_compatible_with(logits.shape):
+            raise ValueError(f'`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).')
+        zeros = apply('ZerosLike', (logits,))
+        positive = logits >= zeros
+        relu = apply('SelectV2', (positive, logits, zeros))
+        minus_size = apply('SelectV2', (positive, -logits, logits))
+        return apply('AddV2', (relu - logits * labels, log1p(exp(minus_size))), None, full)
+
+
+def sigmoid_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None,
+                                         name: str | None = None) -> Tensor:
+    """TensorFlow 1's version: arguments by name only."""
+    _named_only(_sentinel, 'sigmoid_cross_entropy_with_logits', labels, logits)
+    return sigmoid_cross_entropy_with_logits(labels, logits, name)
+
+
+# ---------------------------------------------------------------- bias
+def _channel_axis(attrs: Attrs) -> int:
+    return 1 if attrs.get('data_format') == 'NCHW' else -1
+
+
+def _bias_add(value: Any, bias: Any, data_format: str = 'NHWC') -> Any:
+    axis = 1 if data_format == 'NCHW' else -1
+    if bias.ndim != 1 or value.ndim < 2 or value.shape[axis] != bias.shape[0]:
+        raise InvalidArgumentError(None, None, 'Must provide as many biases as the last dimension of the input tensor: '
+                                   f'[{",".join(map(str, bias.shape))}] vs. [{",".join(map(str, value.shape))}]')
+    return value + (bias if axis == -1 else bias.reshape([-1] + [1] * (value.ndim - 2)))
+
+
+def _bias_add_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    value, bias = inputs
+    check_same_dtype('BiasAdd', ('value', 'bias'), inputs)
+    shape = at_least_rank(value.shape, 2)
+    length = with_rank(bias.shape, 1)[0]
+    if shape.sizes is None:
+        return [(value.dtype, shape)]
+    sizes, axis = list(shape.sizes), _channel_axis(attrs)
+    if length is not None and sizes[axis] is not None and sizes[axis] != length:
+        raise ValueError(f'Dimensions must be equal, but are {sizes[axis]} and {length}')
+    sizes[axis] = length if sizes[axis] is None else sizes[axis]
+    return [(value.dtype, TensorShape.of(tuple(sizes)))]
+
+
+def _bias_add_grad(grad: Any, data_format: str = 'NHWC') -> Any:
+    axis = 1 if data_format == 'NCHW' else grad.ndim - 1
+    return _plus.reduce(grad, tuple(i for i in range(grad.ndim) if i != axis), grad.dtype)
+
+
+def _bias_add_grad_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    value = node.inputs[0]
+    if _channel_axis(node.attrs) == 1:
+        ones = [1] * ((value.shape.rank or 2) - 2)
+        grad = apply('Reshape', (grad, vector([-1, *ones])))
+    return [apply('BroadcastTo', (grad, sizes_of(value)))]
+
+
+register(OpDef('BiasAdd', _bias_add, _bias_add_types,
+               lambda node, grad: [grad, apply('BiasAddGrad', (grad,), dict(node.attrs))], kernel_attrs=('data_format',)))
+register(OpDef('BiasAddGrad', _bias_add_grad,
+               lambda inputs, attrs: [(inputs[0].dtype, unknown(1) if not inputs[0].shape.sizes else
+                                       TensorShape.of((inputs[0].shape.sizes[_channel_axis(attrs)],)))],
+               _bias_add_grad_gradient, kernel_attrs=('data_format',)))
+
+
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """Add a vector to the last axis (`data_format` 'NCHW': to axis 1).
+
+    Raises:
+        ValueError: Another data format.
+    """
+    if data_format is not None and data_format not in ('NHWC', 'NCHW', 'N...C', 'NC...'):
+        raise ValueError('`data_format` must be of the form `N...C` or `NC...`')
+    form = 'NCHW' if data_format and data_format.startswith('NC') else 'NHWC'
+    value, bias = convert_together([value, bias], names=('value', 'bias'), op='BiasAdd')
+    return apply('BiasAdd', (value, bias), {'data_format': form}, name)
+
+
+# ---------------------------------------------------------------- moments, normalization
+def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Mean and variance over `axes`."""
+    with scope(name, 'moments'):
+        x = convert_to_tensor(x)
+        mean = reduce_mean(x, axes, True, 'mean')
+        difference = apply('SquaredDifference', (x, apply('StopGradient', (mean,))))
+        variance = reduce_mean(difference, axes, True, 'variance')
+        if keepdims:
+            return mean, variance
+        gone = {'squeeze_dims': [int(a) for a in np.atleast_1d(axes)]}
+        return apply('Squeeze', (mean,), gone), apply('Squeeze', (variance,), gone)
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+    """`x` divided by its Euclidean norm along `axis`."""
+    with scope(name, 'l2_normalize') as full:
+        x = convert_to_tensor(x)
+        squares = reduce_sum(apply('Square', (x,)), axis, True)
+        inverse = apply('Rsqrt', (apply('Maximum', (squares, constant(squares.dtype.as_numpy_dtype(epsilon)))),))
+        return apply('Mul', (x, inverse), None, full)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The share of elements that are 0, float32."""
+    with scope(name, 'zero_fraction'):
+        value = convert_to_tensor(value)
+        return reduce_mean(cast(apply('Equal', (value, apply('ZerosLike', (value,)))), dtypes.float32))
+
+
+# ---------------------------------------------------------------- dropout
+def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Set elements to 0 with probability `rate` and scale the others by `1 / (1 - rate)`.
+
+    Args:
+        x: Of a float dtype.
+        rate: In [0, 1).
+        noise_shape: Shape in which the choice is made; it is broadcast to that of `x`.
+        seed: Makes the choice repeatable.
+        name: Of the scope.
+
+    Raises:
+        ValueError: A rate out of range, or an integer tensor.
+    """
+    with scope(name, 'dropout'):
+        if isinstance(rate, (int, float)) and not 0 <= rate < 1:
+            raise ValueError(f'`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}')
+        x = convert_to_tensor(x)
+        if not x.dtype.is_floating:
+            raise ValueError(f'`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x.dtype={x.dtype}')
+        if isinstance(rate, (int, float)) and rate == 0:
+            return x
+        rate = convert_to_tensor(rate, x.dtype)
+        scaled = x * (1 / (1 - rate))
+        shape = sizes_of(x) if noise_shape is None else convert_to_tensor(noise_shape, dtype_hint=dtypes.int32)
+        chosen = random_uniform(shape, seed=seed, dtype=x.dtype) >= rate
+        return apply('SelectV2', (chosen, scaled, apply('ZerosLike', (scaled,))))
+
+
+def dropout_v1(x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
+               rate: Any = None) -> Tensor:
+    """TensorFlow 1's `dropout`, by `keep_prob` or `rate`.
+
+    Raises:
+        ValueError: Not exactly one of them.
+    """
+    if (keep_prob is None) == (rate is None):
+        raise ValueError('Only one of `keep_prob` and `rate` can be set.' if rate is not None else
+                         'The `rate` argument is required but not set.')
+    return dropout(x, 1 - keep_prob if rate is None else rate, noise_shape, seed, name)
+

@@ -1,0 +1,107 @@
+"""Python's operators on tensors. `install` puts them on a class: `Tensor` here, `Variable` where it is defined."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.binary import elementwise, truediv
+from pyfuncdbg.ops.comparison import equal, not_equal
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.linalg import matmul
+from pyfuncdbg.ops.slicing import getitem
+from pyfuncdbg.ops.unary import abs as absolute, logical_not, negative
+from pyfuncdbg.runtime.dispatch import apply
+
+Operator = Callable[..., Any]
+
+
+def _is_foreign(x: Any) -> bool:
+    """Whether to let the other operand's class have a go: one that says it comes first, as TensorFlow asks."""
+    return getattr(x, '__array_priority__', 0) > Tensor.__array_priority__
+
+
+def _pair(apply_to: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
+    """An operator and its reflected version."""
+    def forward(self: Any, other: Any) -> Any:
+        return NotImplemented if _is_foreign(other) else apply_to(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return apply_to(other, self)
+    return forward, reflected
+
+
+def _plain(op: str, name: str) -> tuple[Operator, Operator]:
+    return _pair(lambda x, y: elementwise(op, x, y, name))
+
+
+def _add(x: Any, y: Any) -> Any:
+    left = x if isinstance(x, Tensor) else y
+    return elementwise('Add' if getattr(left, 'dtype', None) is dtypes.string else 'AddV2', x, y, 'add')
+
+
+def _logic(on_bool: str, on_integers: str, name: str) -> tuple[Operator, Operator]:
+    def choose(x: Any, y: Any) -> Any:
+        kind = getattr(x if hasattr(x, 'dtype') else y, 'dtype', dtypes.bool)
+        return elementwise(on_bool, x, y, name) if kind == dtypes.bool else elementwise(on_integers, x, y)
+    return _pair(choose)
+
+
+def _xor(x: Any, y: Any) -> Any:
+    kind = getattr(x if hasattr(x, 'dtype') else y, 'dtype', dtypes.bool)
+    return elementwise('NotEqual', x, y, 'xor') if kind == dtypes.bool else elementwise('BitwiseXor', x, y)
+
+
+def _invert(self: Any) -> Any:
+    x = convert_to_tensor(self)
+    return logical_not(x) if x.dtype is dtypes.bool else apply('Invert', (x,))
+
+
+def _compare(op: str) -> Operator:
+    def compare(self: Any, other: Any) -> Any:
+        return elementwise(op, self, other)
+    return compare
+
+
+_PAIRS: dict[str, tuple[Operator, Operator]] = {
+    'add': _pair(_add),
+    'sub': _plain('Sub', 'sub'),
+    'mul': _plain('Mul', 'mul'),
+    'truediv': _pair(truediv),
+    'div': _pair(truediv),
+    'floordiv': _plain('FloorDiv', 'floordiv'),
+    'mod': _plain('FloorMod', 'mod'),
+    'pow': _plain('Pow', 'pow'),
+    'matmul': _pair(lambda x, y: matmul(x, y, name='matmul')),
+    'and': _logic('LogicalAnd', 'BitwiseAnd', 'and'),
+    'or': _logic('LogicalOr', 'BitwiseOr', 'or'),
+    'xor': _pair(_xor),
+}
+_SINGLE: dict[str, Operator] = {
+    'neg': lambda self: negative(self),
+    'abs': lambda self: absolute(self),
+    'invert': _invert,
+    'getitem': lambda self, key: getitem(convert_to_tensor(self), key),
+    'lt': _compare('Less'), 'le': _compare('LessEqual'), 'gt': _compare('Greater'), 'ge': _compare('GreaterEqual'),
+}
+
+
+def install(cls: type) -> None:
+    """Give a class the operators; its objects are tensors or convert to tensors."""
+    for name, (forward, reflected) in _PAIRS.items():
+        _put(cls, f'__{name}__', forward)
+        _put(cls, f'__r{name}__', reflected)
+    for name, operator in _SINGLE.items():
+        _put(cls, f'__{name}__', operator)
+
+
+def _put(cls: type, name: str, function: Operator) -> None:
+    function.__name__ = name
+    function.__qualname__ = f'{cls.__name__}.{name}'
+    setattr(cls, name, function)
+
+
+install(Tensor)
+Tensor.compare['equal'] = equal
+Tensor.compare['not_equal'] = not_equal
