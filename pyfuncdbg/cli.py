@@ -44,19 +44,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _read(args: Sequence[str]) -> Action:
-    commands = {'run': _run, 'show': _show, 'demo': _demo}
-    parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.')
+    commands = {'run': (_run, 'run a program and record every wrapped call'),
+                'show': (_show, 'answer a command from a trace'),
+                'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
+    parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
+                     usage='pyfuncdbg [-h] [--version] COMMAND ...')
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = 'commands:\n' + ''.join(f'  {name:<13} {text}\n' for name, (_, text) in commands.items())
     from pyfuncdbg import __version__
     parser.add_argument('--version', action='version', version=f'pyfuncdbg {__version__}')
     parser.add_argument('command', metavar='COMMAND', nargs='?', default='',
-                        help='run a program, recorded; show what a trace holds; demo: find a NaN. '
-                             'pyfuncdbg COMMAND --help tells more')
+                        help='one of those below; pyfuncdbg COMMAND --help tells more')
     name = parser.parse_args(args[:1]).command
     if not name:
         raise UsageError(f'a command is needed, one of {", ".join(commands)}; pyfuncdbg --help tells more')
     if name not in commands:
         raise UsageError(f'no command {name!r}; there are {", ".join(commands)}.{nearest(name, commands, 1)}')
-    return commands[name](args[1:])
+    return commands[name][0](args[1:])
 
 
 def _run(args: Sequence[str]) -> Action:
