@@ -88,7 +88,8 @@ class Run:
     __slots__ = ('_announce', '_sites', 'aborted', 'control', 'feeds', 'fetches', 'host', 'id', 'label', 'started')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
-                 feeds: Sequence[str] = (), fetches: Sequence[str] = (), control: Pausable | RunControl | None = None) -> None:
+                 feeds: Sequence[str] = (), fetches: Sequence[str] = (),
+                 control: Pausable | RunControl | None = None) -> None:
         self.id = next(_run_ids)
         self.label = label
         self.host = host

@@ -100,7 +100,8 @@ class OutputRecord:
     kind: Literal['out', 'err', 'warning', 'log', 'fp']
     text: str
     category: str = ''
-    """Class of a warning, level of a logging record, NumPy's error kind ('invalid', 'divide', ...)."""
+    """Class of a warning; level and logger of a logging record ('INFO demo.train'); NumPy's error kind ('invalid', 'divide',
+    ...), with ' ignored' behind it where the program's error state silences that kind."""
     filename: str = ''
     line: int = 0
     function: str = ''

@@ -169,6 +169,29 @@ def test_a_factory_of_the_programs_on_top_stays(keeper: Keeper) -> None:
     assert [call.output and [e.text for e in call.output.entries] for call in keeper.calls] == [['x'], None, ['x']]
 
 
+def test_a_hook_of_the_programs_on_top_of_warnings_stays(
+        keeper: Keeper, recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter('always')
+    function = wrap(lambda: warnings.warn('x', stacklevel=1))
+    standing = warnings._showwarnmsg  # type: ignore[attr-defined]
+    capture = Capture()
+    capture.start()
+    below = warnings._showwarnmsg  # type: ignore[attr-defined]
+    theirs = lambda message: below(message)  # noqa: E731
+    warnings._showwarnmsg = theirs  # type: ignore[attr-defined]
+    try:
+        capture.stop()
+        assert warnings._showwarnmsg is theirs  # type: ignore[attr-defined]
+        capture.start()
+        function()                              # noted once, though two of ours are in the chain now
+        capture.stop()
+        assert warnings._showwarnmsg is theirs  # type: ignore[attr-defined]
+    finally:
+        warnings._showwarnmsg = standing  # type: ignore[attr-defined]
+    assert keeper.said() == [('warning', 'x')]
+    assert len(recwarn) == 1
+
+
 def test_everything_is_undone() -> None:
     before = warnings._showwarnmsg, logging.getLogRecordFactory(), sys.stdout  # type: ignore[attr-defined]
     capture = Capture()
