@@ -1,0 +1,41 @@
+"""What README promises can be typed."""
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pyfuncdbg
+from pyfuncdbg.commands.table import TABLE
+
+README = (Path(__file__).resolve().parents[1] / 'README.md').read_text()
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+
+
+def blocks(language: str = '') -> list[str]:
+    return re.findall(rf'^```{language}\n(.*?)^```$', README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_two_commands_stand_there_alone() -> None:
+    assert blocks()[0] == 'pip install . && pyfuncdbg demo\n'
+    assert "pip install '.[test]' && pytest\n" in blocks()      # .ci/run types this line
+
+
+def test_the_python_example_runs(tmp_path: Path) -> None:
+    (code,) = blocks('python')
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-c', code], cwd=tmp_path, capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=str(HERE)), check=True, timeout=60)
+    (comment,) = re.findall(r'# (.*) \.\.\. (.*)$', code, re.MULTILINE)
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(comment[0] + ' ')
+    assert line.endswith(' ' + comment[1])
+
+
+def test_every_command_it_shows_exists() -> None:
+    shown = [shlex.split(line.partition('     ')[0]) for line in README.splitlines() if line.startswith('pyfuncdbg show')]
+    names = {words[3] for words in shown if len(words) > 3}
+    assert {'calls', 'call', 'out', 'lt', 'help'} <= names
+    assert names <= {name for command in TABLE for name in (command.name, *command.aliases)}
