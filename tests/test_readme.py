@@ -16,7 +16,8 @@ HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 
 
 def blocks(language: str = '') -> list[str]:
-    return re.findall(rf'^```{language}\n(.*?)^```$', README, re.MULTILINE | re.DOTALL)
+    found = re.findall(r'^```(\w*)\n(.*?)^```$', README, re.MULTILINE | re.DOTALL)
+    return [text for kind, text in found if kind == language]
 
 
 def test_the_two_commands_stand_there_alone() -> None:
