@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pyfuncdbg.commands.index import Index, parse_index
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
+from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
 _NUMBERED = re.compile(r'#?\d+(\.\d+)?|.*\[\d+\]', re.DOTALL)
+RUNS = 1_000
+"""Newest runs that are searched for a feed or fetch."""
 RECENT = 50
 """Newest calls of a site that are searched for one that has the tensor."""
 
@@ -33,12 +35,11 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A recorded tensor and where it was: an input or output of a call, or a feed or fetch of a run."""
+    """A recorded tensor and where it was: an input or output of a call, where runs are calls too."""
 
     tensor: TensorRecord
     title: str
-    call: CallRecord | None = None
-    run: RunRecord | None = None
+    call: CallRecord
 
 
 def find_call(trace: Queries, text: str) -> CallRecord:
@@ -119,9 +120,9 @@ def _as_input(trace: Queries, spec: TensorSpec) -> Found | None:
 
 
 def _in_runs(trace: Queries, spec: TensorSpec) -> Found | None:
-    for run in reversed(trace.runs()):
-        for kind, tensors in (('fetch', run.fetches), ('feed', run.feeds)):
+    for run in trace.calls(kind='run', newest_first=True, limit=RUNS):
+        for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
             for tensor in tensors:
                 if tensor.name == spec.name:
-                    return Found(tensor, f'{kind} of run #{run.id}', run=run)
+                    return Found(tensor, f'{kind} of run #{run.run}', run)
     return None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.record.dtypes import dtype_name
+from pyfuncdbg.record.dtypes import as_numbers, dtype_name
 from pyfuncdbg.views.escape import visible
 
 LIMIT = 1_000
@@ -78,7 +78,8 @@ def _sequence(items: list[Any] | tuple[Any, ...], limit: int) -> Any:
 def _array(array: np.ndarray, limit: int) -> dict[str, Any]:
     """All values nested as the shape is, or the first ones in C order, flat."""
     form: dict[str, Any] = {'dtype': dtype_name(array.dtype), 'shape': list(array.shape), 'size': int(array.size)}
-    numbers = array.astype(np.float32) if array.dtype.kind == 'V' and array.dtype.names is None else array
+    numbers = as_numbers(array)
+    numbers = array if numbers is None else numbers
     if array.size <= limit:
         form['values'] = _nested(numbers.tolist())
     else:

@@ -19,12 +19,12 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.views.preview import Ranges
-from pyfuncdbg.views.tensors import tensor_name, tensor_table
+from pyfuncdbg.views.tensors import made_at, tensor_name, tensor_table
 from pyfuncdbg.views.value import value_view
 
 Row = tuple[CallRecord, TensorRecord]
 SHOWN = 100
-LOOKED_AT = 10_000
+LOOKED_AT = 5_000
 """Calls whose tensors are listed and sorted; more need a filter."""
 ELEMENTS = 1_000
 
@@ -56,7 +56,7 @@ class TensorValue:
 
 
 SORT: dict[str, Callable[[Row], Any]] = {
-    'time': lambda row: row[0].started,
+    'time': lambda row: made_at(*row),
     'name': lambda row: tensor_name(*row),
     'shape': lambda row: row[1].shape,
     'bytes': lambda row: -row[1].nbytes,

@@ -12,10 +12,11 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
 
-Verdict = Literal['born', 'fed', 'entered', 'inherited', 'masked']
+Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
 """What a call has to do with non-finite values.
 
-`born`: every input is finite, an output is not. `fed`: the value came in with a feed of the run. `entered`: it came in
+`born`: every input is finite, an output is not. `suspected`: NumPy reported an error in it, and its outputs were not kept,
+so that nobody can look. `fed`: the value came in with a feed of the run. `entered`: it came in
 from nodes that were not recorded, and nothing recorded explains it. `inherited`: it came from an earlier call. `masked`:
 it came in, and every output is finite.
 """
@@ -42,8 +43,9 @@ class Finding:
 
     Attributes:
         call: Which call.
-        slot: Of `tensor`: an output if born, otherwise the input by which the value came.
-        tensor: The first non-finite tensor of that side; `tensor.stats.first_bad` is the index.
+        slot: Of `tensor`: an output if born or suspected, otherwise the input by which the value came.
+        tensor: The first non-finite tensor of that side; `tensor.stats.first_bad` is the index. If suspected, the first
+            output of which nothing was kept.
         places: Lines that NumPy blamed in this call, in order of time; empty if it was silenced.
         origin: Number of the call from which it was inherited, '' if none.
         certain: False if something about the inputs was not kept, so that 'born' may be too hard a word.
@@ -76,8 +78,8 @@ class Health:
 
     @property
     def origins(self) -> tuple[Finding, ...]:
-        """Where non-finite values began: born, fed or entered."""
-        return self.having('born', 'fed', 'entered')
+        """Where non-finite values began: born, suspected, fed or entered."""
+        return self.having('born', 'suspected', 'fed', 'entered')
 
     def by_call(self) -> dict[str, Finding]:
         """The findings by call number."""
@@ -89,8 +91,9 @@ def judge(trace: Queries, limit: int = JUDGED) -> Health:
 
     Looks at Python calls, and at graph nodes where they were recorded. Gradient calls are not judged.
     """
-    calls = sorted((*trace.calls(kind='python', bad=True, limit=limit), *trace.calls(kind='op', bad=True, limit=limit)),
-                   key=lambda call: call.started)
+    unseen = [call for call in trace.calls(kind='python', bad=False, printed=True, limit=limit) if _unseen(call) is not None]
+    met = (*trace.calls(kind='python', bad=True, limit=limit), *trace.calls(kind='op', bad=True, limit=limit))
+    calls = sorted((*met, *unseen), key=lambda call: call.started)
     total = trace.count(kind='python', bad=True) + trace.count(kind='op', bad=True)
     tracker = _Tracker(trace)
     findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
@@ -131,7 +134,7 @@ class _Tracker:
         made = first_bad(call.outputs)
         if came is None:
             if made is None:
-                return None
+                return self._suspected(call)
             certain = all(tensor.stats is not None for tensor in call.inputs)
             self._began(call, call.number)
             return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
@@ -144,6 +147,13 @@ class _Tracker:
             return Finding('inherited', call, came, tensor, blamed(call), source)
         self._began(call, call.number)
         return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+
+    def _suspected(self, call: CallRecord) -> Finding | None:
+        slot = _unseen(call)
+        if slot is None:
+            return None
+        self._began(call, call.number)
+        return Finding('suspected', call, slot, call.outputs[slot], blamed(call), certain=False)
 
     def _source(self, call: CallRecord, tensor: TensorRecord) -> str | None:
         """The call in which an input's value began, None if no earlier one explains it."""
@@ -173,6 +183,12 @@ class _Tracker:
             return self.trace.run(call.run, call.process)
         except CommandError:                    # the log was cut before the run's record
             return None
+
+
+def _unseen(call: CallRecord) -> int | None:
+    """Slot of the first output of which nothing was kept, in a call for which NumPy reported an error."""
+    slot = next((i for i, tensor in enumerate(call.outputs) if tensor.level == 'none' and tensor.stats is None), None)
+    return slot if slot is not None and blamed(call) else None
 
 
 def _bad_names(run: RunRecord | None) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.usage import SiteUse
 
 
 class Queries(Protocol):
@@ -49,6 +50,9 @@ class Queries(Protocol):
         Raises:
             CommandError: There is none of that name.
         """
+
+    def usage(self) -> list[SiteUse]:
+        """How often each site was called, and for how long; the one with the most time first."""
 
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:

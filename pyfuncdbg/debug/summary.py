@@ -5,30 +5,15 @@ The run report draws it; `report --json` writes it. Reads the trace on any threa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.records import CallRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.usage import SiteUse
 
-PAGE = 2_000
-TIMED = 50_000
-"""Calls whose times are added up."""
 LISTED = 1_000
 """Failed calls and non-finite runs that are grouped, the first ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class SiteUse:
-    """How much one site ran. Times are seconds."""
-
-    site: SiteRecord
-    calls: int
-    failed: int
-    total: float
-    mean: float | None
-    """None if no call finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +56,6 @@ class Summary:
         failed: How many calls raised.
         unfinished: How many calls had not finished when the log ended.
         fetches: Fetched tensors that were not finite, by name.
-        timed: Whether every call is in the times; otherwise those of the first `TIMED`.
     """
 
     info: TraceInfo
@@ -84,46 +68,21 @@ class Summary:
     failed: int
     unfinished: int
     fetches: tuple[BadFetch, ...]
-    timed: bool
 
 
 def summarized(trace: Queries) -> Summary:
     """Look through a whole trace once."""
-    calls = {kind: n for kind in ('python', 'op', 'gradient') if (n := trace.count(kind=kind))}
-    sites, unfinished = _use(trace)
+    uses = trace.usage()
+    calls: Counter[str] = Counter()
+    for use in uses:
+        calls[use.site.kind] += use.calls
+    sites = tuple(use for use in uses if use.site.kind == 'python')
+    unfinished = sum(use.calls - use.finished for use in sites)
     health = judge(trace)
     heirs = Counter(finding.origin for finding in health.having('inherited'))
     origins = tuple(Origin(finding, heirs[finding.call.number]) for finding in health.origins)
-    return Summary(trace.info(), calls, sites, origins, len(health.having('masked')), health.unjudged, _failures(trace),
-                   trace.count(kind='python', failed=True), unfinished, _bad_fetches(trace),
-                   calls.get('python', 0) <= TIMED)
-
-
-def _pages(trace: Queries) -> Iterator[CallRecord]:
-    for offset in range(0, TIMED, PAGE):
-        page = trace.calls(kind='python', limit=PAGE, offset=offset)
-        yield from page
-        if len(page) < PAGE:
-            return
-
-
-def _use(trace: Queries) -> tuple[tuple[SiteUse, ...], int]:
-    sites: dict[tuple[int, str, str], SiteRecord] = {}
-    calls: Counter[tuple[int, str, str]] = Counter()
-    failed: Counter[tuple[int, str, str]] = Counter()
-    finished: Counter[tuple[int, str, str]] = Counter()
-    total: dict[tuple[int, str, str], float] = {}
-    for call in _pages(trace):
-        key = (call.process, call.site.name, call.site.function)
-        sites.setdefault(key, call.site)
-        calls[key] += 1
-        failed[key] += call.error is not None
-        if call.duration is not None:
-            finished[key] += 1
-            total[key] = total.get(key, 0.0) + call.duration
-    uses = [SiteUse(site, calls[key], failed[key], total.get(key, 0.0), total[key] / finished[key] if key in total else None)
-            for key, site in sites.items()]
-    return tuple(sorted(uses, key=lambda use: -use.total)), calls.total() - finished.total()
+    return Summary(trace.info(), dict(calls), sites, origins, len(health.having('masked')), health.unjudged,
+                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace))
 
 
 def _failures(trace: Queries) -> tuple[Failure, ...]:

@@ -39,7 +39,7 @@ def _of_stats(stats: Stats) -> list[Flag]:
     found = [Flag(f'{name} {n:,}', bad=True)
              for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf), ('+Inf', stats.pos_inf)) if n]
     finite = stats.neg + stats.zero + stats.pos
-    if stats.bad and not finite:
+    if stats.bad and not finite and stats.size > 1:
         found.append(Flag('nothing finite', bad=True))
     if stats.zero and stats.zero == stats.size:
         found.append(Flag('all zero'))

@@ -55,6 +55,8 @@ def headline(finding: Finding) -> Text:
     what = kind_of(finding.tensor.stats)
     if finding.verdict == 'born':
         text = Text.assemble(f'{what} born in call #{one_line(call.number, 20)} ', label(call.label))
+    elif finding.verdict == 'suspected':
+        text = Text.assemble(f'NumPy reported an error in call #{one_line(call.number, 20)} ', label(call.label))
     elif finding.verdict == 'fed':
         text = Text.assemble(f'{what} was fed into run #{call.run} as ', label(repr(finding.tensor.name)),
                              f', first met by call #{one_line(call.number, 20)} ', label(call.label))
@@ -70,7 +72,7 @@ def headline(finding: Finding) -> Text:
 def location(finding: Finding) -> Text:
     """'normalize at model.py:42': the line that NumPy blamed, else where the function or the node begins."""
     site = finding.call.site
-    if finding.places and finding.verdict == 'born':
+    if finding.places and finding.verdict in ('born', 'suspected'):
         first = finding.places[0]
         return Text.assemble(label(first.function or site.function), ' at ', place(first.filename, first.line))
     if site.function:
@@ -122,13 +124,15 @@ def _where(finding: Finding) -> list[Part]:
     elif site.function:
         parts.append(Text('  NumPy named no line: its warnings are off there, or the value was made outside of NumPy.',
                           'dim'))
-    if not finding.certain:
+    if finding.verdict == 'suspected':
+        parts.append(Text('  Its outputs were not kept: whether NaN or Inf was among them is not known.', 'yellow'))
+    elif not finding.certain:
         parts.append(Text('  Not all inputs were kept: it may have come in by one of those.', 'yellow'))
     return parts
 
 
 def _side(finding: Finding) -> Text:
-    side = 'output' if finding.verdict == 'born' else 'input'
+    side = 'output' if finding.verdict in ('born', 'suspected') else 'input'
     text = Text.assemble((f'{side} {finding.slot}  ', 'bold'), tensor_line(finding.tensor), overflow='fold')
     rows = bad_rows(finding.tensor)
     if len(finding.tensor.shape) > 1 and rows and finding.tensor.level == 'full':

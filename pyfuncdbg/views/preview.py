@@ -14,6 +14,7 @@ import numpy as np
 from rich.console import ConsoleOptions
 from rich.text import Text
 
+from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.page import Page
 
@@ -99,11 +100,10 @@ def _rows(array: np.ndarray, limit: int) -> list[_Row]:
 
 def _plain(array: np.ndarray) -> np.ndarray:
     """An array whose `tolist()` gives Python values: extension floats such as bfloat16 as float32."""
-    if array.dtype.kind in 'biufcOSU':
-        return array
-    if array.dtype.kind == 'V' and array.dtype.names is None and array.dtype.type is not np.void:
-        return array.astype(np.float32)
-    return array.astype(str) if array.dtype.kind in 'mM' else array.astype(object)
+    numbers = as_numbers(array)
+    if numbers is not None:
+        return numbers
+    return array.astype(str if array.dtype.kind in 'mM' else object, copy=False)
 
 
 def _cell(value: Any, ranges: Ranges, precision: int) -> Text:

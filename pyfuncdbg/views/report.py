@@ -8,7 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.debug.summary import BadFetch, Failure, Origin, SiteUse, Summary
+from pyfuncdbg.debug.summary import BadFetch, Failure, Origin, Summary
+from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.origin import bad_rows, headline, kind_of, origin_card
@@ -39,7 +40,7 @@ def report(summary: Summary) -> Page:
     if not findings:
         parts += _clean(summary)
     if summary.sites:
-        parts.append(_sites(summary.sites, complete=summary.timed))
+        parts.append(_sites(summary.sites))
     parts += _lost(summary)
     parts.append(next_commands(summary))
     return Page(*parts)
@@ -52,13 +53,14 @@ def next_commands(summary: Summary) -> Table:
         finding = origin.finding
         number = finding.call.number
         rows.append((f'call {number}', 'all about this call'))
-        if finding.call.inputs:
-            slot = finding.slot if finding.verdict != 'born' else 0
+        if any(tensor.level == 'full' for tensor in finding.call.inputs):
+            slot = finding.slot if finding.verdict in ('fed', 'entered') else 0
             tensor = finding.call.inputs[slot]
             at = bad_rows(finding.tensor)[:1]
             slice_ = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
             rows.append((f"pt '#{number}:in{slot}{slice_}'" if slice_ else f"pt '#{number}:in{slot}'", 'the input'))
-        rows.append(('calls --bad', 'every call that met NaN or Inf'))
+        rows.append(('calls --printed', 'every call that printed or warned') if finding.verdict == 'suspected' else
+                    ('calls --bad', 'every call that met NaN or Inf'))
     for failure in summary.failures[:1]:
         rows.append((f'call {failure.call.number}', f'the call that raised {one_line(failure.call.error.type, 60)}'
                      if failure.call.error else 'the call that raised'))
@@ -154,10 +156,10 @@ def _failed(failure: Failure, summary: Summary) -> list[Part]:
     return parts
 
 
-def _sites(uses: Sequence[SiteUse], *, complete: bool) -> Table:
+def _sites(uses: Sequence[SiteUse]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
     table.add_column('site', overflow='fold')
-    for name in ('calls', 'errors', 'total' if complete else 'total (first calls)', 'mean'):
+    for name in ('calls', 'errors', 'total', 'mean'):
         table.add_column(name, justify='right', no_wrap=True)
     table.add_column('function', overflow='fold')
     for use in uses[:SITES]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import Frame, Kind
-from pyfuncdbg.record.dtypes import dtype_name, stored_bytes
+from pyfuncdbg.record.dtypes import dtype_name, little_endian
 from pyfuncdbg.record.query import site_matches
 from pyfuncdbg.record.records import (
     CallRecord,
@@ -23,6 +23,7 @@ from pyfuncdbg.record.records import (
     TraceInfo,
 )
 from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.record.usage import SiteUse
 
 SOURCE = '''\
 def normalize(x, eps=1e-6):
@@ -48,7 +49,7 @@ class MemoryTrace:
             for kind, n in call.dropped.items():
                 dropped[kind] = dropped.get(kind, 0) + n
         return TraceInfo(self.path, 1, ('model.py',), '3.11.8', 'host', 1.7e9, 1.25, (4711,), len(self._runs),
-                         len(self._calls), len(self.sites()), 21_000, 256_000_000, dropped, (), True)
+                         len(self._calls), len(self.sites()), 21_504, 256 << 20, dropped, (), True)
 
     def runs(self) -> list[RunRecord]:
         return list(self._runs)
@@ -87,6 +88,14 @@ class MemoryTrace:
                 return call
         raise CommandError(f'There is no call {number}.' + nearest(name.split('[')[0], [site.name for site in self.sites()]))
 
+    def usage(self) -> list[SiteUse]:
+        uses = []
+        for site in self.sites():
+            calls = [call for call in self._calls if call.site.id == site.id]
+            times = [call.duration for call in calls if call.duration is not None]
+            uses.append(SiteUse(site, len(calls), sum(call.error is not None for call in calls), len(times), sum(times)))
+        return sorted(uses, key=lambda use: -use.total)
+
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
         if call is not None:
@@ -103,7 +112,7 @@ class MemoryTrace:
 
 def tensor(name: str, array: np.ndarray) -> TensorRecord:
     """A record that holds the array in full."""
-    stored = stored_bytes(array)
+    stored = little_endian(array).tobytes()
 
     def read(key: bytes) -> bytes:
         return stored

@@ -39,7 +39,7 @@ def tensor_line(tensor: TensorRecord, title: str = '') -> Text:
     found = flags(tensor)
     if found:
         line.append('  ').append_text(flag_line(found))
-    if tensor.stats is not None and tensor.stats.first_bad is not None:
+    if tensor.stats is not None and tensor.stats.first_bad:
         line.append(f'  first bad {list(tensor.stats.first_bad)}', 'red')
     return line
 

@@ -60,10 +60,15 @@ def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], *, wide: bool, 
         spread = '' if stats is None else ranged(stats.histogram if wide else (), stats.min, stats.max, 12,
                                                  ascii_only=ascii_only)
         kind = [label(_kind(call, tensor), limit=20)] if wide else []
-        table.add_row(milliseconds(call.started), _name(call, tensor), *kind, one_line(shape(tensor.shape), 30),
+        table.add_row(milliseconds(made_at(call, tensor)), _name(call, tensor), *kind, one_line(shape(tensor.shape), 30),
                       size(tensor.nbytes), spread, '' if stats is None else value(stats.mean),
                       _remarks(call, tensor, verdicts.get(call.number)))
     return table
+
+
+def made_at(call: CallRecord, tensor: TensorRecord) -> float:
+    """Seconds from the start of the trace to when the tensor was there: a feed before its run, an output after its call."""
+    return call.started if _is_input(call, tensor) else call.started + (call.duration or 0.0)
 
 
 def tensor_name(call: CallRecord, tensor: TensorRecord) -> str:
@@ -76,8 +81,12 @@ def tensor_name(call: CallRecord, tensor: TensorRecord) -> str:
 
 def _kind(call: CallRecord, tensor: TensorRecord) -> str:
     if call.site.kind == 'run':
-        return 'feed' if any(fed is tensor for fed in call.inputs) else 'fetch'
+        return 'feed' if _is_input(call, tensor) else 'fetch'
     return 'py' if call.site.kind == 'python' else call.site.op_type
+
+
+def _is_input(call: CallRecord, tensor: TensorRecord) -> bool:
+    return any(given is tensor for given in call.inputs)
 
 
 def _name(call: CallRecord, tensor: TensorRecord) -> Text:
@@ -95,6 +104,8 @@ def _remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) ->
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None
         return text.append_text(place(where.filename, where.line) if where else place(call.site.filename, call.site.line))
+    if finding.verdict == 'suspected':
+        return text
     return text.append(f' <- {finding.verdict} by input {finding.slot}', 'bold red')
 
 

@@ -20,15 +20,15 @@ def milliseconds(value: float) -> str:
 
 
 def size(nbytes: int) -> str:
-    """Payload bytes: '48 B', '1.5 kB', '21 MB' (decimal)."""
-    if nbytes < 1000:
+    """Payload bytes: '48 B', '1.5 KB', '21 MB'; units are powers of 1024, as in `--budget 256MB`."""
+    if nbytes < 1024:
         return f'{nbytes} B'
     value = float(nbytes)
-    for unit in ('kB', 'MB', 'GB', 'TB'):
-        value /= 1000
-        if value < 999.5:
-            return f'{_three(value)} {unit}'
-    return f'{_three(value / 1000)} PB'
+    for unit in ('KB', 'MB', 'GB', 'TB'):
+        value /= 1024
+        if value < 1023.5:
+            return f'{value:.0f} {unit}' if value >= 1000 else f'{_three(value)} {unit}'
+    return f'{_three(value / 1024)} PB'
 
 
 def count(number: int, noun: str, plural: str = '') -> str:

@@ -175,7 +175,8 @@ def test_what_was_not_kept_is_said():
 @pytest.mark.parametrize(('line', 'message'), [
     ('', 'no command given'), ('cals', "unknown command 'cals'. Did you mean 'calls'"),
     ('calls --faild', "Did you mean '--failed'"),
-    ('calls --run x', "'x' is no whole number from 1"), ('calls -n 0', "'0' is no whole number"), ('calls --sort tim', "'time'"),
+    ('calls --run x', "'x' is no whole number from 1"), ('calls -n 0', "'0' is no whole number"),
+    ('calls --sort tim', "'time'"),
     ('calls extra', 'unrecognized arguments: extra'), ('call', 'the following arguments are required: N'),
     ('call 99', 'There is no call 99'), ('call nrm[1]', "Did you mean 'norm'"), ('pt nom:0', "Did you mean 'norm:0'"),
     ('pt norm:7', "no tensor 'norm:7'"), ('pt #5:0', 'call #5 norm[2] has 0 recorded outputs: it raised'),

@@ -66,6 +66,14 @@ def test_fed_values_are_no_ones_heirs():
                     runs=runs) == {'1': ('born', ''), '2': ('fed', ''), '3': ('inherited', '2'), '4': ('inherited', '2')}
 
 
+def test_a_reported_error_in_a_call_whose_outputs_are_lost_is_a_suspicion():
+    said = (OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4),)
+    lost = replace(call(1, 'a', {'x': GOOD}, {}, output=said), outputs=(TensorRecord('a:0', 'float32', (2,), 8, 'none'),))
+    assert verdicts(lost, call(2, 'b', {'y': NAN}, {'b:0': NAN})) == {'1': ('suspected', ''), '2': ('inherited', '1')}
+    assert verdicts(replace(lost, output=())) == {}
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': GOOD}, output=said)) == {}
+
+
 def test_processes_do_not_inherit_from_each_other():
     assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call('2', 'b', {'y': NAN}, {'b:0': NAN}, process=2))['2'] == (
         'entered', '')

@@ -25,7 +25,7 @@ def reported(draw, trace, width=100):
 
 def test_birth_comes_first_with_line_source_and_cause(draw):
     lines = lines_of(reported(draw, sample()))
-    assert lines[0] == 'pyfuncdbg  3 runs, 5 calls of 2 Python functions in 1.25 s -> sample.pfd (21 kB)'
+    assert lines[0] == 'pyfuncdbg  3 runs, 5 calls of 2 Python functions in 1.25 s -> sample.pfd (21 KB)'
     assert lines[2] == 'NaN born in call #3 norm[1], normalize at model.py:44'
     assert lines[5] == '  > 44 | return (x - mu) / sd'
     assert lines[6] == '  NumPy: invalid value encountered in divide'
@@ -88,6 +88,15 @@ def test_first_of_several_errors_leads_and_the_others_follow(draw):
     assert lines[2].endswith('at model.py:40')
     assert '  NumPy: overflow encountered in exp' in lines
     assert '  then   invalid value encountered in divide  model.py:44  return (x - mu) / sd' in lines
+
+
+def test_a_suspicion_is_called_one(draw):
+    call = sample().call(3)
+    lost = replace(call.outputs[0], level='none', stats=None, note='over budget')
+    text = reported(draw, trace_of(replace(call, outputs=(lost,))))
+    assert 'NumPy reported an error in call #3 norm[1], normalize at model.py:44' in text
+    assert 'whether NaN or Inf was among them is not known' in text
+    assert 'born' not in text
 
 
 def test_value_that_came_in_from_unrecorded_nodes(draw):

@@ -27,6 +27,7 @@ def words(array, **changes):
     ([3, 3, 3], ['const']),
     ([3, np.nan, 3], ['NaN 1', 'const']),
     (7.0, []),
+    (np.nan, ['NaN 1']),
     (np.zeros((0, 4)), ['empty']),
     ([True, True], []),
 ])
@@ -62,7 +63,7 @@ def test_statistics_without_elements(draw):
                           Stats(1_000_000, zero=600_000, pos=400_000, min=0, max=1, mean=0.4, std=0.49, histogram=(6, 0, 4)),
                           note='64 KB limit')
     text = draw(tensor_card(record))
-    assert 'big:0  float32 [1000, 1000]  4 MB  60% zero, stats only: 64 KB limit' in text
+    assert 'big:0  float32 [1000, 1000]  3.81 MB  60% zero, stats only: 64 KB limit' in text
     assert 'elements not kept (64 KB limit)' in text
     assert draw(tensor_card(record), ascii_only=True).isascii()
 

@@ -15,7 +15,7 @@ def test_born_and_inherited_stand_in_the_flags(draw):
     lines = text.splitlines()
     assert lines[0] == '4 tensors   sort: time   filter: none   2 non-finite'
     assert lines[1].split() == ['t', 'ms', 'node:slot', 'kind', 'shape', 'bytes', 'min', '|hist|', 'max', 'mean', 'flags']
-    assert lines[5].split()[:6] == ['20.00', 'norm:0', '#3', 'py', '3x4', '48']
+    assert lines[5].split()[:6] == ['20.21', 'norm:0', '#3', 'py', '3x4', '48']
     assert 'NaN 4 <- BORN model.py:44' in lines[5]
     assert 'NaN 4 from call #3' in lines[6]
     assert 'NaN' not in lines[3]

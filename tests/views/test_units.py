@@ -12,8 +12,9 @@ def test_seconds(value, text):
     assert units.seconds(value) == text
 
 
-@pytest.mark.parametrize(('value', 'text'), [(0, '0 B'), (999, '999 B'), (1000, '1 kB'), (1536, '1.54 kB'),
-                                             (999_900, '1 MB'), (256_000_000, '256 MB'), (10**16, '10 PB')])
+@pytest.mark.parametrize(('value', 'text'), [(0, '0 B'), (1023, '1023 B'), (1024, '1 KB'), (1536, '1.5 KB'),
+                                             (2**20 - 1, '1 MB'), (1010 * 2**10, '1010 KB'), (256 << 20, '256 MB'),
+                                             (10 << 50, '10 PB')])
 def test_size(value, text):
     assert units.size(value) == text
 
