@@ -37,7 +37,7 @@ class Gradients:
         if not parts:
             return None
         if len(parts) > 1:
-            parts[:] = [apply(SUM, parts)]
+            parts[:] = [apply(SUM, tuple(parts))]     # a tape keeps the tuple: it must not change
         return parts[0]
 
     def sources(self, tensors: Iterable[Tensor]) -> list[int]:

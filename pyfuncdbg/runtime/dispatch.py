@@ -45,7 +45,7 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     definition = lookup(op_type)
     graph = context.current_graph()
     if graph is None:
-        graph = _graph_of(inputs)
+        graph = graph_of(inputs)
         if graph is None:
             return _computed(definition, inputs, attrs or _NO_ATTRS, name)
     op = graph.create_op(op_type, inputs, attrs, name)
@@ -58,11 +58,15 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     return list(op.outputs)
 
 
-def _graph_of(inputs: Sequence[Tensor]) -> Graph | None:
-    """In eager mode a symbolic input still makes a node: programs of TensorFlow 1 run without switching modes."""
+def graph_of(inputs: Sequence[Any]) -> Graph | None:
+    """In eager mode a symbolic input still makes a node: programs of TensorFlow 1 run without switching modes.
+
+    Raises:
+        TypeError: It is of a function, or this is code that runs eagerly inside a graph: a wrapped function's body.
+    """
     for tensor in inputs:
         if type(tensor) is not EagerTensor and isinstance(tensor, SymbolicTensor):
-            if tensor.graph.building_function:
+            if tensor.graph.building_function or context.state.graphs:
                 raise TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python '
                                 f'locals or TensorFlow collections to access it.\nPlease see '
                                 f'https://www.tensorflow.org/guide/function#all_outputs_of_a_tffunction_must_be_return_values '

@@ -163,10 +163,14 @@ def wanted(inputs: Sequence[Tensor]) -> bool:
 def record(node: TapeNode) -> None:
     """Give a node to every active recording that tracks one of its inputs."""
     for recording in active.recordings:
+        depends = False
         for tensor in node.inputs:
             if recording.meet(tensor):
-                recording.add(node)
-                break
+                depends = True
+                if not recording.outer:
+                    break                           # otherwise go on: what is met becomes an input of the outer node
+        if depends:
+            recording.add(node)
 
 
 def read(handle: Tensor) -> None:

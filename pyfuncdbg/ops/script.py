@@ -1,0 +1,202 @@
+"""The script ops: `py_function`, `numpy_function` and their TensorFlow 1 forms put a Python function into a graph.
+
+Programs call them; in eager mode the function is called at once, on the caller's thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import OpError
+from pyfuncdbg.graph import context
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops import script_kernel, script_registry  # noqa: F401  (the kernels register themselves)
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.script_arguments import Layout, flat_inputs, laid_out, or_decorator
+from pyfuncdbg.ops.script_captures import captured_variables
+from pyfuncdbg.ops.script_errors import word_for_eager
+from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
+from pyfuncdbg.ops.script_outputs import ANY, output_types
+from pyfuncdbg.ops.script_structure import filled, is_row, leaves
+from pyfuncdbg.ops.variables import Variable
+from pyfuncdbg.runtime.dispatch import apply, graph_of
+from pyfuncdbg.runtime.eager import EagerTensor
+
+_HOST = '/job:localhost/replica:0/task:0'
+"""Where TensorFlow 2 puts script ops in functions."""
+
+
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None) -> Any:
+    """Call a Python function on eager tensors as an op that can be differentiated.
+
+    Args:
+        func: Takes one tensor per element of `inp`; returns tensors, or anything that can be converted to `Tout`. It runs
+            in eager mode. Leave it out to use the op as a decorator.
+        inp: List of tensors, variables or values. An element may also be a mapping or dataclass of these, which `func` gets
+            in the same form.
+        Tout: Dtype or `TensorSpec` of the result, a list of those (`[]`: nothing is returned), or a mapping or dataclass of
+            them. The shape of a `TensorSpec` is checked when `func` has returned.
+        name: Node name.
+
+    Returns:
+        A tensor, a list of tensors, or the structure of `Tout`; the `Operation` where `Tout` is empty, in a graph.
+
+    Raises:
+        TypeError: An argument is missing, or `Tout` names no dtype.
+        ValueError: `func` cannot be called, or an input can be no tensor.
+        OpError: In eager mode, what `func` raised or returned wrongly; its `__cause__` is the exception itself.
+    """
+    if func is None or inp is None or Tout is None:
+        return or_decorator(py_function, 'tf.py_function', func, inp, Tout, name=name)
+    _check_callable(func)
+    items, layout = flat_inputs(inp)
+    types = output_types(Tout)
+    graph = context.current_graph() or _graph_of(items)
+    if graph is not None:
+        variables = captured_variables(func)
+        function = PythonFunction(func, EAGER, types, name, layout, True, variables)
+        return _node(graph, function, items)
+    function = PythonFunction(func, EAGER, types, name, layout)
+    inputs = [item if type(item) is EagerTensor else convert_to_tensor(item) for item in items]
+    try:
+        outputs = apply(EAGER, inputs, {'_py_function': function}, name)
+    except OpError as error:
+        word_for_eager(error, inputs, len(types.dtypes), name)
+        raise
+    return types.packed(outputs)
+
+
+def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: Any = True, name: Any = None) -> Any:
+    """Call a Python function on NumPy arrays as an op.
+
+    Args:
+        func: Takes one array per element of `inp` (a NumPy scalar at rank 0, in a graph), which it may write to; returns
+            arrays of exactly `Tout`. Leave it out to use the op as a decorator.
+        inp: List of tensors or values, or of mappings and dataclasses of them.
+        Tout: As for `py_function`. Eager mode does not look at it, as in TensorFlow.
+        stateful: False if `func` has no effect and depends on its arguments only: then it may be called less often.
+        name: Node name.
+
+    Returns:
+        As `py_function`. In eager mode whatever `func` returned, as a tensor or list of tensors.
+
+    Raises:
+        TypeError: An argument is missing, or `Tout` names no dtype.
+        ValueError: In a graph, `func` cannot be called, or an input can be no tensor.
+        Exception: In eager mode, what `func` raised.
+    """
+    if func is None or inp is None or Tout is None:
+        return or_decorator(numpy_function, 'tf.numpy_function', func, inp, Tout, stateful=stateful, name=name)
+    return py_func(func, inp, Tout, stateful, name)
+
+
+def py_func(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None) -> Any:
+    """`tf.compat.v1.py_func`: `numpy_function` under its old name."""
+    items, layout = flat_inputs(inp)
+    graph = context.current_graph() or _graph_of(items)
+    return _numpy_call(graph, func, items, layout, Tout, stateful, name)
+
+
+def eager_py_func(func: Any, inp: Any, Tout: Any, name: Any = None) -> Any:
+    """`tf.contrib.eager.py_func` of TensorFlow 1: `py_function`."""
+    return py_function(func, inp, Tout, name)
+
+
+def framework_py_func(func: Any, args: Any = (), kwargs: Any = None, output_types: Any = None, output_shapes: Any = None,
+                      stateful: Any = True, name: Any = None) -> Any:
+    """`tf.contrib.framework.py_func` of TensorFlow 1: `py_func` with nested arguments, keywords and results.
+
+    Args:
+        func: Takes `*args, **kwargs` with arrays in place of tensors; returns the structure of `output_types`.
+        args: Arguments, nested as they like.
+        kwargs: Keyword arguments.
+        output_types: A dtype, a nested structure of them, or a function that gives it.
+        output_shapes: Static shapes, in the same structure.
+        stateful: As for `numpy_function`.
+        name: Node name.
+
+    Raises:
+        TypeError: `args` is no list or tuple, or `kwargs` no dict.
+    """
+    if not isinstance(args, (list, tuple)):
+        raise TypeError(f'args must be list and not {type(args)}. args: {args}')
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise TypeError(f'kwargs must be dict and not {type(kwargs)}. args: {kwargs}')
+    wanted = output_types() if callable(output_types) and not isinstance(output_types, type) else output_types
+    items, layout = laid_out(args, kwargs or {}, is_row)
+    graph = context.current_graph() or _graph_of(items)
+    found = _numpy_call(graph, func, items, layout, wanted if is_row(wanted) else [wanted], stateful, name)
+    tensors = leaves(found) if isinstance(found, (list, tuple)) or is_row(found) else [found]
+    if output_shapes is not None:
+        shapes = output_shapes() if callable(output_shapes) else output_shapes
+        for tensor, shape in zip(tensors, leaves(shapes, _is_row_of_shapes), strict=True):
+            tensor.set_shape(shape)
+    return filled(wanted, iter(tensors)) if is_row(wanted) else tensors[0]
+
+
+def _is_row_of_shapes(value: Any) -> bool:
+    return is_row(value) and not (isinstance(value, (list, tuple)) and all(size is None or isinstance(size, int) for size in value))
+
+
+# ---------------------------------------------------------------- the two ways to call
+def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: Layout | None, Tout: Any, stateful: Any,
+                name: Any) -> Any:
+    op_type = NUMPY if stateful else STATELESS
+    if graph is None:
+        return PythonFunction(func, op_type, ANY, name, layout).call_plainly([_array(item) for item in items])
+    _check_callable(func)
+    return _node(graph, PythonFunction(func, op_type, output_types(Tout), name, layout, True), items)
+
+
+def _array(item: Any) -> Any:
+    """What the function gets for one input in eager mode: an array of its own, also at rank 0."""
+    convert = getattr(item, '_as_tensor', None)
+    if convert is not None:
+        item = convert()
+    return np.array(item._value if type(item) is EagerTensor else item)
+
+
+def _node(graph: Graph, function: PythonFunction, items: Sequence[Any]) -> Any:
+    """Add the function to a graph."""
+    in_function = graph.building_function and context.executing_eagerly_outside_functions()
+    with context.under(graph), graph.device(_HOST) if in_function else nullcontext():
+        with graph.name_scope(function.name or function.op_type) as scope:
+            inputs = [item if isinstance(item, Tensor) else convert_to_tensor(item, name=f'input_{i}')
+                      for i, item in enumerate(items)]
+            known = {len(inputs) + i: (v.dtype, v.shape) for i, v in enumerate(function.variables)}
+            inputs += [variable.handle for variable in function.variables]
+        attrs = {'token': function.token.encode(), 'Tout': list(function.outputs.dtypes), 'Tin': [t.dtype for t in inputs],
+                 '_py_function': function, '_py_variables': known}
+        if function.op_type == EAGER:
+            attrs['is_async'] = False
+        made = apply(function.op_type, inputs, attrs, scope)
+    op: Operation = made if isinstance(made, Operation) else made[0].op
+    function.place(op)
+    script_registry.register(function)
+    outermost = graph
+    while outermost.building_function and outermost.outer is not None:
+        outermost = outermost.outer
+    if outermost is not graph:
+        outermost.resources.append(function)        # a GraphDef of the inner graph may outlive it
+    if not op.outputs:
+        return [] if function.op_type == STATELESS else op
+    return function.outputs.packed(op.outputs)
+
+
+def _graph_of(items: Sequence[Any]) -> Graph | None:
+    """In eager mode, the graph of a symbolic input or of a variable that is a node."""
+    for item in items:
+        if isinstance(item, Variable) and item._graph is not None:
+            return graph_of((item.handle,))
+    return graph_of(items)
+
+
+def _check_callable(func: Any) -> None:
+    if not callable(func):
+        raise ValueError(f'Expected func to be callable. Received func={func} of type {type(func)}.')
+

@@ -1,0 +1,91 @@
+"""`inp`: what the user gives, as a flat list of inputs, and back to the arguments that the function sees.
+
+The public functions call it on the caller's thread; kernels call `Layout.arguments` on the run's.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.ops.script_structure import filled, holds_keyed, is_keyed, leaves
+from pyfuncdbg.runtime.eager import EagerTensor
+
+_PLAIN = frozenset((EagerTensor, float, int, bool, str, bytes))
+
+
+class Layout:
+    """Which inputs make up which argument. Holds structures, no values.
+
+    Attributes:
+        positional: One structure per argument, None in place of each input.
+        keywords: The same for keyword arguments.
+    """
+
+    __slots__ = ('_split', 'keywords', 'positional')
+
+    def __init__(self, positional: Sequence[Any], keywords: Mapping[str, Any], split: Callable[[Any], bool]) -> None:
+        self.positional = [_emptied(item, split) for item in positional]
+        self.keywords = {key: _emptied(item, split) for key, item in keywords.items()}
+        self._split = split
+
+    def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The positional and keyword arguments that these inputs make."""
+        values = iter(inputs)
+        positional = [filled(item, values, self._split) for item in self.positional]
+        return positional, {key: filled(item, values, self._split) for key, item in self.keywords.items()}
+
+
+def _emptied(structure: Any, split: Callable[[Any], bool]) -> Any:
+    count = len(leaves(structure, split))
+    return filled(structure, iter([None] * count), split)
+
+
+def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
+             split: Callable[[Any], bool]) -> tuple[list[Any], Layout]:
+    """All leaves of nested arguments in order, and the layout that puts them together again."""
+    values = [leaf for item in (*positional, *keywords.values()) for leaf in leaves(item, split)]
+    return values, Layout(positional, keywords, split)
+
+
+def flat_inputs(inp: Any) -> tuple[list[Any], Layout | None]:
+    """The inputs in `inp`, by TensorFlow's rule: whatever iterating gives, each one tensor.
+
+    An element with a mapping or dataclass in it, which TensorFlow refuses, stands for one input per leaf.
+
+    Raises:
+        TypeError: It cannot be iterated.
+    """
+    items = list(inp)
+    for item in items:
+        if type(item) not in _PLAIN and holds_keyed(item):
+            return laid_out(items, {}, split_keyed)
+    return items, None
+
+
+def split_keyed(value: Any) -> bool:
+    """Whether a value is taken apart: a list or tuple only if something keyed is in it."""
+    return is_keyed(value) or isinstance(value, (list, tuple)) and (holds_keyed(value))
+
+
+def or_decorator(op: Callable[..., Any], op_name: str, func: Any, inp: Any, Tout: Any, **options: Any) -> Any:
+    """What a script op with a missing argument is: a decorator, or a mistake.
+
+    Raises:
+        TypeError: An argument is missing or too many.
+    """
+    if Tout is None:
+        raise TypeError(f"Missing required argument: 'Tout'\n  If using {op_name} as a decorator, set `Tout`\n  **by name** "
+                        f'above the function:\n  `@{op_name}(Tout=tout)`')
+    if func is not None:
+        raise TypeError('Missing argument `inp`:\n  You must set the `inp` argument (the list of arguments to the\n  '
+                        f'function), unless you use `{op_name}` as a decorator(`func=None`).')
+    if inp is not None:
+        raise TypeError(f"Don't set the `inp` argument when using {op_name} as a decorator (`func=None`).")
+
+    def decorate(fun: Any) -> Any:
+        @functools.wraps(fun)
+        def call(*args: Any) -> Any:
+            return op(fun, args, Tout, **options)
+        return call
+    return decorate

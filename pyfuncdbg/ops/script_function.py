@@ -1,0 +1,215 @@
+"""`PythonFunction`: one use of a user's function as an op, and how it is called.
+
+The public functions make one per call, kernels call it: on the caller's thread in eager mode, on the run's in a graph.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.graph import context
+from pyfuncdbg.graph.dtypes import float64
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.stack import creation_stack, is_machinery
+from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.ops import script_registry, script_results
+from pyfuncdbg.ops.script_arguments import Layout
+from pyfuncdbg.ops.script_outputs import OutputTypes, output_types
+from pyfuncdbg.ops.script_record import Keeping
+from pyfuncdbg.ops.variables import Variable, bound
+from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.execution import Execution, eager_execution
+from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.recording import active
+
+EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
+"""The op types: the function gets tensors, or arrays, or arrays and has no effect."""
+_NOWHERE: AbstractContextManager[None] = nullcontext()
+
+
+class PythonFunction:
+    """A user's function with what its op needs to call it.
+
+    Attributes:
+        func: The user's own function.
+        op_type: EAGER, NUMPY or STATELESS.
+        outputs: What it should return.
+        name: Node name, or what the user gave for one.
+        layout: How inputs make up nested arguments; None where each is one argument.
+        number: Of the token.
+        variables: In a graph, the variables it can reach: hidden inputs after the declared ones.
+        traced: Whether it is a node of a graph.
+    """
+
+    __slots__ = ('__weakref__', '_site', 'convert', 'func', 'layout', 'name', 'number', 'op_type', 'outputs', 'traced',
+                 'variables')
+
+    def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
+                 traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
+        self.func = func
+        self.op_type = op_type
+        self.outputs = outputs
+        self.name = name
+        self.layout = layout
+        self.traced = traced
+        self.variables = variables
+        self.number = next(script_registry.numbers) if number is None else number
+        self.convert: Callable[[PythonFunction, Any], Any] = (
+            script_results.as_tensors if op_type == EAGER else script_results.as_arrays)
+        self._site: CallSite | None = None
+
+    @property
+    def token(self) -> str:
+        """'pyfunc_3'."""
+        return f'pyfunc_{self.number}'
+
+    def facts(self) -> tuple[Any, ...]:
+        """What makes this record again from its function; nothing that keeps a graph or a variable alive."""
+        return self.op_type, self.outputs, self.name, self.layout, True, (), self.number
+
+    def replace(self, func: Any) -> Any:
+        """Call another function from now on; gives the one before."""
+        before, self.func = self.func, func
+        if self._site is not None:
+            self._site.function = func
+        return before
+
+    # ------------------------------------------------------------------ calling
+    def invoke(self, execution: Execution, inputs: list[Any], keeping: Keeping | None = None,
+               handles: Sequence[EagerTensor] = ()) -> Sequence[Any]:
+        """Call the function, through the hooks if there are any.
+
+        Args:
+            execution: What it is part of; its error state is in force in the function, and changed by it.
+            inputs: Tensors or arrays, as the function gets them.
+            keeping: Keeps what a gradient needs, if one is wanted.
+            handles: Handles of `variables`, to be read in the function.
+
+        Returns:
+            The converted outputs.
+
+        Raises:
+            BaseException: What the function or the conversion of its result raised.
+        """
+        run = execution.run
+        if not hooks.python and run.aborted is None:
+            return self._body(execution, keeping, handles, *inputs)
+        return around(self.site, partial(self._body, execution, keeping, handles), run, inputs)
+
+    def _body(self, execution: Execution, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
+        """The function in its surroundings: eager mode, the user's error state, the thread's tapes put aside."""
+        suspended = active.recordings
+        active.recordings = [] if keeping is None else [keeping.begin(inputs, handles, suspended)]
+        graphs = context.state.graphs
+        depth = len(graphs)
+        graphs.append(None)
+        errstate.state.set(execution.errstate)
+        try:
+            with self._bindings(handles) if handles else _NOWHERE:
+                if self.layout is not None:
+                    positional, keywords = self.layout.arguments(inputs)
+                    return self.convert(self, self.func(*positional, **keywords))
+                return self.convert(self, self.func(*inputs))
+        finally:
+            execution.errstate = errstate.current()
+            errstate.state.set(errstate.IGNORE)
+            del graphs[depth:]
+            active.recordings = suspended
+
+    def _bindings(self, handles: Sequence[EagerTensor]) -> AbstractContextManager[None]:
+        return bound({id(v._handle): handle for v, handle in zip(self.variables, handles, strict=True)})
+
+    def call_plainly(self, inputs: list[Any]) -> Any:
+        """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
+        run = eager_execution().run
+        if not hooks.python and run.aborted is None:
+            return script_results.as_found(self._result(inputs))
+        boxes: list[Any] = []
+
+        def body(*given: Any) -> Sequence[Any]:
+            boxes[:] = [script_results.as_found(self._result(given))]
+            return boxes[0] if isinstance(boxes[0], list) else boxes
+
+        outputs = around(self.site, body, run, inputs)
+        many = boxes and isinstance(boxes[0], list)
+        return outputs[0] if len(outputs) == 1 and not many else list(outputs)
+
+    def _result(self, inputs: Sequence[Any]) -> Any:
+        if self.layout is not None:
+            positional, keywords = self.layout.arguments(inputs)
+            return self.func(*positional, **keywords)
+        return self.func(*inputs)
+
+    def again(self, run: Run, inputs: list[Any]) -> Sequence[Any]:
+        """Call the function outside of any run, on values such as `Call.inputs` holds."""
+        execution = Execution(run, {}, errstate.current())
+        before = errstate.current()
+        try:
+            return self.invoke(execution, inputs)
+        finally:
+            errstate.state.set(before)
+
+    # ------------------------------------------------------------------ site
+    @property
+    def site(self) -> CallSite:
+        """Where it is called: the node, or in eager mode the line of the program that stands on the stack now."""
+        return self._eager_site() if self._site is None else self._site
+
+    def place(self, op: Operation) -> None:
+        """It is the function of this node."""
+        self.name = op.name
+        self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
+                              inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
+                              outputs=[t.name for t in op.outputs], attrs={**op.shown_attrs(), '_call': self.again})
+
+    def _eager_site(self) -> CallSite:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        name = self.name or self.op_type
+        key = self.op_type, name, _code_of(self.func), frame.f_code.co_filename, frame.f_lineno
+        place = _places.get(key)
+        if place is None:
+            place = _places[key] = CallSite(name, self.op_type, 'python', host, stack=creation_stack())
+        attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again}
+        return CallSite(name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs, same_as=place)
+
+
+_places: dict[tuple[str, str, int, str, int], CallSite] = {}
+"""Lines that call functions eagerly, as far as somebody watched: no function, closure or value is kept."""
+
+
+def _code_of(func: Any) -> int:
+    """A number for the code behind a callable: closures of one `def` share it."""
+    while isinstance(func, partial):
+        func = func.func
+    code = getattr(func, '__code__', None)
+    return hash(code) if isinstance(code, CodeType) else hash(type(func))
+
+
+def _convert_fresh() -> tuple[int, Any]:
+    made: list[int] = []
+
+    def fresh() -> Any:
+        array = np.zeros(3)
+        made.append(id(array))
+        return array
+
+    function = PythonFunction(fresh, EAGER, output_types(float64), number=-1)
+    before = errstate.current()
+    try:
+        (tensor,) = function._body(eager_execution(), None, ())
+    finally:
+        errstate.state.set(before)
+    return made[0], tensor._value
+
+
+script_results.calibrate(_convert_fresh)

@@ -1,0 +1,99 @@
+"""The kernels of EagerPyFunc, PyFunc and PyFuncStateless: how a node calls its Python function.
+
+Eager code, plan and executor call them, on the thread of the run.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.convert import to_array
+from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.ops import script_registry
+from pyfuncdbg.ops.script_errors import is_refusal, op_error, refusal
+from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
+from pyfuncdbg.ops.script_gradient import gradient, hidden
+from pyfuncdbg.ops.script_record import Keeping
+from pyfuncdbg.ops.state import Storage
+from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.recording import Recorded
+
+
+def boxed(value: Any) -> EagerTensor:
+    """A kernel's input as the tensor that the function gets."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return EagerTensor(value)
+    return EagerTensor(value, dtypes.resource if isinstance(value, Storage) else dtypes.variant)
+
+
+def _unboxed(function: PythonFunction, outputs: Sequence[Any]) -> list[Any]:
+    """The values of what a call gave, which a hook may have replaced."""
+    types = function.outputs.dtypes
+    if len(outputs) != len(types):
+        raise refusal(InvalidArgumentError, f'{function.token} returns {len(outputs)} values, but expects to see {len(types)} values.')
+    return [output._value if type(output) is EagerTensor else to_array(output, dtype)
+            for output, dtype in zip(outputs, types, strict=True)]
+
+
+def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
+                     owned: Collection[int] = (), record: bool = False) -> Any:
+    """Tensors never show their memory, so nothing needs protection here."""
+    inputs = [boxed(value) for value in values]
+    try:
+        function = script_registry.found(token) if _py_function is None else _py_function
+        count = len(inputs) - len(function.variables)
+        handles = inputs[count:]
+        keeping = Keeping(function.traced) if record else None
+        outputs = function.invoke(execution, inputs[:count], keeping, handles)
+        results = _unboxed(function, outputs)
+    except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
+        if is_refusal(error):
+            raise
+        raise op_error(error) from error
+    if keeping is None:
+        return results
+    return Recorded(results, (keeping.record(inputs, outputs),), keeping.met, keeping.call)
+
+
+def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
+                    owned: Collection[int] = ()) -> list[Any]:
+    """Arrays that somebody else may look at are copied: the function may write to what it gets."""
+    inputs = [_writable(value, position in owned) for position, value in enumerate(values)]
+    try:
+        function = script_registry.found(token) if _py_function is None else _py_function
+        return _unboxed(function, function.invoke(execution, inputs))
+    except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
+        if is_refusal(error):
+            raise
+        raise op_error(error) from error
+
+
+def _writable(value: Any, owned: bool) -> Any:
+    """An array as the function gets it; a scalar at rank 0, `bytes` for a string."""
+    if type(value) is not np.ndarray:
+        return value
+    if not value.ndim:
+        return value[()]
+    return value if owned and value.flags.writeable else value.copy()
+
+
+def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    function = attrs.get('_py_function')
+    if function is None:                            # imported
+        return [(dtype, TensorShape(None)) for dtype in attrs['Tout']]
+    return list(zip(function.outputs.dtypes, function.outputs.shapes, strict=True))
+
+
+_KEYWORDS = ('token', '_py_function')
+register(OpDef(EAGER, _call_on_tensors, _infer, gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS, in_execution=True,
+               hidden=hidden, python=True))
+register(OpDef(NUMPY, _call_on_arrays, _infer, no_gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS, in_execution=True,
+               python=True))
+register(OpDef(STATELESS, _call_on_arrays, _infer, no_gradient, outputs=-1, kernel_attrs=_KEYWORDS, in_execution=True,
+               python=True))
