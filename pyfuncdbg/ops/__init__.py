@@ -10,6 +10,7 @@ from pyfuncdbg.ops import (
     comparison,
     complex_numbers,
     constant,
+    cross_entropy,
     filling,
     gathering,
     joining,
@@ -27,6 +28,6 @@ from pyfuncdbg.ops import (
     unary,
 )
 
-__all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'filling', 'gathering',
-           'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random', 'reduction', 'shaping', 'slicing', 'sorting',
-           'strings', 'unary']
+__all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy',
+           'filling', 'gathering', 'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random',
+           'reduction', 'shaping', 'slicing', 'sorting', 'strings', 'unary']

@@ -58,7 +58,7 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
 
 def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Tensor:
     """Apply a binary op to values of which at least one decides the dtype."""
-    if current_graph() is None or isinstance(x, Tensor) and isinstance(y, Tensor):
+    if current_graph() is None or (isinstance(x, Tensor) and isinstance(y, Tensor)):
         return apply(op, convert_together([x, y], names=names, op=name or op), None, name)
     with scope(name, op) as full:               # a constant beside `add` is `add/y`
         return apply(op, convert_together([x, y], names=names, op=op), None, full)

@@ -14,7 +14,16 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.binary import Binary, elementwise, maximum, minimum
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import BOOL, REAL, Allowed, broadcast_rule, broadcast_shapes, check_dtype, check_same_dtype, text
+from pyfuncdbg.ops.inference import (
+    BOOL,
+    REAL,
+    Allowed,
+    broadcast_rule,
+    broadcast_shapes,
+    check_dtype,
+    check_same_dtype,
+    text,
+)
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.ops.unary import scalar
 from pyfuncdbg.runtime.dispatch import apply

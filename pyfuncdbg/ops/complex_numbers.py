@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.registry import Attrs, Kernel, OpDef, Output, Typed, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.binary import div_no_nan
 from pyfuncdbg.ops.broadcast import unbroadcast

@@ -17,7 +17,8 @@ from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, 
 from pyfuncdbg.ops.inference import as_static_shape, ints, same_rule
 from pyfuncdbg.ops.reduction import reduce_max, reduce_sum
 from pyfuncdbg.ops.scope import call, scope
-from pyfuncdbg.ops.shaping import expand_dims, reshape, shape as shape_of
+from pyfuncdbg.ops.shaping import expand_dims, reshape
+from pyfuncdbg.ops.shaping import shape as shape_of
 from pyfuncdbg.runtime.dispatch import apply
 
 

@@ -79,7 +79,7 @@ def merge_rule(op: str, allowed: Allowed | None, names: tuple[str, ...]) -> Rule
 def merge_all_rule(op: str, allowed: Allowed | None) -> Rule:
     """Any number of inputs of one dtype and one shape, which is the output's."""
     def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
-        return merge_rule(op, allowed, tuple(f'inputs[{i}]' for i in range(len(inputs))))(inputs, attrs)
+        return list(merge_rule(op, allowed, tuple(f'inputs[{i}]' for i in range(len(inputs))))(inputs, attrs))
     return infer
 
 

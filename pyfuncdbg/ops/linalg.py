@@ -24,7 +24,8 @@ from pyfuncdbg.ops.inference import (
 )
 from pyfuncdbg.ops.reduction import reduce_max, reduce_sum
 from pyfuncdbg.ops.scope import scope
-from pyfuncdbg.ops.unary import abs as absolute, conj
+from pyfuncdbg.ops.unary import abs as absolute
+from pyfuncdbg.ops.unary import conj
 from pyfuncdbg.runtime.dispatch import apply
 
 
@@ -257,7 +258,8 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
     return apply('L2Loss', (convert_to_tensor(t),), None, name)
 
 
-def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
+def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+         keep_dims: bool | None = None) -> Tensor:
     """The norm of vectors (or, 'euclidean' or 'fro', of matrices) along `axis`; of the whole tensor without it.
 
     Args:
@@ -266,15 +268,16 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool |
         axis: An axis, two axes for matrices, or None for all.
         keepdims: Keep the axes with size 1.
         name: Of the scope.
+        keep_dims: `keepdims` in TensorFlow 1.
 
     Raises:
         ValueError: `ord` is none of these.
     """
-    if isinstance(ord, str) and ord not in ('euclidean', 'fro') or not isinstance(ord, str) and not ord > 0:
+    if (isinstance(ord, str) and ord not in ('euclidean', 'fro')) or (not isinstance(ord, str) and not ord > 0):
         raise ValueError(f"'ord' must be a supported vector norm: 'euclidean' or a positive number, got {ord}")
     with scope(name, 'norm'):
         x = convert_to_tensor(tensor)
-        keep = bool(keepdims)
+        keep = bool(keepdims or keep_dims)
         if ord in ('euclidean', 'fro', 2):
             squares = reduce_sum(x * conj(x), axis, True)
             root = apply('Sqrt', (squares,))

@@ -14,11 +14,17 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import FLOAT, at_least_rank, broadcast_shapes, check_dtype, check_same_dtype, same_rule, with_rank
+from pyfuncdbg.ops.inference import (
+    FLOAT,
+    at_least_rank,
+    check_same_dtype,
+    same_rule,
+    with_rank,
+)
 from pyfuncdbg.ops.random import random_uniform
 from pyfuncdbg.ops.reduction import reduce_mean, reduce_sum
 from pyfuncdbg.ops.scope import scope
-from pyfuncdbg.ops.unary import exp, log1p, negative
+from pyfuncdbg.ops.unary import exp
 from pyfuncdbg.runtime.dispatch import apply
 
 _plus: Any = np.add
@@ -35,7 +41,8 @@ def _softmax(logits: Any) -> Any:
     return powers / _plus.reduce(powers, -1, logits.dtype, None, True)
 
 
-def _log_softmax(logits: Any) -> Any:
+def log_probabilities(logits: Any) -> Any:
+    """The kernel of `log_softmax`."""
     shifted = _shifted(logits)
     return shifted - np.log(_plus.reduce(np.exp(shifted), -1, logits.dtype, None, True))
 
@@ -50,7 +57,7 @@ def _log_softmax_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 
 register(OpDef('Softmax', _softmax, same_rule('Softmax', FLOAT, 'logits'), _softmax_gradient))
-register(OpDef('LogSoftmax', _log_softmax, same_rule('LogSoftmax', FLOAT, 'logits'), _log_softmax_gradient))
+register(OpDef('LogSoftmax', log_probabilities, same_rule('LogSoftmax', FLOAT, 'logits'), _log_softmax_gradient))
 
 
 def _along(op: str, logits: Any, axis: int, name: str | None) -> Tensor:
@@ -69,169 +76,14 @@ def _along(op: str, logits: Any, axis: int, name: str | None) -> Tensor:
         return apply('Transpose', (apply(op, (apply('Transpose', (x, swap)),)), swap))
 
 
-def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """`exp(x) / sum(exp(x))` along `axis` (the last)."""
-    return _along('Softmax', logits, -1 if axis is None else axis, name)
+def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """`exp(x) / sum(exp(x))` along `axis` (the last; TensorFlow 1: `dim`)."""
+    return _along('Softmax', logits, axis if axis is not None else -1 if dim is None else dim, name)
 
 
-def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """The logarithm of `softmax`, without underflow."""
-    return _along('LogSoftmax', logits, -1 if axis is None else axis, name)
-
-
-def softmax_v1(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """`softmax` with TensorFlow 1's `dim`."""
-    return softmax(logits, dim if axis is None else axis, name)
-
-
-def log_softmax_v1(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """`log_softmax` with TensorFlow 1's `dim`."""
-    return log_softmax(logits, dim if axis is None else axis, name)
-
-
-# ---------------------------------------------------------------- cross entropies
-def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    """(loss per row, gradient by the logits)."""
-    log_p = _log_softmax(logits)
-    # Where a label is 0 the term is 0, also for a probability of 0.
-    terms = np.where(labels == 0, logits.dtype.type(0), labels * log_p)
-    return -_plus.reduce(terms, -1, logits.dtype), np.exp(log_p) - labels
-
-
-def _cross_entropy_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
-    logits, labels = inputs
-    check_dtype('SoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
-    check_same_dtype('SoftmaxCrossEntropyWithLogits', ('features', 'labels'), inputs)
-    shape = with_rank(broadcast_shapes(logits.shape, labels.shape), 2)
-    return [(logits.dtype, shape[:1]), (logits.dtype, shape)]
-
-
-def _cross_entropy_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
-    logits, labels = node.inputs
-    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
-    grad = column * node.outputs[1]
-    p = softmax(logits)
-    # The second part is the derivative of the gradient output, which only second order asks for.
-    grad += (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p
-    return [grad, column * negative(log_softmax(logits)) - grad_grad]
-
-
-register(OpDef('SoftmaxCrossEntropyWithLogits', _cross_entropy, _cross_entropy_types, _cross_entropy_gradient, outputs=2))
-
-
-def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
-    """The cross entropy of each row: `labels` are probabilities along `axis`, `logits` unscaled log probabilities."""
-    with scope(name, 'softmax_cross_entropy_with_logits'):
-        logits = convert_to_tensor(logits)
-        labels = cast(labels, logits.dtype) if isinstance(labels, Tensor) else convert_to_tensor(labels, logits.dtype)
-        count = logits.shape.rank
-        if axis != -1 and axis != (count or 0) - 1:
-            order = np.arange(count or 0, dtype=np.int32)
-            order[[axis, -1]] = order[[-1, axis]]
-            logits, labels = (apply('Transpose', (x, constant(order))) for x in (logits, labels))
-        if count == 2:
-            return apply('SoftmaxCrossEntropyWithLogits', (logits, labels))[0]
-        shape = sizes_of(logits)
-        width = apply('ConcatV2', (vector([-1]), shape[-1:], constant(np.int32(0))))
-        rows = [apply('Reshape', (x, width)) for x in (logits, labels)]
-        return apply('Reshape', (apply('SoftmaxCrossEntropyWithLogits', rows)[0], shape[:-1]))
-
-
-def softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1,
-                                         name: str | None = None, axis: int | None = None) -> Tensor:
-    """TensorFlow 1's version: no gradient goes to the labels.
-
-    Raises:
-        ValueError: Arguments given by position.
-    """
-    _named_only(_sentinel, 'softmax_cross_entropy_with_logits', labels, logits)
-    labels = apply('StopGradient', (convert_to_tensor(labels),))
-    return softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name)
-
-
-def _named_only(sentinel: Any, function: str, labels: Any, logits: Any) -> None:
-    if sentinel is not None:
-        raise ValueError(f'Only call `{function}` with named arguments (labels=..., logits=..., ...). Received unnamed argument: '
-                         f'{sentinel}')
-    if labels is None or logits is None:
-        raise ValueError('Both `labels` and `logits` must be provided.')
-
-
-def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    classes = logits.shape[-1]
-    bad = labels[(labels < 0) | (labels >= classes)]
-    if bad.size:
-        raise InvalidArgumentError(None, None, f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
-                                               f'{classes}).  Label values: {" ".join(map(str, labels.tolist()))}')
-    log_p = _log_softmax(logits)
-    place = labels[:, None]
-    grad = np.exp(log_p)
-    np.put_along_axis(grad, place, np.take_along_axis(grad, place, 1) - grad.dtype.type(1), 1)
-    return -np.take_along_axis(log_p, place, 1)[:, 0], grad
-
-
-def _sparse_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
-    logits, labels = inputs
-    check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
-    check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'labels', labels.dtype, (dtypes.int32, dtypes.int64))
-    shape = with_rank(logits.shape, 2)
-    rows = shape[:1].merge_with(with_rank(labels.shape, 1))
-    return [(logits.dtype, rows), (logits.dtype, TensorShape.of((rows[0], shape[1])))]
-
-
-def _sparse_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
-    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
-    p = softmax(node.inputs[0])
-    return [column * node.outputs[1] + (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p, None]
-
-
-register(OpDef('SparseSoftmaxCrossEntropyWithLogits', _sparse_cross_entropy, _sparse_types, _sparse_gradient, outputs=2))
-
-
-def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
-    """The cross entropy of each row against the number of its class.
-
-    Raises:
-        ValueError: `labels` has not one axis less than `logits`.
-    """
-    with scope(name, 'SparseSoftmaxCrossEntropyWithLogits'):
-        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
-        a, b = labels.shape.rank, logits.shape.rank
-        if a is not None and b is not None and a != b - 1:
-            raise ValueError('`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: '
-                             f'labels.shape={labels.shape} of rank {a} and logits.shape={logits.shape} of rank {b}')
-        if b == 2:
-            return apply('SparseSoftmaxCrossEntropyWithLogits', (logits, labels))[0]
-        width = apply('ConcatV2', (vector([-1]), sizes_of(logits)[-1:], constant(np.int32(0))))
-        rows = apply('Reshape', (logits, width)), apply('Reshape', (labels, vector([-1])))
-        return apply('Reshape', (apply('SparseSoftmaxCrossEntropyWithLogits', rows)[0], sizes_of(labels)))
-
-
-def sparse_softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None,
-                                                name: str | None = None) -> Tensor:
-    """TensorFlow 1's version: arguments by name only."""
-    _named_only(_sentinel, 'sparse_softmax_cross_entropy_with_logits', labels, logits)
-    return sparse_softmax_cross_entropy_with_logits(labels, logits, name)
-
-
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
-    """The cross entropy of each element: `max(x, 0) - x * z + log(1 + exp(-|x|))`."""
-    with scope(name, 'logistic_loss') as full:
-        logits, labels = convert_together([logits, labels], names=('logits', 'labels'), op='logistic_loss')
-        if not labels.shape.is_compatible_with(logits.shape):
-            raise ValueError(f'`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).')
-        zeros = apply('ZerosLike', (logits,))
-        positive = logits >= zeros
-        relu = apply('SelectV2', (positive, logits, zeros))
-        minus_size = apply('SelectV2', (positive, -logits, logits))
-        return apply('AddV2', (relu - logits * labels, log1p(exp(minus_size))), None, full)
-
-
-def sigmoid_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None,
-                                         name: str | None = None) -> Tensor:
-    """TensorFlow 1's version: arguments by name only."""
-    _named_only(_sentinel, 'sigmoid_cross_entropy_with_logits', labels, logits)
-    return sigmoid_cross_entropy_with_logits(labels, logits, name)
+    return _along('LogSoftmax', logits, axis if axis is not None else -1 if dim is None else dim, name)
 
 
 # ---------------------------------------------------------------- bias

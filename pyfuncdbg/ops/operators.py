@@ -11,7 +11,8 @@ from pyfuncdbg.ops.comparison import equal, not_equal
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.linalg import matmul
 from pyfuncdbg.ops.slicing import getitem
-from pyfuncdbg.ops.unary import abs as absolute, logical_not, negative
+from pyfuncdbg.ops.unary import abs as absolute
+from pyfuncdbg.ops.unary import logical_not, negative
 from pyfuncdbg.runtime.dispatch import apply
 
 Operator = Callable[..., Any]

@@ -13,7 +13,8 @@ from pyfuncdbg.graph.registry import OpDef, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.inference import same_rule
-from pyfuncdbg.ops.strings import format as string_format, shown
+from pyfuncdbg.ops.strings import format as string_format
+from pyfuncdbg.ops.strings import shown
 from pyfuncdbg.runtime.dispatch import apply
 
 

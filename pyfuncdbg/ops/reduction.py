@@ -213,11 +213,27 @@ def _all_axes(x: Tensor) -> Any:
     return call('Range', {'start': 0, 'limit': rank, 'delta': 1}, default='range')
 
 
+def old_arguments(axis: Any, keepdims: Any, reduction_indices: Any, keep_dims: Any) -> tuple[Any, bool]:
+    """(axis, keepdims) from the names of TensorFlow 2 and 1.
+
+    Raises:
+        ValueError: Both names of one argument.
+    """
+    for old, new, a, b in (('reduction_indices', 'axis', reduction_indices, axis), ('keep_dims', 'keepdims', keep_dims, keepdims)):
+        if a is not None and b:
+            raise ValueError(f"Cannot specify both '{new}' and '{old}'.")
+    return reduction_indices if axis is None else axis, bool(keep_dims or keepdims)
+
+
 def _public(op: str) -> Callable[..., Tensor]:
-    def function(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    def function(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None,
+                 reduction_indices: Any = None, keep_dims: Any = None) -> Tensor:
+        if reduction_indices is not None or keep_dims is not None:
+            axis, keepdims = old_arguments(axis, keepdims, reduction_indices, keep_dims)
         return reduce(op, input_tensor, axis, keepdims, name)
     function.__name__ = function.__qualname__ = f'reduce_{op.lower()}'
-    function.__doc__ = f'TensorFlow\'s `{op}` over `axis` (an int, several, or None for all); `keepdims` leaves them with size 1.'
+    function.__doc__ = (f'TensorFlow\'s `{op}` over `axis` (an int, several, or None for all); `keepdims` leaves them with size 1. '
+                        '`reduction_indices` and `keep_dims` are the names in TensorFlow 1.')
     return function
 
 
@@ -226,8 +242,10 @@ reduce_max, reduce_min = _public('Max'), _public('Min')
 reduce_all, reduce_any = _public('All'), _public('Any')
 
 
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None,
+                     reduction_indices: Any = None, keep_dims: Any = None) -> Tensor:
     """`log(sum(exp(x)))` over `axis`, without overflow."""
+    axis, keepdims = old_arguments(axis, keepdims, reduction_indices, keep_dims)
     with scope(name, 'ReduceLogSumExp') as full:
         x = convert_to_tensor(input_tensor)
         top = reduce_max(x, axis, True)
@@ -270,18 +288,3 @@ def count_nonzero(input: Any, axis: Any = None, keepdims: bool = False, dtype: A
         x = convert_to_tensor(input)
         zero = constant(b'') if x.dtype == dtypes.string else apply('ZerosLike', (x,))
         return cast(reduce_sum(cast(apply('NotEqual', (x, zero)), dtypes.int64), axis, keepdims), dtype)
-
-
-def with_v1_arguments(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A reduction with the arguments of TensorFlow 1: `keep_dims` and `reduction_indices` besides the new names."""
-    def reduce_v1(input_tensor: Any, axis: Any = None, keepdims: Any = None, name: str | None = None,
-                  reduction_indices: Any = None, keep_dims: Any = None) -> Tensor:
-        for old, new, a, b in (('reduction_indices', 'axis', reduction_indices, axis), ('keep_dims', 'keepdims', keep_dims, keepdims)):
-            if a is not None and b is not None:
-                raise ValueError(f"Cannot specify both '{new}' and '{old}'.")
-        return function(input_tensor, reduction_indices if axis is None else axis, bool(keep_dims or keepdims), name)
-    reduce_v1.__name__ = reduce_v1.__qualname__ = function.__name__
-    reduce_v1.__doc__ = function.__doc__
-    return reduce_v1
-
-

@@ -80,7 +80,7 @@ def _reshape_fault(count: int, wanted: list[int]) -> str:
 def _reshape_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     x = inputs[0]
     target = as_static_shape(inputs[1])
-    if target.sizes is None or target.is_fully_defined() and x.shape.num_elements() == target.num_elements():
+    if target.sizes is None or (target.is_fully_defined() and x.shape.num_elements() == target.num_elements()):
         return [(x.dtype, target)]
     known = ints(inputs[1])
     count = x.shape.num_elements()
@@ -136,8 +136,15 @@ def _expand_dims_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('ExpandDims', _expand_dims, _expand_dims_types, _to_input_shape, free=True))
 
 
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Insert an axis of size 1 before `axis`."""
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Insert an axis of size 1 before `axis` (TensorFlow 1: `dim`).
+
+    Raises:
+        ValueError: No axis is given.
+    """
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError('Must specify an axis argument to tf.expand_dims()')
     return call('ExpandDims', {'input': input, 'dim': axis}, None, name)
 
 
@@ -170,8 +177,9 @@ def _squeeze_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('Squeeze', _squeeze, _squeeze_types, _to_input_shape, kernel_attrs=('squeeze_dims',), free=True))
 
 
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
-    """Remove axes of size 1: all, or the ones named by `axis` (an int or several)."""
+def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
+    """Remove axes of size 1: all, or the ones named by `axis` (an int or several; TensorFlow 1: `squeeze_dims`)."""
+    axis = squeeze_dims if axis is None else axis
     axes = [] if axis is None else [int(a) for a in np.atleast_1d(axis)]
     return apply('Squeeze', (convert_to_tensor(input),), {'squeeze_dims': axes}, name)
 

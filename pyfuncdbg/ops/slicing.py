@@ -207,7 +207,7 @@ def _of_one_dtype(parts: list[Tensor]) -> list[Tensor]:
 
 
 def _check(item: Any) -> None:
-    if type(item) is int or isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+    if type(item) is int or (isinstance(item, (int, np.integer)) and not isinstance(item, bool)):
         return
     dtype = getattr(item, 'dtype', None)
     if dtype is not None and dtypes.as_dtype(dtype).is_integer and len(getattr(item, 'shape', ())) == 0:

@@ -97,14 +97,18 @@ _arg('ArgMax', np.argmax, -np.inf)
 _arg('ArgMin', np.argmin, np.inf)
 
 
-def argmax(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None) -> Tensor:
-    """The index of the largest element along `axis` (0), the first of several."""
+def argmax(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None,
+           dimension: Any = None) -> Tensor:
+    """The index of the largest element along `axis` (0; TensorFlow 1: `dimension`), the first of several."""
+    axis = dimension if axis is None else axis
     arguments = {'input': input, 'dimension': 0 if axis is None else axis}
     return call('ArgMax', arguments, {'output_type': as_dtype(output_type)}, name)
 
 
-def argmin(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None) -> Tensor:
-    """The index of the smallest element along `axis` (0), the first of several."""
+def argmin(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None,
+           dimension: Any = None) -> Tensor:
+    """The index of the smallest element along `axis` (0; TensorFlow 1: `dimension`), the first of several."""
+    axis = dimension if axis is None else axis
     arguments = {'input': input, 'dimension': 0 if axis is None else axis}
     return call('ArgMin', arguments, {'output_type': as_dtype(output_type)}, name)
 
@@ -180,7 +184,7 @@ def _ordered(values: Any, axis: int, direction: str, which: int, name: str | Non
     with scope(name, default):
         x = convert_to_tensor(values)
         rank = x.shape.rank
-        last = axis == -1 or rank is not None and axis == rank - 1
+        last = axis == -1 or (rank is not None and axis == rank - 1)
         order = None if last else constant(_swapped(axis, rank))
         if order is not None:
             x = apply('Transpose', (x, order))

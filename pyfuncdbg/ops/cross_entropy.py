@@ -1,0 +1,169 @@
+"""Cross entropies of logits against labels."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.broadcast import sizes_of, vector
+from pyfuncdbg.ops.cast import cast
+from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.ops.inference import FLOAT, broadcast_shapes, check_dtype, check_same_dtype, with_rank
+from pyfuncdbg.ops.nn import log_probabilities, log_softmax, softmax
+from pyfuncdbg.ops.reduction import reduce_sum
+from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.unary import exp, log1p, negative
+from pyfuncdbg.runtime.dispatch import apply
+
+_plus: Any = np.add
+
+
+# ---------------------------------------------------------------- against probabilities
+def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
+    """(loss per row, gradient by the logits)."""
+    log_p = log_probabilities(logits)
+    # Where a label is 0 the term is 0, also for a probability of 0.
+    terms = np.where(labels == 0, logits.dtype.type(0), labels * log_p)
+    return -_plus.reduce(terms, -1, logits.dtype), np.exp(log_p) - labels
+
+
+def _cross_entropy_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    logits, labels = inputs
+    check_dtype('SoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
+    check_same_dtype('SoftmaxCrossEntropyWithLogits', ('features', 'labels'), inputs)
+    shape = with_rank(broadcast_shapes(logits.shape, labels.shape), 2)
+    return [(logits.dtype, shape[:1]), (logits.dtype, shape)]
+
+
+def _cross_entropy_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
+    logits = node.inputs[0]
+    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
+    grad = column * node.outputs[1]
+    p = softmax(logits)
+    # The second part is the derivative of the gradient output, which only second order asks for.
+    grad += (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p
+    return [grad, column * negative(log_softmax(logits)) - grad_grad]
+
+
+register(OpDef('SoftmaxCrossEntropyWithLogits', _cross_entropy, _cross_entropy_types, _cross_entropy_gradient, outputs=2))
+
+
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
+    """The cross entropy of each row: `labels` are probabilities along `axis`, `logits` unscaled log probabilities."""
+    with scope(name, 'softmax_cross_entropy_with_logits'):
+        logits = convert_to_tensor(logits)
+        labels = cast(labels, logits.dtype) if isinstance(labels, Tensor) else convert_to_tensor(labels, logits.dtype)
+        count = logits.shape.rank
+        if axis != -1 and axis != (count or 0) - 1:
+            order = np.arange(count or 0, dtype=np.int32)
+            order[[axis, -1]] = order[[-1, axis]]
+            logits, labels = (apply('Transpose', (x, constant(order))) for x in (logits, labels))
+        if count == 2:
+            return apply('SoftmaxCrossEntropyWithLogits', (logits, labels))[0]
+        shape = sizes_of(logits)
+        width = apply('ConcatV2', (vector([-1]), shape[-1:], constant(np.int32(0))))
+        rows = [apply('Reshape', (x, width)) for x in (logits, labels)]
+        return apply('Reshape', (apply('SoftmaxCrossEntropyWithLogits', rows)[0], shape[:-1]))
+
+
+def softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1,
+                                         name: str | None = None, axis: int | None = None) -> Tensor:
+    """TensorFlow 1's version: no gradient goes to the labels.
+
+    Raises:
+        ValueError: Arguments given by position.
+    """
+    _named_only(_sentinel, 'softmax_cross_entropy_with_logits', labels, logits)
+    labels = apply('StopGradient', (convert_to_tensor(labels),))
+    return softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name)
+
+
+def _named_only(sentinel: Any, function: str, labels: Any, logits: Any) -> None:
+    if sentinel is not None:
+        raise ValueError(f'Only call `{function}` with named arguments (labels=..., logits=..., ...). Received unnamed argument: '
+                         f'{sentinel}')
+    if labels is None or logits is None:
+        raise ValueError('Both `labels` and `logits` must be provided.')
+
+
+def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
+    classes = logits.shape[-1]
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.size:
+        raise InvalidArgumentError(None, None, f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
+                                               f'{classes}).  Label values: {" ".join(map(str, labels.tolist()))}')
+    log_p = log_probabilities(logits)
+    place = labels[:, None]
+    grad = np.exp(log_p)
+    np.put_along_axis(grad, place, np.take_along_axis(grad, place, 1) - grad.dtype.type(1), 1)
+    return -np.take_along_axis(log_p, place, 1)[:, 0], grad
+
+
+def _sparse_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    logits, labels = inputs
+    check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
+    check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'labels', labels.dtype, (dtypes.int32, dtypes.int64))
+    shape = with_rank(logits.shape, 2)
+    rows = shape[:1].merge_with(with_rank(labels.shape, 1))
+    return [(logits.dtype, rows), (logits.dtype, TensorShape.of((rows[0], shape[1])))]
+
+
+def _sparse_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
+    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
+    p = softmax(node.inputs[0])
+    return [column * node.outputs[1] + (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p, None]
+
+
+register(OpDef('SparseSoftmaxCrossEntropyWithLogits', _sparse_cross_entropy, _sparse_types, _sparse_gradient, outputs=2))
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
+    """The cross entropy of each row against the number of its class.
+
+    Raises:
+        ValueError: `labels` has not one axis less than `logits`.
+    """
+    with scope(name, 'SparseSoftmaxCrossEntropyWithLogits'):
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        a, b = labels.shape.rank, logits.shape.rank
+        if a is not None and b is not None and a != b - 1:
+            raise ValueError('`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: '
+                             f'labels.shape={labels.shape} of rank {a} and logits.shape={logits.shape} of rank {b}')
+        if b == 2:
+            return apply('SparseSoftmaxCrossEntropyWithLogits', (logits, labels))[0]
+        width = apply('ConcatV2', (vector([-1]), sizes_of(logits)[-1:], constant(np.int32(0))))
+        rows = apply('Reshape', (logits, width)), apply('Reshape', (labels, vector([-1])))
+        return apply('Reshape', (apply('SparseSoftmaxCrossEntropyWithLogits', rows)[0], sizes_of(labels)))
+
+
+def sparse_softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None,
+                                                name: str | None = None) -> Tensor:
+    """TensorFlow 1's version: arguments by name only."""
+    _named_only(_sentinel, 'sparse_softmax_cross_entropy_with_logits', labels, logits)
+    return sparse_softmax_cross_entropy_with_logits(labels, logits, name)
+
+
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+    """The cross entropy of each element: `max(x, 0) - x * z + log(1 + exp(-|x|))`."""
+    with scope(name, 'logistic_loss') as full:
+        logits, labels = convert_together([logits, labels], names=('logits', 'labels'), op='logistic_loss')
+        if not labels.shape.is_compatible_with(logits.shape):
+            raise ValueError(f'`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).')
+        zeros = apply('ZerosLike', (logits,))
+        positive = logits >= zeros
+        relu = apply('SelectV2', (positive, logits, zeros))
+        minus_size = apply('SelectV2', (positive, -logits, logits))
+        return apply('AddV2', (relu - logits * labels, log1p(exp(minus_size))), None, full)
+
+
+def sigmoid_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = None, logits: Any = None,
+                                         name: str | None = None) -> Tensor:
+    """TensorFlow 1's version: arguments by name only."""
+    _named_only(_sentinel, 'sigmoid_cross_entropy_with_logits', labels, logits)
+    return sigmoid_cross_entropy_with_logits(labels, logits, name)

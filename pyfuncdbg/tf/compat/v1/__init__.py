@@ -1,0 +1,14 @@
+"""`tf.compat.v1`: the namespace of TensorFlow 1."""
+from pyfuncdbg.ops.script import numpy_function, py_func, py_function
+from pyfuncdbg.tf import bitwise as bitwise
+from pyfuncdbg.tf import debugging as debugging
+from pyfuncdbg.tf import dtypes as dtypes
+from pyfuncdbg.tf import errors as errors
+from pyfuncdbg.tf import linalg as linalg
+from pyfuncdbg.tf import math as math
+from pyfuncdbg.tf import strings as strings
+from pyfuncdbg.tf.compat.v1 import nn as nn
+from pyfuncdbg.tf.compat.v1 import random as random
+from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403
+from pyfuncdbg.tf.version1 import *  # noqa: F403
+from pyfuncdbg.tf.vocabulary import *  # noqa: F403

@@ -1,0 +1,26 @@
+"""`tf.compat.v1.nn`: losses take their arguments by name, dropout takes `keep_prob`."""
+from pyfuncdbg.ops.cross_entropy import (
+    sigmoid_cross_entropy_with_logits_v1 as sigmoid_cross_entropy_with_logits,
+)
+from pyfuncdbg.ops.cross_entropy import (
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits_v2,
+)
+from pyfuncdbg.ops.cross_entropy import (
+    softmax_cross_entropy_with_logits_v1 as softmax_cross_entropy_with_logits,
+)
+from pyfuncdbg.ops.cross_entropy import (
+    sparse_softmax_cross_entropy_with_logits_v1 as sparse_softmax_cross_entropy_with_logits,
+)
+from pyfuncdbg.ops.linalg import l2_loss
+from pyfuncdbg.ops.nn import bias_add, l2_normalize, log_softmax, moments, softmax, zero_fraction
+from pyfuncdbg.ops.nn import dropout_v1 as dropout
+from pyfuncdbg.ops.sorting import top_k
+from pyfuncdbg.ops.unary import elu, gelu, leaky_relu, relu, relu6, selu, sigmoid, silu, softplus, tanh
+from pyfuncdbg.ops.unary import silu as swish
+
+__all__ = [
+    'bias_add', 'dropout', 'elu', 'gelu', 'l2_loss', 'l2_normalize', 'leaky_relu', 'log_softmax', 'moments', 'relu',
+    'relu6', 'selu', 'sigmoid', 'sigmoid_cross_entropy_with_logits', 'silu', 'softmax',
+    'softmax_cross_entropy_with_logits', 'softmax_cross_entropy_with_logits_v2', 'softplus',
+    'sparse_softmax_cross_entropy_with_logits', 'swish', 'tanh', 'top_k', 'zero_fraction',
+]

@@ -1,0 +1,9 @@
+"""Names of `tf.compat.v1` that `tf` does not have or has with other arguments."""
+from pyfuncdbg.ops.comparison import where_v1 as where
+from pyfuncdbg.ops.filling import ones_like_v1 as ones_like
+from pyfuncdbg.ops.filling import zeros_like_v1 as zeros_like
+from pyfuncdbg.ops.shaping import transpose_v1 as transpose
+from pyfuncdbg.ops.sorting import argmax_v1 as argmax
+from pyfuncdbg.ops.sorting import argmin_v1 as argmin
+
+__all__ = ['argmax', 'argmin', 'ones_like', 'transpose', 'where', 'zeros_like']

@@ -1,0 +1,117 @@
+"""Names that only TensorFlow 1 had at top level. `tf` has them too, so that its programs run unchanged.
+"""
+from pyfuncdbg.graph.dimension import Dimension, dimension_value
+from pyfuncdbg.ops.assertions import (
+    assert_greater_equal,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+    assert_scalar,
+    assert_type,
+)
+from pyfuncdbg.ops.assertions import (
+    check_numerics as check_numerics,
+)
+from pyfuncdbg.ops.assertions import (
+    check_numerics as verify_tensor_all_finite,
+)
+from pyfuncdbg.ops.binary import div, div_no_nan, floordiv, floormod, squared_difference
+from pyfuncdbg.ops.cast import to_bfloat16, to_complex64, to_complex128, to_double, to_float, to_int32, to_int64
+from pyfuncdbg.ops.comparison import logical_xor
+from pyfuncdbg.ops.complex_numbers import angle, imag, real
+from pyfuncdbg.ops.linalg import matrix_transpose
+from pyfuncdbg.ops.printing import Print
+from pyfuncdbg.ops.random import (
+    random_normal,
+    random_uniform,
+    truncated_normal,
+)
+from pyfuncdbg.ops.random import (
+    set_seed as set_random_seed,
+)
+from pyfuncdbg.ops.random import (
+    shuffle as random_shuffle,
+)
+from pyfuncdbg.ops.reduction import count_nonzero
+from pyfuncdbg.ops.sorting import cumprod
+from pyfuncdbg.ops.strings import reduce_join, substr
+from pyfuncdbg.ops.strings import string_to_number_v1 as string_to_number
+from pyfuncdbg.ops.strings import strip as string_strip
+from pyfuncdbg.ops.unary import (
+    ceil,
+    conj,
+    erf,
+    erfc,
+    expm1,
+    is_finite,
+    is_inf,
+    is_nan,
+    log,
+    log1p,
+    reciprocal,
+    rint,
+    rsqrt,
+)
+
+__all__ = [
+    'Dimension',
+    'Print',
+    'angle',
+    'assert_greater_equal',
+    'assert_less_equal',
+    'assert_near',
+    'assert_negative',
+    'assert_non_negative',
+    'assert_non_positive',
+    'assert_none_equal',
+    'assert_positive',
+    'assert_scalar',
+    'assert_type',
+    'ceil',
+    'check_numerics',
+    'conj',
+    'count_nonzero',
+    'cumprod',
+    'dimension_value',
+    'div',
+    'div_no_nan',
+    'erf',
+    'erfc',
+    'expm1',
+    'floordiv',
+    'floormod',
+    'imag',
+    'is_finite',
+    'is_inf',
+    'is_nan',
+    'log',
+    'log1p',
+    'logical_xor',
+    'matrix_transpose',
+    'random_normal',
+    'random_shuffle',
+    'random_uniform',
+    'real',
+    'reciprocal',
+    'reduce_join',
+    'rint',
+    'rsqrt',
+    'set_random_seed',
+    'squared_difference',
+    'string_strip',
+    'string_to_number',
+    'substr',
+    'to_bfloat16',
+    'to_complex64',
+    'to_complex128',
+    'to_double',
+    'to_float',
+    'to_int32',
+    'to_int64',
+    'truncated_normal',
+    'verify_tensor_all_finite',
+]
