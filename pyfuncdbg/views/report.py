@@ -1,10 +1,12 @@
 """The run report: what `pyfuncdbg run` prints at the end. Findings first, short when nothing is wrong."""
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 
 from rich import box
+from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
@@ -46,34 +48,56 @@ def report(summary: Summary) -> Page:
     return Page(*parts)
 
 
-def next_commands(summary: Summary) -> Table:
-    """What to type next, with this trace and these calls filled in."""
+def next_commands(summary: Summary) -> Page:
+    """What to type next, with this trace and these calls filled in; on one line each where that fits."""
+    rows = _suggestions(summary)
+    start = f'pyfuncdbg show {visible(shlex.quote(_nearer(summary.info.path)))} '
+
+    def draw(options: ConsoleOptions) -> Table:
+        fits = max(len(start) + len(command) + 2 + len(meaning) for command, meaning in rows) <= options.max_width
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(overflow='fold')
+        grid.add_column(style='dim', overflow='fold')
+        for command, meaning in rows:
+            grid.add_row(Text((start if fits else '  ') + command, 'cyan', overflow='fold'), Text(meaning))
+        if fits:
+            return grid
+        both = Table.grid()
+        both.add_column(overflow='fold')
+        both.add_row(Text(f'{start}COMMAND', 'cyan', overflow='fold'))
+        both.add_row(grid)
+        return both
+    return Page(draw)
+
+
+def _suggestions(summary: Summary) -> list[tuple[str, str]]:
+    """Commands and what they show."""
     rows: list[tuple[str, str]] = []
     for origin in summary.origins[:1]:
         finding = origin.finding
-        number = finding.call.number
+        number = one_line(finding.call.number, 20)
         rows.append((f'call {number}', 'all about this call'))
         if any(tensor.level == 'full' for tensor in finding.call.inputs):
             slot = finding.slot if finding.verdict in ('fed', 'entered') else 0
             tensor = finding.call.inputs[slot]
             at = bad_rows(finding.tensor)[:1]
-            slice_ = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
-            rows.append((f"pt '#{number}:in{slot}{slice_}'" if slice_ else f"pt '#{number}:in{slot}'", 'the input'))
+            index = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
+            rows.append((f"pt '#{number}:in{slot}{index}'", 'the input'))
         rows.append(('calls --printed', 'every call that printed or warned') if finding.verdict == 'suspected' else
                     ('calls --bad', 'every call that met NaN or Inf'))
     for failure in summary.failures[:1]:
-        rows.append((f'call {failure.call.number}', f'the call that raised {one_line(failure.call.error.type, 60)}'
-                     if failure.call.error else 'the call that raised'))
+        rows.append((f'call {one_line(failure.call.number, 20)}', 'the call that raised'))
         rows.append(('calls --failed', 'every call that raised'))
-    if not rows:
-        rows = [('calls', 'every call'), ('lt', 'every tensor')]
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow='fold')
-    grid.add_column(style='dim')
-    path = visible(shlex.quote(summary.info.path))
-    for command, meaning in rows:
-        grid.add_row(Text(f'pyfuncdbg show {path} {command}', 'cyan', overflow='fold'), meaning)
-    return grid
+    return rows or [('calls', 'every call'), ('lt', 'every tensor')]
+
+
+def _nearer(path: str) -> str:
+    """The path as it is shorter to type: from the current folder or from the root."""
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):               # no current folder, another drive, a null byte
+        return path
+    return relative if len(relative) < len(path) else path
 
 
 def _title(summary: Summary) -> Text:
