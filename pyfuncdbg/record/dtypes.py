@@ -58,7 +58,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
             if not dtype.hasobject and dtype.itemsize:
                 return dtype
     # A hostile name fails in many ways on its way through the parsers.
-    except (TypeError, SyntaxError, KeyError, IndexError, RecursionError, MemoryError, OverflowError) as error:
+    except (TypeError, ValueError, SyntaxError, KeyError, IndexError, RecursionError, MemoryError, OverflowError) as error:
         raise ValueError(f'unknown element type {name[:80]!r}') from error
     raise ValueError(f'unknown element type {name[:80]!r}')
 
@@ -73,13 +73,8 @@ def as_numbers(array: np.ndarray) -> np.ndarray | None:
     return array if array.dtype.kind in 'iufc' else None
 
 
-def stored_bytes(array: np.ndarray) -> bytes:
-    """The elements in C order, little-endian whatever they were."""
-    return little_endian(array).tobytes()
-
-
 def little_endian(array: np.ndarray) -> np.ndarray:
-    """The same values in little-endian order; the array itself if it is so already."""
+    """The same values in little-endian order; the array itself if it is so already, or if its type says the order."""
     dtype = array.dtype
-    swapped = dtype.newbyteorder('<') if dtype.names is not None or dtype.kind in 'iufcmMU' else dtype
+    swapped = dtype.newbyteorder('<') if dtype.kind in 'iufcmMU' else dtype
     return array if swapped == dtype else array.astype(swapped)

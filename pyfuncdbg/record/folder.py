@@ -78,11 +78,11 @@ def read_manifest(path: Path) -> Manifest:
     Raises:
         NotATraceError, TraceVersionError, TraceError: There is none, it is from a newer version, or unreadable.
     """
-    if not path.exists():
-        raise NotATraceError(f'{path}: no such file or folder')
-    if not path.is_dir() or not (path / MANIFEST).is_file():
-        raise NotATraceError(f'{path}: not a trace; a trace is a folder with a {MANIFEST} in it')
     try:
+        if not path.exists():
+            raise NotATraceError(f'{path}: no such file or folder')
+        if not path.is_dir() or not (path / MANIFEST).is_file():
+            raise NotATraceError(f'{path}: not a trace; a trace is a folder with a {MANIFEST} in it')
         with open(path / MANIFEST, 'rb') as file:
             held = json.loads(file.read(_LARGEST_MANIFEST))
         if not isinstance(held, dict) or held.get('format') != _FORMAT:

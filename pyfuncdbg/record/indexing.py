@@ -49,8 +49,7 @@ def update(index: Index) -> bool:
                 continue
             index.readers[process] = reader
             found |= _LogIndexing(index, process, reader).run()
-        if found:
-            finish_schema(index.database)
+        finish_schema(index.database)
     except BaseException:
         index.database.execute('ROLLBACK')
         raise
@@ -86,7 +85,7 @@ class _LogIndexing:
         position, wall, clock, self.last = held
         self.offset = round((wall - self.index.manifest.created) * 1e9) - clock
         start = position
-        if self.reader.size < position:
+        if self.reader.size < position > frames.HEADER_SIZE:
             raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
         for found in self.reader.frames(position):
             try:

@@ -31,6 +31,7 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     TraceInfo,
 )
+from pyfuncdbg.record.usage import SiteUse, usage
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
@@ -128,7 +129,8 @@ class Trace:
         (sites,) = self._reading.rows('SELECT count(*) FROM sites')[0]
         return TraceInfo(str(self.path), self._manifest.version, tuple(json.loads(first[2])), first[3], first[4],
                          self._manifest.created, max([log[6] for log in logs], default=0) / 1e9,
-                         tuple([log[1] for log in logs]), runs, calls, sites, nbytes, self._manifest.budget, dropped, tuple(damage),
+                         tuple([log[1] for log in logs]), runs, calls, sites, nbytes, self._manifest.budget, dropped,
+                         tuple(damage),
                          bool(logs) and all(log[5] is not None for log in logs))
 
     def sites(self) -> list[SiteRecord]:
@@ -176,7 +178,8 @@ class Trace:
         """
         where, parameters = condition(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed,
                                       process=process)
-        sql = (f'SELECT process, position, place FROM calls WHERE {where} ORDER BY {order(sort, newest_first)} '
+        few = failed is True or bad is True or printed is True
+        sql = (f'SELECT process, position, place FROM calls WHERE {where} ORDER BY {order(sort, newest_first, few=few)} '
                'LIMIT ? OFFSET ?')
         parameters += [-1 if limit is None else limit, offset]
         return self._answer(lambda: [self._reading.call(row) for row in self._reading.rows(sql, parameters)])
@@ -255,6 +258,10 @@ class Trace:
         if bad is not None:
             pairs = [pair for pair in pairs if (pair[1].stats is not None and pair[1].stats.bad > 0) == bad]
         return pairs[:limit]
+
+    def usage(self) -> list[SiteUse]:
+        """How often each site was called, and for how long; the one with the most time first."""
+        return self._answer(lambda: usage(self._reading))
 
     def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
         """The backward steps: which gradient call differentiates which call, and the gradients it gave."""

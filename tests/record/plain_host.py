@@ -1,0 +1,54 @@
+"""A host of NumPy values for the recorder's tests, and short ways to make calls with it."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks.call import CallSite, Kind, Run
+
+
+class PlainHost:
+    """Values are what NumPy makes of them."""
+
+    name = 'plain'
+
+    def to_numpy(self, value: Any) -> np.ndarray:
+        return np.asarray(value)
+
+    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
+        return array.copy()
+
+    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
+        assert site.function is not None
+        return site.function(*inputs)
+
+    def rng_state(self) -> Any:
+        return None
+
+    def set_rng_state(self, state: Any) -> None:
+        return None
+
+
+HOST = PlainHost()
+
+
+def new_run(label: str = 'eager', **options: Any) -> Run:
+    return Run(label, HOST, time.perf_counter_ns(), **options)
+
+
+def new_site(function: Callable[..., Any] | None, name: str = 'norm', kind: Kind = 'python', **options: Any) -> CallSite:
+    return CallSite(name, 'PyFunc', kind, HOST, function=function, **options)
+
+
+def wrapped(function: Callable[..., Any], name: str = 'norm', **options: Any) -> Callable[..., Any]:
+    """`call(*inputs, run=...)`: the function as a host would wrap it; the function returns a sequence of outputs."""
+    invoke = chain.instrument(new_site(function, name, **options), function)
+    default = new_run()
+
+    def call(*inputs: Any, run: Run = default) -> Any:
+        return invoke(run, list(inputs))
+    return call

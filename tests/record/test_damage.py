@@ -1,0 +1,327 @@
+"""Damaged, truncated, newer, foreign and hostile traces: a clear error or a note of the damage, never a crash or a hang."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plain_host import wrapped
+
+from pyfuncdbg.errors import DroppedError, NotATraceError, TraceError, TraceVersionError
+from pyfuncdbg.record import frames
+from pyfuncdbg.record.batch import Batch, unpacked
+from pyfuncdbg.record.dtypes import dtype_of
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+
+
+def make(path, calls=30):
+    def double(x, y):
+        print('x is', y)
+        if y == 7:
+            raise ValueError('seven')
+        return [x * 2]
+    call = wrapped(double)
+    with Recorder(path) as recorder:
+        for i in range(calls):
+            with contextlib.suppress(ValueError):
+                call(np.full(50, i), np.float32(i))
+            if i % 10 == 9:
+                recorder.flush()
+    return path
+
+
+@pytest.fixture(scope='module')
+def sound(tmp_path_factory):
+    return make(tmp_path_factory.mktemp('sound') / 't.pfd')
+
+
+def log_of(path):
+    (log,) = path.glob('*.log')
+    return log
+
+
+def copied(sound, tmp_path, name='copy.pfd'):
+    target = tmp_path / name
+    shutil.copytree(sound, target, ignore=shutil.ignore_patterns('index*'))
+    return target
+
+
+def read_everything(path):
+    """Use every query; TraceErrors are clear errors, all else is a failure of the test."""
+    try:
+        with Trace.open(path) as trace:
+            info = trace.info()
+            trace.sites(), trace.runs(), trace.notes(), trace.edges(), trace.count()
+            for call in trace.calls(limit=1000):
+                for tensor in (*call.inputs, *call.outputs):
+                    with contextlib.suppress(DroppedError):
+                        tensor.to_numpy()
+            return info
+    except TraceError:
+        return None
+
+
+def test_every_truncation_reads_up_to_the_last_whole_record(sound, tmp_path):
+    whole = log_of(sound).read_bytes()
+    counts = []
+    for end in [*range(0, len(whole), 997), len(whole) - 1]:
+        target = copied(sound, tmp_path, f'{end}.pfd')
+        log_of(target).write_bytes(whole[:end])
+        with Trace.open(target) as trace:
+            info = trace.info()
+            counts.append(info.calls)
+            assert not info.complete
+            for line in info.damage:
+                assert log_of(target).name in line and 'byte' in line
+            for call in trace.calls():
+                assert call.error or np.array_equal(call.outputs[0].to_numpy(), np.full(50, 2 * call.ordinal))
+    assert counts == sorted(counts) and counts[0] == 0 and counts[-1] == 30
+
+
+def test_damage_names_file_and_byte(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    log = log_of(target)
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    with Trace.open(target) as trace:
+        (line,) = trace.info().damage
+        assert log.name in line and 'damaged' in line
+        at = int(line.split('at byte ')[1].split()[0])
+        assert 0 < at <= len(data) // 2
+        assert 0 < trace.count() < 30
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**9), edits=st.integers(1, 8), fix=st.booleans())
+def test_mutated_logs(sound, tmp_path, seed, edits, fix):
+    """Random bytes in a valid log; with `fix`, inside one record whose checksum is made right again."""
+    rng = np.random.default_rng(seed)
+    target = copied(sound, tmp_path, f'{time.perf_counter_ns()}.pfd')
+    log = log_of(target)
+    data = bytearray(log.read_bytes())
+    reader = frames.LogReader(log)
+    places = list(reader.frames(0))
+    reader.close()
+    if fix:
+        start, kind, _, position, length = places[rng.integers(len(places))]
+        body = data[position:position + length]
+        for _ in range(edits):
+            body[rng.integers(len(body))] = rng.integers(256)
+        data[start:position + length] = b''.join(frames.frame(kind, bytes(body)))
+    else:
+        for _ in range(edits):
+            data[rng.integers(len(data))] = rng.integers(256)
+    log.write_bytes(data)
+    read_everything(target)
+    shutil.rmtree(target)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kind=st.integers(0, 12), content=st.recursive(
+    st.none() | st.integers(-2**63, 2**64 - 1) | st.floats() | st.text(max_size=5) | st.binary(max_size=20),
+    lambda inner: st.lists(inner, max_size=13) | st.dictionaries(st.text(max_size=3), inner, max_size=3), max_leaves=30))
+def test_records_of_wrong_types(sound, tmp_path, kind, content):
+    target = copied(sound, tmp_path, f'{time.perf_counter_ns()}.pfd')
+    with open(log_of(target), 'ab') as log:
+        log.write(b''.join(frames.frame(kind, msgpack.packb(content))))
+    info = read_everything(target)
+    assert info is not None and info.calls >= 30
+    shutil.rmtree(target)
+
+
+@pytest.mark.parametrize('payload', [
+    b'\x91' * 500_000, b'\xdd\xff\xff\xff\xff' * 1000, b'\xc6\xff\xff\xff\xff', b'\xdf\xff\xff\xff\xff', b'\xd6\xff\0\0\0\0', b''])
+def test_hostile_msgpack(sound, tmp_path, payload):
+    target = copied(sound, tmp_path)
+    with open(log_of(target), 'ab') as log:
+        for kind in range(1, 11):
+            log.write(b''.join(frames.frame(kind, payload)))
+    info = read_everything(target)
+    assert info.calls == 30 and info.damage
+    for read in (unpacked, Batch):
+        with pytest.raises(ValueError):
+            read(payload)
+
+
+def test_huge_lengths(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    with open(log_of(target), 'ab') as log:
+        log.write(struct.pack('<IB3xQ', 0xffffffff, frames.CALLS, 0) + b'x' * 100)
+        log.truncate(3 << 30)                   # sparse
+    began = time.monotonic()
+    info = read_everything(target)
+    assert info.calls == 30 and len(info.damage) == 1 and time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize('name', ['|O', '[("a", "|O")]', "[('a', '|O')]", '__import__("os")', "['a'", 'f4,f4', 'x' * 10_000, 'object',
+                                  "[('a', '<f4', (99999999999999999999,))]", "'|V0'"])
+def test_hostile_type_names(name):
+    with pytest.raises(ValueError, match='unknown element type'):
+        dtype_of(name)
+
+
+def test_newer_versions_are_refused_by_name(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    manifest = json.loads((target / 'manifest.json').read_text())
+    (target / 'manifest.json').write_text(json.dumps({**manifest, 'version': 7}))
+    with pytest.raises(TraceVersionError, match=rf'{target}: written by format version 7, this pyfuncdbg reads up to {frames.VERSION}'):
+        Trace.open(target)
+    (target / 'manifest.json').write_text(json.dumps(manifest))
+    with open(log_of(target), 'r+b') as log:
+        log.write(frames.MAGIC + struct.pack('<I', 9))
+    with pytest.raises(TraceVersionError, match=r'\.log: written by format version 9'):
+        Trace.open(target)
+
+
+def test_what_is_no_trace(sound, tmp_path):
+    (tmp_path / 'empty').mkdir()
+    (tmp_path / 'file').write_text('x')
+    for name in ('missing', 'empty', 'file'):
+        with pytest.raises(NotATraceError, match=name):
+            Trace.open(tmp_path / name)
+    target = copied(sound, tmp_path)
+    for text in ('', '[]', '{}', '{"format": "pyfuncdbg trace"}', '[' * 50_000, '{"format": "pyfuncdbg trace", "version": "x"}'):
+        (target / 'manifest.json').write_text(text)
+        with pytest.raises(NotATraceError, match='copy.pfd'):
+            Trace.open(target)
+    good = copied(sound, tmp_path, 'second.pfd')
+    log_of(good).write_bytes(b'something else entirely, long enough')
+    with pytest.raises(NotATraceError, match='not a log'):
+        Trace.open(good)
+
+
+def test_links_and_pipes_are_not_followed(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    log = log_of(target)
+    log.rename(tmp_path / 'moved.log')
+    log.symlink_to(tmp_path / 'moved.log')
+    with pytest.raises(TraceError):
+        Trace.open(target)
+    log.unlink()
+    os.mkfifo(log)
+    with pytest.raises(TraceError, match='regular file'):
+        Trace.open(target)
+    log.unlink()
+    shutil.copy(tmp_path / 'moved.log', log)
+    victim = tmp_path / 'victim'
+    victim.write_text('precious')
+    (target / 'index.sqlite').unlink()
+    (target / 'index.sqlite').symlink_to(victim)
+    with Trace.open(target) as trace:
+        assert trace.count() == 30
+    assert victim.read_text() == 'precious'
+
+
+def test_a_missing_blob_is_said(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    log = log_of(target)
+    data = bytearray(log.read_bytes())
+    reader = frames.LogReader(log)
+    blob = next(found for found in reader.frames(0) if found.kind == frames.BLOB)
+    reader.close()
+    body = bytearray(data[blob.position:blob.position + blob.length])
+    body[-1] ^= 1
+    data[blob.start:blob.position + blob.length] = b''.join(frames.frame(frames.BLOB, bytes(body)))
+    log.write_bytes(data)
+    with Trace.open(target) as trace:
+        damaged = [t for c in trace.calls() for t in (*c.inputs, *c.outputs) if 'damaged' in t.note]
+        assert damaged
+        with pytest.raises(DroppedError, match='damaged'):
+            damaged[0].to_numpy()
+
+
+def everything(trace):
+    return trace.info(), trace.sites(), trace.runs(), [(c.number, c.label, c.duration, [o.text for o in c.output])
+                                                       for c in trace.calls()]
+
+
+def test_a_rebuilt_index_equals_the_first(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    with Trace.open(target) as trace:
+        first = everything(trace)
+    for spoil in (lambda index: index.unlink(), lambda index: index.write_bytes(b'junk' * 1000),
+                  lambda index: index.write_bytes(index.read_bytes()[:5000]),
+                  lambda index: index.write_bytes(index.read_bytes()[:8192] + os.urandom(len(index.read_bytes()) - 8192))):
+        spoil(target / 'index.sqlite')
+        with Trace.open(target) as trace:
+            assert everything(trace) == first
+
+
+def test_an_index_of_another_trace_is_not_used(sound, tmp_path):
+    other = make(tmp_path / 'other.pfd', calls=3)
+    Trace.open(other).close()
+    target = copied(sound, tmp_path)
+    shutil.copy(other / 'index.sqlite', target / 'index.sqlite')
+    with Trace.open(target) as trace:
+        assert trace.count() == 30
+    evil = sqlite3.connect(target / 'index.sqlite')
+    evil.execute('CREATE TRIGGER t AFTER INSERT ON logs BEGIN DELETE FROM calls; END')
+    evil.commit()
+    evil.close()
+    with Trace.open(target) as trace:
+        assert trace.count() == 30
+
+
+def test_an_index_grown_step_by_step_equals_one_built_at_once(sound, tmp_path):
+    whole = log_of(sound).read_bytes()
+    target = copied(sound, tmp_path)
+    for end in range(0, len(whole) + 3000, 3000):
+        log_of(target).write_bytes(whole[:end])
+        with Trace.open(target) as trace:
+            grown = everything(trace)
+    with Trace.open(copied(sound, tmp_path, 'fresh.pfd')) as trace:
+        assert grown[1:] == everything(trace)[1:]
+
+
+def test_a_log_that_became_shorter_is_read_anew(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    Trace.open(target).close()
+    log_of(target).write_bytes(log_of(target).read_bytes()[:9000])
+    with Trace.open(target) as trace:
+        assert 0 < trace.count() < 30
+
+
+READ = '''
+import os, sys
+sys.path[:0] = sys.argv[2:]
+from pyfuncdbg.record.trace import Trace
+if os.getuid() == 0:
+    os.setuid(65534)                            # root may write anywhere
+with Trace.open(sys.argv[1]) as trace:
+    print(trace.count())
+'''
+
+
+def test_a_read_only_folder_is_indexed_in_the_cache(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    cache = tmp_path / 'cache'
+    cache.mkdir()
+    os.chmod(cache, 0o777)
+    os.chmod(target, 0o555)
+    parents = [p for p in target.parents if p.is_relative_to('/tmp') and p.name]
+    before = {p: p.stat().st_mode for p in parents}
+    for place in parents:
+        os.chmod(place, before[place] | 0o055)
+    try:
+        for expected in ([1], [1]):
+            done = subprocess.run([sys.executable, '-c', READ, target, *[p for p in sys.path if p], os.getcwd()], text=True,
+                                  capture_output=True, env={**os.environ, 'XDG_CACHE_HOME': str(cache)}, check=False)
+            assert (done.stdout, done.stderr) == ('30\n', '')
+            assert [len(list((cache / 'pyfuncdbg').iterdir()))] == expected
+    finally:
+        for place, mode in before.items():
+            os.chmod(place, mode)
+    assert not (target / 'index.sqlite').exists()

@@ -1,0 +1,305 @@
+"""What goes into a trace comes out of it: values of every type, names, errors, prints."""
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from plain_host import HOST, new_run, new_site, wrapped
+
+from pyfuncdbg.errors import CommandError, DroppedError, TraceError
+from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+
+DTYPES = [np.bool_, np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128,
+          np.dtype('>f4'), np.dtype('>i8'), np.dtype('M8[ns]'), np.dtype('m8[D]'), np.dtype('S5'), np.dtype('U3'),
+          np.dtype([('a', '<i4'), ('b', '>f8', (2,))])]
+
+
+def recorded(tmp_path, *values, **options):
+    """The trace of one call with these inputs, and outputs equal to them."""
+    path = tmp_path / f'{time.perf_counter_ns()}.pfd'
+    with Recorder(path, **options):
+        wrapped(lambda *inputs: inputs)(*values)
+    return Trace.open(path)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(arrays=st.lists(st.sampled_from(DTYPES).flatmap(
+    lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6))), min_size=1, max_size=4))
+def test_arrays_come_back(tmp_path, arrays):
+    with recorded(tmp_path, *arrays) as trace:
+        call = trace.calls()[0]
+        for array, tensor in zip(arrays * 2, [*call.inputs, *call.outputs], strict=True):
+            back = tensor.to_numpy()
+            assert tensor.shape == array.shape and tensor.level == 'full' and not tensor.changed
+            if array.dtype.kind in 'SU':
+                assert tensor.dtype == 'string'
+                assert back.reshape(-1).tolist() == [e if isinstance(e, bytes) else e.encode('utf-8', 'surrogatepass')
+                                                     for e in array.reshape(-1).tolist()]
+            else:
+                assert tensor.dtype == array.dtype.name or array.dtype.names is not None
+                same = array if array.dtype.names else array.astype(array.dtype.newbyteorder('<'))
+                assert back.dtype == same.dtype and back.tobytes() == same.tobytes()
+
+
+@pytest.mark.parametrize('name', ['bfloat16', 'float8_e4m3fn', 'float8_e5m2', 'int4', 'uint4', 'float8_e4m3b11fnuz'])
+def test_extended_types_come_back(tmp_path, name):
+    array = np.arange(-2 if name[0] != 'u' else 0, 6, dtype=np.float32).astype(getattr(ml_dtypes, name))
+    with recorded(tmp_path, array, np.tile(array, 100)) as trace:
+        for tensor, value in zip(trace.call(trace.calls()[0].number).inputs, (array, np.tile(array, 100)), strict=True):
+            assert tensor.dtype == name and tensor.to_numpy().tobytes() == value.tobytes()
+
+
+def test_scalars_of_every_type_come_back(tmp_path):
+    values = [kind(1) for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+                                   np.float16, np.float32, np.float64, np.complex64, np.complex128)]
+    values += [2.5, True, 7, 'text', b'bytes', np.str_('x'), np.longdouble(3), np.datetime64('2020-01-01'), None]
+    with recorded(tmp_path, *values) as trace:
+        call = trace.calls()[0]
+        for value, tensor in zip(values[:14], call.inputs[:14], strict=True):
+            assert tensor.dtype == value.dtype.name and tensor.to_numpy()[()] == value and tensor.to_numpy().dtype == value.dtype
+        rest = call.inputs[14:]
+        assert [t.dtype for t in rest] == ['float64', 'bool', 'int64', 'string', 'string', 'string', 'float128', 'datetime64[D]',
+                                           'object']
+        assert [t.to_numpy()[()] for t in rest[:5]] == [2.5, True, 7, b'text', b'bytes']
+        with pytest.raises(DroppedError, match='Python objects'):
+            rest[-1].to_numpy()
+
+
+def test_text_with_control_characters_and_surrogates(tmp_path):
+    nasty = ['\x1b[31mred\x1b[0m', '\udc80', '\0', '[bold]x[/bold]', '日本', '']
+
+    def say(x):
+        print(nasty[0], end='')
+        raise ValueError(nasty[1] + nasty[0])
+    path = tmp_path / 't.pfd'
+    with Recorder(path), pytest.raises(ValueError):
+        wrapped(say, name='site\x1b]\udc80')(np.array(nasty, object))
+    with Trace.open(path) as trace:
+        call = trace.calls()[0]
+        assert call.inputs[0].to_numpy().tolist() == [e.encode('utf-8', 'surrogatepass') for e in nasty]
+        assert call.output[0].text == nasty[0]
+        assert call.error.message == nasty[1] + nasty[0]
+        assert call.site.name == 'site\x1b]\udc80'
+
+
+def test_objects_are_never_touched(tmp_path):
+    class Touchy:
+        def __repr__(self):
+            raise AssertionError
+        __str__ = __reduce__ = __getstate__ = __repr__
+
+    with recorded(tmp_path, np.array([Touchy(), 1], object)) as trace:
+        tensor = trace.calls()[0].inputs[0]
+        assert (tensor.dtype, tensor.shape, tensor.level, tensor.key) == ('object', (2,), 'none', None)
+
+
+def test_a_changed_input_is_noted_and_kept_as_it_came(tmp_path):
+    def scribble(x, text, y, strided):
+        x[0] = 99
+        text[1] = b'new'
+        strided[0] = -1
+        return [y]
+    x, big = np.arange(3.0), np.zeros(100_000)
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(scribble)(x, np.array([b'a', b'b'], object), big, np.arange(10)[::2])
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        inputs = trace.calls()[0].inputs
+        assert [t.changed for t in inputs] == [True, True, False, True]
+        assert inputs[0].to_numpy().tolist() == [0, 1, 2]
+        assert inputs[1].to_numpy().tolist() == [b'a', b'b']
+        assert inputs[3].to_numpy().tolist() == [0, 2, 4, 6, 8]
+
+
+def test_large_tensors_have_statistics_only_and_a_change_is_noted(tmp_path):
+    def scribble(x):
+        x[5] = np.nan
+        return [x]
+    array = np.linspace(0, 1, 20_000)
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(scribble)(array)
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        call = trace.calls(bad=True)[0]
+        given, made = call.inputs[0], call.outputs[0]
+        assert (given.level, given.changed, given.stats.nan, given.stats.max) == ('stats', True, 0, 1.0)
+        assert (made.stats.nan, made.stats.first_bad) == (1, (5,))
+        with pytest.raises(DroppedError, match='65536'):
+            given.to_numpy()
+
+
+@pytest.mark.parametrize(('level', 'limit', 'kept'), [('none', 1 << 16, 'none'), ('stats', 0, 'stats'), ('full', 0, 'full')])
+def test_levels(tmp_path, level, limit, kept):
+    big = np.arange(30_000.0)
+    with recorded(tmp_path, big, np.float32(2), level=level, full_limit=limit) as trace:
+        tensors = trace.calls()[0].inputs
+        assert [t.level for t in tensors] == [kept, kept]
+        assert [t.stats is not None for t in tensors] == [kept != 'none'] * 2
+        if kept == 'full':
+            assert np.array_equal(tensors[0].to_numpy(), big)
+
+
+def test_site_run_and_error(tmp_path):
+    def outer(x):
+        try:
+            {}['key']
+        except KeyError as missing:
+            raise ValueError(f'bad {x}') from missing
+    site = new_site(outer, 'scope/norm', inputs=['x:0'], outputs=['scope/norm:0'], attrs={'Tout': ['float32'], 'n': 3},
+                    stack=[Frame('model.py', 41, 'build')])
+    run = new_run('Session.run', sites=lambda: [site], feeds=('x:0',), fetches=('loss:0',))
+    invoke = chain.instrument(site, outer)
+    with Recorder(tmp_path / 't.pfd'), pytest.raises(ValueError):
+        chain.around(new_site(None, 'run', 'run'), lambda x: invoke(run, [x]), run, [np.float32(4)])
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        call = trace.call('norm[0]')
+        assert call == trace.call('scope/norm[0]') == trace.call(f'#{call.number}')
+        assert (call.error.type, call.error.message) == ('ValueError', 'bad 4.0')
+        assert [frame.function for frame in call.error.frames] == ['outer']
+        assert "KeyError: 'key'" in call.error.traceback and 'direct cause' in call.error.traceback
+        assert call.site.source.startswith('    def outer(x):') and call.site.line == outer.__code__.co_firstlineno
+        assert call.site.filename == __file__ and call.site.stack == (Frame('model.py', 41, 'build'),)
+        assert call.site.attrs == {'Tout': ['float32'], 'n': 3} and call.inputs[0].name == 'x:0'
+        (seen,) = trace.runs()
+        assert (seen.label, seen.sites, seen.error.message) == ('Session.run', (site.id,), 'bad 4.0')
+        assert [t.name for t in seen.feeds] == ['x:0'] and seen.duration > 0
+        assert trace.run(run.id) == seen
+        with pytest.raises(CommandError, match=f'near it: {run.id}'):
+            trace.run(run.id + 1)
+
+
+def test_an_exception_whose_str_raises(tmp_path):
+    class BrokenError(Exception):
+        def __str__(self):
+            raise RuntimeError('no')
+
+    def fail():
+        raise BrokenError
+    with Recorder(tmp_path / 't.pfd'), pytest.raises(BrokenError):
+        wrapped(fail)()
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert 'RuntimeError' in trace.calls()[0].error.message
+
+
+def test_gradient_edges(tmp_path):
+    run = new_run('backward')
+    ids = []
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(lambda x: [x])(np.float32(1))
+        chain.around(new_site(None, 'loss_grad', 'gradient'), lambda g: ids.append(chain.current_call()) or [g], run, [np.float32(1)])
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        (edge,) = trace.edges()
+        assert (edge.gradient, edge.run, edge.tensors[0].to_numpy()[()]) == (str(ids[0]), run.id, 1)
+        assert trace.edges(run=run.id + 1) == []
+
+
+def test_queries(tmp_path):
+    def half(x):
+        if x == 3:
+            raise ValueError
+        if x == 4:
+            print('four')
+        return [np.float32('nan') if x == 5 else x / 2]
+    call = wrapped(half, name='a/half')
+    other = wrapped(lambda x: [x], name='b/same')
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for i in range(10):
+            with contextlib.suppress(ValueError):
+                call(np.float32(i))
+            other(np.float32(i))
+        recorder.note('stop', {'call': 3})
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert (trace.count(), trace.count(site='a/*'), trace.count(site='half'), trace.count(site='PyFunc')) == (20, 10, 10, 20)
+        assert [trace.count(**{flag: True}) for flag in ('failed', 'bad', 'printed')] == [1, 1, 1]
+        assert [trace.count(**{flag: False}) for flag in ('failed', 'bad', 'printed')] == [19, 19, 19]
+        (bad,) = trace.calls(bad=True)
+        assert bad.label == 'a/half[5]' and bad.outputs[0].stats.nan == 1
+        assert trace.calls(printed=True)[0].output[0].text == 'four\n'
+        first = trace.calls(limit=3)
+        assert [c.label for c in first] == ['a/half[0]', 'b/same[0]', 'a/half[1]']
+        assert [c.label for c in trace.calls(limit=1, offset=1, newest_first=True)] == ['a/half[9]']
+        slowest = trace.calls(sort='duration', newest_first=True)
+        assert [c.duration for c in slowest] == sorted([c.duration for c in slowest], reverse=True)
+        assert [n.data for n in trace.notes('stop')] == [{'call': 3}] and trace.notes('breakpoint') == []
+        for wrong in ({'kind': 'pyton'}, {'sort': 'durration'}):
+            with pytest.raises(CommandError, match='python|duration'):
+                trace.calls(**wrong)
+        for wrong, hint in (('999999', 'near it'), ('a/half[12]', r'last is a/half\[9\]'), ('a/hal[1]', 'a/half')):
+            with pytest.raises(CommandError, match=hint):
+                trace.call(wrong)
+        assert len(trace.tensors(site='a/half')) == 9 and len(trace.tensors(bad=True)) == 1
+
+
+def test_a_live_trace_grows(tmp_path):
+    call = wrapped(lambda x: [x])
+    with Recorder(tmp_path / 't.pfd') as recorder, Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.count() == 0 and not trace.info().complete
+        call(np.float32(1))
+        recorder.flush()
+        assert trace.refresh() and trace.count() == 1
+        assert not trace.refresh()
+        recorder.stop()
+        assert trace.refresh() and trace.info().complete
+
+
+def test_a_running_call_is_there_unfinished_with_what_it_said(tmp_path):
+    seen = []
+
+    def look(x):
+        print('so far')
+        recorder.flush()
+        with Trace.open(tmp_path / 't.pfd') as trace:
+            seen.extend(trace.calls())
+        x[0] = 5
+        return [x]
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        wrapped(look)(np.zeros(40))
+    assert seen[0].duration is None and seen[0].output[0].text == 'so far\n' and seen[0].outputs == ()
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        (call,) = trace.calls()
+        assert call.duration > 0 and call.inputs[0].changed and call.outputs[0].to_numpy()[0] == 5
+
+
+def test_identical_values_are_stored_once(tmp_path):
+    call = wrapped(lambda x: [x])
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for _ in range(50):
+            call(np.zeros(4000))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.info().nbytes < 2 * 32_000
+        assert recorder.path == tmp_path / 't.pfd' and len({c.inputs[0].key for c in trace.calls()}) == 1
+
+
+def test_watching_does_not_keep_values_alive(tmp_path):
+    import weakref
+
+    class Array(np.ndarray):
+        pass
+    with Recorder(tmp_path / 't.pfd'):
+        value = np.zeros(10).view(Array)
+        seen = weakref.ref(value)
+        wrapped(lambda x: [1.0])(value)
+        del value
+        assert seen() is None
+
+
+def test_the_host_name_and_program_are_there(tmp_path):
+    with recorded(tmp_path, 1.0) as trace:
+        info = trace.info()
+        assert info.argv == tuple(sys.argv) and info.complete and info.damage == () and trace.sites()[0].host == HOST.name
+
+
+def test_a_recorder_is_used_once(tmp_path):
+    recorder = Recorder(tmp_path / 't.pfd')
+    with recorder:
+        pass
+    with pytest.raises(TraceError, match='started before'):
+        recorder.start()

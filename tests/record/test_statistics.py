@@ -1,0 +1,119 @@
+"""Statistics against a slow computation in exact arithmetic."""
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from pyfuncdbg.record.statistics import BINS, all_finite, stats_of
+
+FLOATS = st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
+SHAPES = npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
+
+
+def exact(array):
+    """Counts and moments of the elements as fractions."""
+    values = [v.item() for v in array.reshape(-1)]
+    finite = [Fraction(v) for v in values if math.isfinite(v)]
+    mean = sum(finite) / len(finite) if finite else None
+    variance = sum((v - mean) ** 2 for v in finite) / len(finite) if finite else None
+    return values, finite, mean, variance
+
+
+@settings(max_examples=300, deadline=None)
+@given(FLOATS.flatmap(lambda dtype: npst.arrays(dtype, SHAPES)))
+def test_agrees_with_exact_arithmetic(array):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        stats = stats_of(array)
+    values, finite, mean, variance = exact(array)
+    assert stats.size == len(values)
+    assert stats.nan == sum(v != v for v in values)
+    assert (stats.neg_inf, stats.pos_inf) == (values.count(-math.inf), values.count(math.inf))
+    assert stats.neg == sum(v < 0 for v in finite)
+    assert stats.zero == sum(v == 0 for v in finite)
+    assert stats.pos == sum(v > 0 for v in finite)
+    assert all_finite(array) == (len(finite) == len(values))
+    if len(finite) < len(values):
+        first = next(i for i, v in enumerate(values) if not math.isfinite(v))
+        assert stats.first_bad == np.unravel_index(first, array.shape)
+    else:
+        assert stats.first_bad is None
+    if not finite:
+        assert (stats.min, stats.max, stats.mean, stats.std, stats.histogram) == (None, None, None, None, ())
+        return
+    assert (stats.min, stats.max) == (min(finite), max(finite))
+    largest = max(abs(v) for v in finite)
+    assert abs(Fraction(stats.mean) - mean) <= largest * Fraction(1, 10 ** 13)
+    assert abs(stats.std - float(largest) * math.sqrt(float(variance / largest ** 2) if largest else 0)) <= float(largest) * 1e-7
+    assert sum(stats.histogram) == len(finite) and len(stats.histogram) == BINS
+
+
+def test_histogram_puts_each_element_into_its_bin():
+    stats = stats_of(np.array([0.0, 0.04, 0.06, 0.5, 0.99, 1.0]))
+    assert stats.histogram == (2, 1, *[0] * 8, 1, *[0] * 8, 2)
+
+
+def test_all_equal_lies_in_the_middle():
+    assert stats_of(np.full(7, 3.0)).histogram[BINS // 2] == 7
+    assert stats_of(np.full(7, 0.1)).std == 0.0
+
+
+def test_values_at_the_end_of_the_range_do_not_overflow():
+    big = np.finfo(np.float64).max
+    stats = stats_of(np.array([big, -big, big, -big]))
+    assert (stats.mean, stats.min, stats.max) == (0.0, -big, big)
+    assert stats.std == pytest.approx(big)
+    assert stats.histogram[0] == 2 and stats.histogram[-1] == 2
+
+
+def test_integers_keep_all_their_digits():
+    stats = stats_of(np.array([2**63 - 1, -2**63, 5]))
+    assert (stats.min, stats.max, stats.neg, stats.pos) == (-2**63, 2**63 - 1, 1, 2)
+
+
+def test_more_elements_than_one_piece():
+    rng = np.random.default_rng(0)
+    array = rng.normal(2, 3, (1100, 1100)).astype(np.float32)
+    array[1050, 7] = np.nan
+    array[1060, 8] = -np.inf
+    stats = stats_of(array)
+    good = array[np.isfinite(array)].astype(np.float64)
+    assert (stats.nan, stats.neg_inf, stats.first_bad) == (1, 1, (1050, 7))
+    assert stats.mean == pytest.approx(good.mean()) and stats.std == pytest.approx(good.std())
+    assert stats.histogram == tuple(np.histogram(good, 20)[0]) or abs(sum(stats.histogram) - good.size) == 0
+
+
+def test_complex_is_summarised_by_magnitude():
+    stats = stats_of(np.array([3 + 4j, 0, complex(np.inf, np.nan), complex(np.nan, 1), complex(0, -np.inf)]))
+    assert (stats.min, stats.max, stats.zero, stats.pos) == (0.0, 5.0, 1, 1)
+    assert stats.bad == 3 and stats.first_bad == (2,)
+
+
+@pytest.mark.parametrize('dtype', [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4])
+def test_extended_types(dtype):
+    stats = stats_of(np.array([-1, 0, 1, 2], dtype))
+    assert (stats.neg, stats.zero, stats.pos, stats.min, stats.max, stats.mean) == (1, 1, 2, -1, 2, 0.5)
+
+
+def test_extended_nan_is_found():
+    array = np.array([1, np.nan, np.inf], ml_dtypes.bfloat16)
+    assert (stats_of(array).nan, stats_of(array).pos_inf, all_finite(array)) == (1, 1, False)
+
+
+@pytest.mark.parametrize('array', [np.array([True, False]), np.array([b'a', b'b']), np.array(['x', 'y']), np.array([None, 1])])
+def test_others_have_a_size_only(array):
+    stats = stats_of(array)
+    assert (stats.size, stats.min, stats.pos, stats.bad) == (2, None, 0, 0)
+
+
+def test_structured_arrays_have_none():
+    assert stats_of(np.zeros(2, [('a', 'f4')])) is None
+    assert stats_of(np.zeros(2, 'M8[s]')) is None
