@@ -10,6 +10,7 @@ from typing import Literal
 
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
 
 Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
@@ -23,6 +24,12 @@ it came in, and every output is finite.
 
 JUDGED = 5_000
 """Calls with non-finite values that are looked at; the rest are counted."""
+
+
+SUSPECTS = 1_000
+"""Calls that said something which are searched for errors that NumPy reported."""
+
+KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient')
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Finding:
 
     Attributes:
         call: Which call.
-        slot: Of `tensor`: an output if born or suspected, otherwise the input by which the value came.
+        slot: Of `tensor`: an output if no input is bad, otherwise the input by which the value came.
         tensor: The first non-finite tensor of that side; `tensor.stats.first_bad` is the index. If suspected, the first
             output of which nothing was kept.
         places: Lines that NumPy blamed in this call, in order of time; empty if it was silenced.
@@ -89,15 +96,26 @@ class Health:
 def judge(trace: Queries, limit: int = JUDGED) -> Health:
     """Find where non-finite values began and where they went.
 
-    Looks at Python calls, and at graph nodes where they were recorded. Gradient calls are not judged.
+    Looks at Python calls, at gradient steps, and at graph nodes where they were recorded.
     """
-    unseen = [call for call in trace.calls(kind='python', bad=False, printed=True, limit=limit) if _unseen(call) is not None]
-    met = (*trace.calls(kind='python', bad=True, limit=limit), *trace.calls(kind='op', bad=True, limit=limit))
-    calls = sorted((*met, *unseen), key=lambda call: call.started)
-    total = trace.count(kind='python', bad=True) + trace.count(kind='op', bad=True)
+    met = [call for kind in KINDS for call in trace.calls(kind=kind, bad=True, limit=limit)]
+    total = sum(trace.count(kind=kind, bad=True) for kind in KINDS)
+    calls = sorted((*met, *_suspects(trace)), key=lambda call: call.started)
     tracker = _Tracker(trace)
     findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
     return Health(_innermost(findings), max(0, total - limit))
+
+
+def _suspects(trace: Queries) -> list[CallRecord]:
+    """Calls with finite or unknown values in which NumPy reported an error and outputs were lost.
+
+    Among the first that said anything, and in the first run that fetched or was fed a non-finite value.
+    """
+    runs = trace.calls(kind='run', bad=True, limit=1)
+    places: list[int | None] = [None, *(run.run for run in runs)]
+    said = [call for run in places
+            for call in trace.calls(kind='python', run=run, bad=False, printed=True, limit=SUSPECTS)]
+    return list({call.number: call for call in said if _unseen(call) is not None}.values())
 
 
 def first_bad(tensors: Sequence[TensorRecord]) -> int | None:
@@ -127,6 +145,8 @@ class _Tracker:
     """By process and run: where the latest value of the run began."""
     _first: dict[int, str] = field(default_factory=dict)
     """By process: where the first value of all began; variables carry it to later runs."""
+    _origin: dict[str, str] = field(default_factory=dict)
+    """By call number: where the values that it met began."""
     _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
     def judged(self, call: CallRecord) -> Finding | None:
@@ -135,6 +155,10 @@ class _Tracker:
         if came is None:
             if made is None:
                 return self._suspected(call)
+            before = self._forward(call)
+            if before is not None:
+                self._began(call, before)
+                return Finding('inherited', call, made, call.outputs[made], blamed(call), before)
             certain = all(tensor.stats is not None for tensor in call.inputs)
             self._began(call, call.number)
             return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
@@ -147,6 +171,12 @@ class _Tracker:
             return Finding('inherited', call, came, tensor, blamed(call), source)
         self._began(call, call.number)
         return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+
+    def _forward(self, call: CallRecord) -> str | None:
+        """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
+        if call.site.kind != 'gradient':
+            return None
+        return self._origin.get(call.forward) or self._last.get((call.process, call.run))
 
     def _suspected(self, call: CallRecord) -> Finding | None:
         slot = _unseen(call)
@@ -166,6 +196,7 @@ class _Tracker:
     def _began(self, call: CallRecord, origin: str) -> None:
         run = (call.process, call.run)
         self._last[run] = origin
+        self._origin[call.number] = origin
         self._first.setdefault(call.process, origin)
         for tensor in (*call.inputs, *call.outputs):
             if tensor.name and tensor.stats is not None and tensor.stats.bad:

@@ -54,7 +54,10 @@ def headline(finding: Finding) -> Text:
     call = finding.call
     what = kind_of(finding.tensor.stats)
     if finding.verdict == 'born':
-        text = Text.assemble(f'{what} born in call #{one_line(call.number, 20)} ', label(call.label))
+        kind = 'gradient call' if call.site.kind == 'gradient' else 'call'
+        text = Text.assemble(f'{what} born in {kind} #{one_line(call.number, 20)} ', label(call.label))
+        if call.forward:
+            text.append(f', backward of call #{one_line(call.forward, 20)}')
     elif finding.verdict == 'suspected':
         text = Text.assemble(f'NumPy reported an error in call #{one_line(call.number, 20)} ', label(call.label))
     elif finding.verdict == 'fed':

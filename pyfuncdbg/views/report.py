@@ -129,7 +129,7 @@ def _clean(summary: Summary) -> list[Part]:
 def _origins(summary: Summary) -> list[Part]:
     first, *others = summary.origins
     parts: list[Part] = [origin_card(first.finding, first.heirs)]
-    parts += [_reached(fetch) for fetch in summary.fetches[:SHORT]]
+    parts += [_reached(fetch, first.finding.call.run) for fetch in summary.fetches[:SHORT]]
     if others:
         parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
         parts += _grouped(others)
@@ -152,10 +152,12 @@ def _grouped(origins: Sequence[Origin]) -> list[Text]:
     return lines
 
 
-def _reached(fetch: BadFetch) -> Text:
+def _reached(fetch: BadFetch, origin: int | None = None) -> Text:
+    """Where a user sees it; `origin` is the run in which the first recorded call made it."""
+    early = ' already, before this call' if origin is not None and fetch.run < origin else ''
     again = f', not finite in {count(fetch.runs, "run")} in all' if fetch.runs > 1 else ''
     return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached fetch ', 'red'), label(repr(fetch.tensor.name), 'red', 80),
-                         (f' in run #{fetch.run}{again}', 'red'), overflow='fold')
+                         (f' in run #{fetch.run}{early}{again}', 'red'), overflow='fold')
 
 
 def _failed(failure: Failure, summary: Summary) -> list[Part]:

@@ -90,10 +90,27 @@ def test_a_circle_of_calls_ends():
                         call(2, 'b', {'x': GOOD}, {'b:0': NAN}, parent='1'))) == 2
 
 
-def test_graph_nodes_are_judged_and_gradients_are_not():
-    assert verdicts(call(1, 'div', {'x': GOOD}, {'div:0': NAN}, kind='op'), call(2, 'f', {'div:0': NAN}, {'f:0': NAN}),
-                    call(3, 'g', {'x': GOOD}, {'g:0': NAN}, kind='gradient')) == {
+def test_graph_nodes_are_judged():
+    assert verdicts(call(1, 'div', {'x': GOOD}, {'div:0': NAN}, kind='op'), call(2, 'f', {'div:0': NAN}, {'f:0': NAN})) == {
         '1': ('born', ''), '2': ('inherited', '1')}
+
+
+def test_a_gradient_step_gives_birth_only_where_the_forward_pass_was_finite():
+    forward = call(1, 'f', {'x': NAN}, {'f:0': NAN}), call(2, 'g', {'y': GOOD}, {'g:0': GOOD}, run=2)
+    assert verdicts(*forward, call(3, 'df', {'one': GOOD}, {'dx': NAN}, run=3, kind='gradient', forward='1'),
+                    call(4, 'dg', {'one': GOOD}, {'dy': NAN}, run=4, kind='gradient', forward='2'),
+                    call(5, 'more', {'dy': NAN}, {'dz': NAN}, run=4, kind='gradient')) == {
+        '1': ('entered', ''), '3': ('inherited', '1'), '4': ('born', ''), '5': ('inherited', '4')}
+
+
+def test_the_first_bad_run_is_searched_for_suspects():
+    said = (OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4),)
+    lost = (TensorRecord('a:0', 'float32', (2,), 8, 'none'),)
+    talk = [replace(call(n, 'a', {'x': GOOD}, {'a:0': GOOD}), output=(OutputRecord('out', 'x'),)) for n in range(1, 1003)]
+    last = replace(call(2000, 'a', {'x': GOOD}, {}, run=7), output=said, outputs=lost)
+    run = RunRecord(7, 1, 'run', 'tf', 0, 1, (), (tensor('loss:0', NAN),), None, ())
+    assert verdicts(*talk, last) == {}
+    assert verdicts(*talk, last, runs=(run,)) == {'2000': ('suspected', '')}
 
 
 def test_slot_and_index_of_the_first_bad_tensor():

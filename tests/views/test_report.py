@@ -116,6 +116,20 @@ def test_fed_values_and_bad_fetches(draw):
     assert "NaN reached fetch 'loss:0' in run #2, not finite in 2 runs in all" in text
 
 
+def test_a_fetch_that_was_bad_before(draw):
+    run = replace(sample().run(1), fetches=(tensor('loss:0', np.float32(np.nan)),))
+    text = reported(draw, trace_of(sample().call(3), runs=(run,)))
+    assert "NaN reached fetch 'loss:0' in run #1 already, before this call" in text
+
+
+def test_birth_in_a_gradient(draw):
+    call = sample().call(3)
+    backward = replace(call.site, kind='gradient', function='', source='')
+    step = replace(call, number='9', forward='5', site=backward, output=())
+    text = reported(draw, trace_of(sample().call(1), step))
+    assert 'NaN born in gradient call #9 norm[1], backward of call #5, EagerPyFunc created at model.py:60' in text
+
+
 def test_a_bad_fetch_without_a_bad_call(draw):
     run = replace(sample().run(1), fetches=(tensor('loss:0', np.float32(np.inf)),))
     text = reported(draw, trace_of(sample().call(1), runs=(run,)))
