@@ -13,7 +13,7 @@ from pyfuncdbg.record.records import CallRecord, TensorRecord, TraceInfo
 from pyfuncdbg.record.usage import SiteUse
 
 LISTED = 1_000
-"""Failed calls and non-finite runs that are grouped, the first ones."""
+"""Failed calls and non-finite runs that are read and grouped, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Calls of one site that raised the same: the first of them, and how many."""
+    """Calls of one site that raised the same: the first of them, and how many of those listed."""
 
     call: CallRecord
     count: int
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class BadFetch:
-    """A fetched tensor that was not finite: in which run first, and in how many."""
+    """A fetched tensor that was not finite: in which run first, and in how many of those listed."""
 
     run: int
     tensor: TensorRecord
@@ -52,10 +52,11 @@ class Summary:
         origins: Where non-finite values began, in order of time.
         masked: How many calls met non-finite inputs and made finite outputs.
         unjudged: Calls with non-finite values that were not looked at, there being too many.
-        failures: Calls that raised, grouped, in order of time.
+        failures: Of the first `LISTED` calls that raised: grouped, in order of time.
         failed: How many calls raised.
         unfinished: How many calls had not finished when the log ended.
-        fetches: Fetched tensors that were not finite, by name.
+        fetches: Of the first `LISTED` runs that met non-finite values: fetched tensors that were not finite, by name.
+        bad_runs: How many runs fetched, or were fed, non-finite values.
     """
 
     info: TraceInfo
@@ -68,6 +69,7 @@ class Summary:
     failed: int
     unfinished: int
     fetches: tuple[BadFetch, ...]
+    bad_runs: int
 
 
 def summarized(trace: Queries) -> Summary:
@@ -82,7 +84,8 @@ def summarized(trace: Queries) -> Summary:
     heirs = Counter(finding.origin for finding in health.having('inherited'))
     origins = tuple(Origin(finding, heirs[finding.call.number]) for finding in health.origins)
     return Summary(trace.info(), dict(calls), sites, origins, len(health.having('masked')), health.unjudged,
-                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace))
+                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace),
+                   trace.count(kind='run', bad=True))
 
 
 def _failures(trace: Queries) -> tuple[Failure, ...]:

@@ -10,7 +10,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.debug.summary import BadFetch, Failure, Origin, Summary
+from pyfuncdbg.debug.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
@@ -115,7 +115,7 @@ def _title(summary: Summary) -> Text:
 def _clean(summary: Summary) -> list[Part]:
     parts: list[Part] = []
     if summary.fetches:
-        parts += [_reached(fetch) for fetch in summary.fetches[:SHORT]]
+        parts += [_reached(fetch, summary) for fetch in summary.fetches[:SHORT]]
         more = '' if summary.calls.get('op') else ': --ops records the nodes of the graph too'
         parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
     if not summary.calls.get('python'):
@@ -129,7 +129,7 @@ def _clean(summary: Summary) -> list[Part]:
 def _origins(summary: Summary) -> list[Part]:
     first, *others = summary.origins
     parts: list[Part] = [origin_card(first.finding, first.heirs)]
-    parts += [_reached(fetch, first.finding.call.run) for fetch in summary.fetches[:SHORT]]
+    parts += [_reached(fetch, summary, first.finding.call.run) for fetch in summary.fetches[:SHORT]]
     if others:
         parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
         parts += _grouped(others)
@@ -152,10 +152,11 @@ def _grouped(origins: Sequence[Origin]) -> list[Text]:
     return lines
 
 
-def _reached(fetch: BadFetch, origin: int | None = None) -> Text:
+def _reached(fetch: BadFetch, summary: Summary, origin: int | None = None) -> Text:
     """Where a user sees it; `origin` is the run in which the first recorded call made it."""
     early = ' already, before this call' if origin is not None and fetch.run < origin else ''
-    again = f', not finite in {count(fetch.runs, "run")} in all' if fetch.runs > 1 else ''
+    least = 'at least ' if summary.bad_runs > LISTED else ''
+    again = f', not finite in {least}{count(fetch.runs, "run")}' if fetch.runs > 1 else ''
     return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached fetch ', 'red'), label(repr(fetch.tensor.name), 'red', 80),
                          (f' in run #{fetch.run}{early}{again}', 'red'), overflow='fold')
 
@@ -169,7 +170,8 @@ def _failed(failure: Failure, summary: Summary) -> list[Part]:
     if said:
         parts += [Text('printed by this call', 'bold'), output_view(said, site=call.site, lines=8)]
     if failure.count > 1:
-        parts.append(Text(f'{count(failure.count - 1, "later call")} raised the same'))
+        least = 'at least ' if summary.failed > LISTED else ''
+        parts.append(Text(f'{least}{count(failure.count - 1, "later call")} raised the same'))
     others = summary.failures[1:]
     for other in others[:SHORT]:
         if other.call.error is not None:

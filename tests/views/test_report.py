@@ -113,7 +113,7 @@ def test_fed_values_and_bad_fetches(draw):
     again = replace(fed, id=3)
     text = reported(draw, trace_of(call, runs=(fed, again)))
     assert "NaN was fed into run #2 as 'norm:0', first met by call #4 scale[1]" in text
-    assert "NaN reached fetch 'loss:0' in run #2, not finite in 2 runs in all" in text
+    assert "NaN reached fetch 'loss:0' in run #2, not finite in 2 runs" in text
 
 
 def test_a_fetch_that_was_bad_before(draw):
@@ -145,6 +145,14 @@ def test_failures_that_are_the_same_are_counted(draw):
     assert text.count('AttributeError in call') == 1
     assert '11 later calls raised the same' in text
     assert 'pyfuncdbg show sample.pfd call 1 ' in text
+
+
+def test_counts_that_are_cut_say_at_least(draw):
+    failed = sample().call(5)
+    trace = trace_of(*(replace(failed, number=str(n)) for n in range(1, 1103)))
+    assert 'at least 999 later calls raised the same' in reported(draw, trace)
+    runs = [replace(sample().run(1), id=n, fetches=(tensor('loss:0', np.float32(np.nan)),)) for n in range(1, 1103)]
+    assert 'not finite in at least 1,000 runs' in reported(draw, trace_of(sample().call(1), runs=runs))
 
 
 def test_losses_are_shown(draw):
