@@ -88,6 +88,8 @@ def _suggestions(summary: Summary) -> list[tuple[str, str]]:
     for failure in summary.failures[:1]:
         rows.append((f'call {one_line(failure.call.number, 20)}', 'the call that raised'))
         rows.append(('calls --failed', 'every call that raised'))
+    if not rows and not summary.calls.get('python'):
+        return [('info', 'what the trace holds')]
     return rows or [('calls', 'every call'), ('lt', 'every tensor')]
 
 
@@ -103,11 +105,12 @@ def _nearer(path: str) -> str:
 def _title(summary: Summary) -> Text:
     info = summary.info
     functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
-    calls = count(summary.calls.get('python', 0), 'call') + ' of ' + count(functions, 'Python function')
+    called = summary.calls.get('python', 0)
+    calls = [f'{count(called, "call")} of {count(functions, "Python function")}'] if called else []
     more = [f'{summary.calls[kind]:,} {name}' for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
             if summary.calls.get(kind)]
     processes = f' in {len(info.processes)} processes' if len(info.processes) > 1 else ''
-    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([count(info.runs, 'run'), calls, *more]), processes,
+    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([count(info.runs, 'run'), *calls, *more]), processes,
                          f' in {seconds(info.duration)} -> ', label(info.path, 'underline'), f' ({size(info.nbytes)})',
                          overflow='fold')
 

@@ -63,7 +63,9 @@ def test_clean_run_is_short(draw):
 
 
 def test_a_run_without_wrapped_functions_says_so(draw):
-    assert 'No wrapped function was called.' in reported(draw, trace_of())
+    assert lines_of(reported(draw, trace_of())) == [
+        'pyfuncdbg  0 runs in 1.25 s -> sample.pfd (21 KB)', '', 'No wrapped function was called.', '',
+        'pyfuncdbg show sample.pfd info  what the trace holds']
 
 
 def test_births_in_a_loop_are_one_line(draw):
