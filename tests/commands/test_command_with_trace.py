@@ -86,7 +86,7 @@ def test_the_trace_answers_the_queries(context):
 @pytest.mark.parametrize('width', [80, 160])
 def test_report_names_call_line_prints_inputs_and_consequences(context, width):
     shown = lines('report', context, width)
-    assert f'NaN born in call #3 layer/norm[1], normalize at test_with_trace.py:{DIVISION}' in shown
+    assert f'NaN born in call #3 layer/norm[1], normalize at test_command_with_trace.py:{DIVISION}' in shown
     assert f'  > {DIVISION} | return (x - mu) / (sd + eps)' in shown
     assert shown.index('  row 2  every element is 7') > shown.index('  NumPy: invalid value encountered in divide')
     assert any(line.endswith('out  row 2 [bold]constant\\x1b[0m') for line in shown)
@@ -125,7 +125,7 @@ def test_tensors_of_calls_and_runs(context):
     assert [tensor.name for _, tensor in result.rows] == ['x:0', 'layer/norm:0', 'scale:0', 'loss:0']
     assert result.bad == 3
     text = lines('lt --run 2', context, 160)
-    assert f'<- BORN test_with_trace.py:{DIVISION}' in text[4]
+    assert f'<- BORN test_command_with_trace.py:{DIVISION}' in text[4]
     assert text[5].endswith('NaN 6 from call #3')
     assert text[6].split()[1:5] == ['loss:0', 'run', '2', 'fetch']
 
