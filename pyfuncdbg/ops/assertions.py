@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import executing_eagerly
 from pyfuncdbg.graph.dtypes import as_dtype
@@ -14,7 +13,7 @@ from pyfuncdbg.graph.registry import Node, OpDef, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import FLOAT, same_rule
+from pyfuncdbg.ops.inference import FLOAT, invalid, same_rule
 from pyfuncdbg.ops.reduction import reduce_all
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.ops.strings import shown
@@ -25,7 +24,7 @@ from pyfuncdbg.runtime.dispatch import apply
 def _check_numerics(x: Any, message: str) -> Any:
     if not np.isfinite(x).all():
         found = ' and '.join(name for name, bad in (('Inf', np.isinf(x).any()), ('NaN', np.isnan(x).any())) if bad)
-        raise InvalidArgumentError(None, None, f'{message} : Tensor had {found} values')
+        raise invalid(f'{message} : Tensor had {found} values')
     return x
 
 
@@ -55,7 +54,7 @@ def assert_all_finite(x: Any, message: str = '', name: str | None = None) -> Ten
 # ---------------------------------------------------------------- Assert
 def _assert(condition: Any, *data: Any, summarize: int = 3) -> None:
     if not condition:
-        raise InvalidArgumentError(None, None, 'assertion failed: ' + ' '.join(f'[{_plain(d, summarize)}]' for d in data))
+        raise invalid('assertion failed: ' + ' '.join(f'[{_plain(d, summarize)}]' for d in data))
 
 
 def _plain(value: Any, summarize: int) -> str:
@@ -81,7 +80,7 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
     if executing_eagerly():
         if not condition:
             rows = '\n'.join(_row(item, count) for item in data)
-            raise InvalidArgumentError(None, None, f"Expected '{condition}' to be true. Summarized data: {rows}")
+            raise invalid(f"Expected '{condition}' to be true. Summarized data: {rows}")
         return None
     with scope(name, 'Assert'):
         condition = convert_to_tensor(condition, dtypes.bool)
@@ -105,7 +104,7 @@ def _comparing(name: str, op: str, sign: str) -> Callable[..., Any]:
                 return Assert(holds, data, summarize)
         elements = np.asarray(apply(op, (x, y))._value)
         if not elements.all():
-            raise InvalidArgumentError(None, None, _difference(np.asarray(x._value), np.asarray(y._value), elements, sign, message,
+            raise invalid(_difference(np.asarray(x._value), np.asarray(y._value), elements, sign, message,
                                                                3 if summarize is None else summarize))
         return None
     check.__name__ = check.__qualname__ = name
@@ -114,7 +113,8 @@ def _comparing(name: str, op: str, sign: str) -> Callable[..., Any]:
 
 
 def _label(x: Any) -> str:
-    return str(getattr(x, 'name', 'eager')) if not hasattr(x, '_value') else 'eager'
+    """The name of a symbolic tensor; eager ones have none."""
+    return '' if executing_eagerly() else str(getattr(x, 'name', ''))
 
 
 def _difference(x: Any, y: Any, holds: Any, sign: str, message: str | None, summarize: int) -> str:
@@ -151,7 +151,7 @@ def _against_zero(name: str, op: str, sign: str) -> Callable[..., Any]:
         if not holds:
             start = f'{message}.  ' if message else ''
             values = [str(v) for v in np.asarray(x._value).reshape(-1)[:3 if summarize is None else summarize]]
-            raise InvalidArgumentError(None, None, f'{start}\nCondition x {sign} 0 did not hold element-wise:\nx (shape={x.shape} '
+            raise invalid(f'{start}\nCondition x {sign} 0 did not hold element-wise:\nx (shape={x.shape} '
                                                    f'dtype={x.dtype.name}) = \n{values}')
         return None
     check.__name__ = check.__qualname__ = name
@@ -183,7 +183,8 @@ def assert_rank(x: Any, rank: int, message: str | None = None, name: str | None 
     """
     found = convert_to_tensor(x).shape
     if found.rank is not None and found.rank != rank:
-        raise ValueError(f'{message or ""}.  Tensor must have rank {rank}.  Received rank {found.rank}, shape {found}')
+        raise ValueError(f'{message + ".  " if message else ""}Tensor {_label(x)} must have rank {rank}.  Received rank '
+                         f'{found.rank}, shape {found}')
 
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:

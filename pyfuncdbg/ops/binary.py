@@ -6,14 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Kernel, Node, OpDef, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import unbroadcast
-from pyfuncdbg.ops.constant import convert_together
-from pyfuncdbg.ops.inference import FIELD, FLOAT, INTEGER, NUMBER, REAL, Allowed, broadcast_rule, merge_all_rule
+from pyfuncdbg.ops.constant import convert_to_tensor, convert_together
+from pyfuncdbg.ops.inference import (
+    FIELD,
+    FLOAT,
+    INTEGER,
+    NUMBER,
+    REAL,
+    Allowed,
+    broadcast_rule,
+    check_eager,
+    invalid,
+    merge_all_rule,
+    permit,
+)
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.ops.unary import conj, log, scalar, square
 from pyfuncdbg.runtime.dispatch import apply
@@ -47,6 +58,7 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
 
     register(OpDef(op, kernel, broadcast_rule(op, allowed, names), gradient if rule else no_gradient, infix=infix,
                    into=isinstance(kernel, np.ufunc)))
+    permit(op, allowed)
 
     def function(x: Any, y: Any, name: str | None = None) -> Tensor:
         return elementwise(op, x, y, name or default, names)
@@ -57,16 +69,38 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
 
 
 def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Tensor:
-    """Apply a binary op to values of which at least one decides the dtype."""
-    if current_graph() is None or (isinstance(x, Tensor) and isinstance(y, Tensor)):
-        return apply(op, convert_together([x, y], names=names, op=name or op), None, name)
+    """Apply a binary op to values of which at least one decides the dtype.
+
+    Raises:
+        TypeError: In a graph: the dtypes differ, or the op does not take them.
+        InvalidArgumentError: The same in eager mode.
+    """
+    if current_graph() is None:
+        x, y = _alike(x, y, names)
+        if x.dtype is not y.dtype:
+            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {x.dtype.kernel_name} tensor but '
+                          f'is a {y.dtype.kernel_name} tensor [Op:{op}] name: {name or ""}')
+        check_eager(op, x)
+        return apply(op, (x, y), None, name)
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        return apply(op, (x, y), None, name)
     with scope(name, op) as full:               # a constant beside `add` is `add/y`
-        return apply(op, convert_together([x, y], names=names, op=op), None, full)
+        return apply(op, _alike(x, y, names), None, full)
+
+
+def _alike(x: Any, y: Any, names: tuple[str, str]) -> Sequence[Any]:
+    """Both as tensors, of one dtype if that can be; if not, the op says what does not fit."""
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        return x, y
+    try:
+        return convert_together([x, y], names=names)
+    except TypeError:
+        return convert_to_tensor(x, name=names[0]), convert_to_tensor(y, name=names[1])
 
 
 def _nonzero(y: Any) -> None:
     if y.dtype.kind in 'iu' and not np.all(y):
-        raise InvalidArgumentError(None, None, 'Integer division by zero')
+        raise invalid('Integer division by zero')
 
 
 def _floor_div(x: Any, y: Any) -> Any:
@@ -96,7 +130,7 @@ def _truncate_mod(x: Any, y: Any) -> Any:
 
 def _pow(x: Any, y: Any) -> Any:
     if y.dtype.kind == 'i' and np.any(y < 0):
-        raise InvalidArgumentError(None, None, 'Integers to negative integer powers are not allowed')
+        raise invalid('Integers to negative integer powers are not allowed')
     return np.power(x, y)
 
 
@@ -180,13 +214,14 @@ def _concatenated(x: Any, y: Any) -> Any:
     return np.asarray(np.add(x, y), object)
 
 
+permit('Add', (dtypes.string,))
 register(OpDef('Add', _concatenated, broadcast_rule('Add', (dtypes.string,)), no_gradient))
 
 # ---------------------------------------------------------------- sums of many
 def _add_n(*values: Any) -> Any:
     if any(value.shape != values[0].shape for value in values):
         shapes = [f'[{",".join(map(str, value.shape))}]' for value in values]
-        raise InvalidArgumentError(None, None, f'Inputs must have the same shape, got {" and ".join(shapes)}')
+        raise invalid(f'Inputs must have the same shape, got {" and ".join(shapes)}')
     total = values[0]
     for value in values[1:]:
         total = total + value
@@ -217,11 +252,18 @@ _WIDE = {dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint1
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`; integers up to 16 bits become float32 first, wider ones float64."""
-    x, y = convert_together([x, y], names=('x', 'y'), op=name or 'truediv')
-    wide = _WIDE.get(x.dtype)
-    if wide is not None:
-        x, y = apply('Cast', (x,), {'DstT': wide}), apply('Cast', (y,), {'DstT': wide})
-    return apply('RealDiv', (x, y), None, name or 'truediv')
+    if current_graph() is None:
+        return elementwise('RealDiv', *_widened(x, y), name)
+    with scope(name, 'truediv') as full:
+        return elementwise('RealDiv', *_widened(x, y), full)
+
+
+def _widened(x: Any, y: Any) -> Sequence[Any]:
+    x, y = _alike(x, y, ('x', 'y'))
+    if x.dtype.is_integer and x.dtype is y.dtype:
+        wide = {'DstT': _WIDE[x.dtype]}
+        return apply('Cast', (x,), wide), apply('Cast', (y,), wide)
+    return x, y
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -238,3 +280,6 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`, but 0 where `y` is 0."""
     return _div_no_nan(x, y, name or 'div_no_nan')
+
+
+divide_no_nan = div_no_nan

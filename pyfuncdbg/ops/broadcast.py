@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape, broadcast, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape
+from pyfuncdbg.ops.inference import as_static_shape, invalid
 from pyfuncdbg.runtime.dispatch import apply
 
 
@@ -77,7 +76,7 @@ def _broadcast_to(x: Any, shape: Any) -> Any:
     try:
         return np.broadcast_to(x, shape)[()] if not len(shape) and not np.asarray(x).dtype.hasobject else np.broadcast_to(x, shape)
     except ValueError:
-        raise InvalidArgumentError(None, None, 'Incompatible shapes: [{}] vs. [{}]'.format(
+        raise invalid('Incompatible shapes: [{}] vs. [{}]'.format(
             ','.join(map(str, np.shape(x))), ','.join(map(str, shape)))) from None
 
 

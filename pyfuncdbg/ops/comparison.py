@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape, as_shape
@@ -22,6 +21,8 @@ from pyfuncdbg.ops.inference import (
     broadcast_shapes,
     check_dtype,
     check_same_dtype,
+    invalid,
+    permit,
     text,
 )
 from pyfuncdbg.ops.scope import scope
@@ -32,6 +33,7 @@ from pyfuncdbg.runtime.dispatch import apply
 def _comparison(name: str, op: str, kernel: Kernel, allowed: Allowed | None, infix: str | None = None) -> Binary:
     register(OpDef(op, kernel, broadcast_rule(op, allowed, dtype=dtypes.bool), no_gradient, infix=infix,
                    into=isinstance(kernel, np.ufunc)))
+    permit(op, allowed)
 
     def function(x: Any, y: Any, name: str | None = None) -> Tensor:
         return elementwise(op, x, y, name)
@@ -72,7 +74,7 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
         return scalar(np.where(condition, x, y))
     except ValueError:
         shapes = [text(as_shape(np.shape(v))) for v in (condition, x, y)]
-        raise InvalidArgumentError(None, None, 'condition {}, then {}, and else {} must be broadcastable'.format(*shapes)) from None
+        raise invalid('condition {}, then {}, and else {} must be broadcastable'.format(*shapes)) from None
 
 
 def _select_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:

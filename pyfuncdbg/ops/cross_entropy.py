@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape
@@ -14,7 +13,7 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import FLOAT, broadcast_shapes, check_dtype, check_same_dtype, with_rank
+from pyfuncdbg.ops.inference import FLOAT, broadcast_shapes, check_dtype, check_same_dtype, invalid, with_rank
 from pyfuncdbg.ops.nn import log_probabilities, log_softmax, softmax
 from pyfuncdbg.ops.reduction import reduce_sum
 from pyfuncdbg.ops.scope import scope
@@ -96,7 +95,7 @@ def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     classes = logits.shape[-1]
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.size:
-        raise InvalidArgumentError(None, None, f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
+        raise invalid(f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
                                                f'{classes}).  Label values: {" ".join(map(str, labels.tolist()))}')
     log_p = log_probabilities(logits)
     place = labels[:, None]

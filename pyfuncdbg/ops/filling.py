@@ -14,7 +14,7 @@ from pyfuncdbg.graph.shapes import TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import as_static_shape, ints, same_rule
+from pyfuncdbg.ops.inference import as_static_shape, ints, invalid, same_rule
 from pyfuncdbg.ops.reduction import reduce_max, reduce_sum
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.shaping import expand_dims, reshape
@@ -41,7 +41,7 @@ def _fill(dims: Any, value: Any) -> Any:
     sizes = dims.tolist()
     for n in sizes:
         if n < 0:
-            raise InvalidArgumentError(None, None, f'Dimension {n} must be >= 0')
+            raise invalid(f'Dimension {n} must be >= 0')
     if not sizes:
         return value
     return np.full(sizes, value if value.dtype != object else value[()], value.dtype)
@@ -131,7 +131,7 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
              f'Requires start <= limit when delta > 0: {start}/{limit}' if delta > 0 and start > limit else
              f'Requires start >= limit when delta < 0: {start}/{limit}' if delta < 0 and start < limit else '')
     if fault:
-        raise InvalidArgumentError(None, None, fault)
+        raise invalid(fault)
 
 
 def _range_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
@@ -165,7 +165,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
 
 def _linspace(start: Any, stop: Any, num: Any) -> Any:
     if num <= 0:
-        raise InvalidArgumentError(None, None, f'Requires num > 0: {num}')
+        raise invalid(f'Requires num > 0: {num}')
     return np.linspace(start, stop, int(num), dtype=start.dtype, axis=0)
 
 
@@ -201,7 +201,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 # ---------------------------------------------------------------- one-hot, eye, masks
 def _one_hot(indices: Any, depth: Any, on: Any, off: Any, axis: int = -1) -> Any:
     if depth < 0:
-        raise InvalidArgumentError(None, None, f'depth must be non-negative, got: {depth}')
+        raise invalid(f'depth must be non-negative, got: {depth}')
     place = axis if axis >= 0 else np.ndim(indices)
     hot = np.expand_dims(indices, place) == np.arange(depth).reshape([-1] + [1] * (np.ndim(indices) - place))
     return np.where(hot, on, off)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, axis_in, ints
+from pyfuncdbg.ops.inference import as_static_shape, axis_in, ints, invalid
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -25,7 +24,7 @@ def _check_range(indices: Any, size: int) -> None:
         where = [] if not indices.ndim else np.argwhere(bad)[0].tolist()
         value = indices[tuple(where)] if where else indices
         place = f'[{",".join(map(str, where))}]' if where else ''
-        raise InvalidArgumentError(None, None, f'indices{place} = {value} is not in [0, {size})')
+        raise invalid(f'indices{place} = {value} is not in [0, {size})')
 
 
 def _grid(shape: Sequence[int], extra: int) -> tuple[Any, ...]:
@@ -105,12 +104,12 @@ def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0) -> tuple[An
     inner = shape[batch:]
     depth = indices.shape[-1]
     if depth > len(inner):
-        raise InvalidArgumentError(None, None, f'index innermost dimension length must be <= params rank; saw: {depth} vs. {len(inner)}')
+        raise invalid(f'index innermost dimension length must be <= params rank; saw: {depth} vs. {len(inner)}')
     bad = np.any((indices < 0) | (indices >= np.array(inner[:depth], indices.dtype)), -1)
     if np.any(bad):
         at = np.argwhere(bad)[0].tolist()
         place, value, within = (','.join(map(str, v)) for v in (at, indices[tuple(at)].tolist(), shape))
-        raise InvalidArgumentError(None, None, f'indices[{place}] = [{value}] does not index into param shape [{within}]')
+        raise invalid(f'indices[{place}] = [{value}] does not index into param shape [{within}]')
     return (*_grid(shape[:batch], indices.ndim - 1 - batch), *np.moveaxis(indices, -1, 0))
 
 

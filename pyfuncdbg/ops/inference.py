@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import Attrs, Output, Typed
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, broadcast, unknown
@@ -27,6 +29,11 @@ FIELD: Allowed = FLOAT + COMPLEX
 NUMBER: Allowed = REAL + COMPLEX
 
 
+def invalid(text: str) -> InvalidArgumentError:
+    """The error of a kernel that cannot take its values; the runtime adds where it happened."""
+    return InvalidArgumentError(None, None, text)
+
+
 def check_dtype(op: str, parameter: str, dtype: DType, allowed: Allowed | None) -> None:
     """Refuse a dtype that the op does not take.
 
@@ -40,6 +47,29 @@ def check_dtype(op: str, parameter: str, dtype: DType, allowed: Allowed | None) 
                         f'{allowed[0].name}.')
     raise TypeError(f"Value passed to parameter '{parameter}' has DataType {dtype.name} not in list of allowed values: "
                     + ', '.join(d.name for d in allowed))
+
+
+_permitted: dict[str, frozenset[int]] = {}
+_names: dict[str, Allowed] = {}
+
+
+def permit(op: str, allowed: Allowed | None) -> None:
+    """Say which dtypes `check_eager` lets pass; None: all."""
+    # By identity: hashing a DType is a call of Python code, and this is asked for every eager op.
+    chosen = dtypes.ALL if allowed is None else allowed
+    _permitted[op], _names[op] = frozenset(map(id, chosen)), chosen
+
+
+def check_eager(op: str, x: Any) -> None:
+    """Refuse a dtype that an op does not take; in a graph its shape rule does.
+
+    Raises:
+        InvalidArgumentError: With TensorFlow's text.
+    """
+    if id(x.dtype) not in _permitted[op] and current_graph() is None:
+        allowed = ', '.join(d.kernel_name for d in _names[op])
+        raise invalid(f"Value for attr 'T' of {x.dtype.kernel_name} is not in the list of allowed values: {allowed}\n\t; NodeDef: "
+                      f'{{{{node {op}}}}} [Op:{op}] name: ')
 
 
 def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[Typed]) -> None:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import axis_in, ints, merged, text
+from pyfuncdbg.ops.inference import axis_in, ints, invalid, merged, text
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -24,7 +23,7 @@ def _concat(*values: Any) -> Any:
     try:
         return np.concatenate(parts, int(axis))
     except ValueError:
-        raise InvalidArgumentError(None, None, _concat_fault([as_shape(v.shape) for v in parts], int(axis))) from None
+        raise invalid(_concat_fault([as_shape(v.shape) for v in parts], int(axis))) from None
 
 
 def _concat_fault(shapes: list[TensorShape], axis: int) -> str:
@@ -111,8 +110,7 @@ def _pack(*values: Any, axis: int = 0) -> Any:
     first = values[0].shape
     for k, value in enumerate(values):
         if value.shape != first:
-            raise InvalidArgumentError(
-                None, None, f'Shapes of all inputs must match: values[0].shape = {text(as_shape(first))} != '
+            raise invalid(f'Shapes of all inputs must match: values[0].shape = {text(as_shape(first))} != '
                             f'values[{k}].shape = {text(as_shape(value.shape))}')
     return np.stack(values, axis) if values[0].dtype != object or first else np.array([v[()] for v in values], object)
 
@@ -146,7 +144,7 @@ def stack(values: Any, axis: int = 0, name: str = 'stack') -> Tensor:
 
 def _unpack(x: Any, num: int, axis: int = 0) -> Any:
     if x.shape[axis] != num:
-        raise InvalidArgumentError(None, None, f'Input shape axis {axis} must equal {num}, got shape {text(as_shape(x.shape))}')
+        raise invalid(f'Input shape axis {axis} must equal {num}, got shape {text(as_shape(x.shape))}')
     moved = np.moveaxis(x, axis, 0)
     return tuple(np.asarray(part, object) for part in moved) if x.dtype == object else tuple(moved)
 
@@ -187,8 +185,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = 'unst
 # ---------------------------------------------------------------- split
 def _split(axis: Any, x: Any, num_split: int) -> Any:
     if x.shape[axis] % num_split:
-        raise InvalidArgumentError(
-            None, None, 'Number of ways to split should evenly divide the split dimension, but got split_dim '
+        raise invalid('Number of ways to split should evenly divide the split dimension, but got split_dim '
                         f'{int(axis) % x.ndim} (size = {x.shape[axis]}) and num_split {num_split}')
     return tuple(np.split(x, num_split, int(axis)))
 
@@ -212,7 +209,7 @@ def _split_v(x: Any, lengths: Any, axis: Any, num_split: int) -> Any:
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = x.shape[at] - sum(sizes) - 1
     if sum(sizes) != x.shape[at] or min(sizes, default=0) < 0:
-        raise InvalidArgumentError(None, None, 'Determined shape must either match input shape along split_dim exactly if fully '
+        raise invalid('Determined shape must either match input shape along split_dim exactly if fully '
                                                f'specified, or be less than the size of the input along split_dim if not fully '
                                                f'specified.  Got: {sum(sizes)}')
     return tuple(np.split(x, np.cumsum(sizes[:-1]), at))
@@ -261,7 +258,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
 # ---------------------------------------------------------------- tile
 def _tile(x: Any, multiples: Any) -> Any:
     if multiples.size != x.ndim:
-        raise InvalidArgumentError(None, None, f'Expected multiples argument to be a vector of length {x.ndim} but got length '
+        raise invalid(f'Expected multiples argument to be a vector of length {x.ndim} but got length '
                                                f'{multiples.size}')
     return np.tile(x, multiples) if x.ndim else x
 

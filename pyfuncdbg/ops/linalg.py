@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
 from pyfuncdbg.graph.tensor import Tensor
@@ -19,6 +18,7 @@ from pyfuncdbg.ops.inference import (
     broadcast_shapes,
     check_dtype,
     check_same_dtype,
+    invalid,
     text,
     with_rank,
 )
@@ -33,10 +33,10 @@ from pyfuncdbg.runtime.dispatch import apply
 def _matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     for k, value in enumerate((a, b)):
         if value.ndim != 2:
-            raise InvalidArgumentError(None, None, f'In[{k}] ndims must be >= 2' if value.ndim < 2 else
+            raise invalid(f'In[{k}] ndims must be >= 2' if value.ndim < 2 else
                                        f'In[{k}] is not a matrix. Instead it has shape {text(as_shape(value.shape))}')
     if (a.shape[0] if transpose_a else a.shape[1]) != (b.shape[1] if transpose_b else b.shape[0]):
-        raise InvalidArgumentError(None, None, f'Matrix size-incompatible: In[0]: {text(as_shape(a.shape))}, '
+        raise invalid(f'Matrix size-incompatible: In[0]: {text(as_shape(a.shape))}, '
                                                f'In[1]: {text(as_shape(b.shape))}')
     return np.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
 
@@ -88,15 +88,15 @@ def _adjoint(x: Any) -> Any:
 def _batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False) -> Any:
     for k, value in enumerate((x, y)):
         if value.ndim < 2:
-            raise InvalidArgumentError(None, None, f'In[{k}] ndims must be >= 2: {value.ndim}')
+            raise invalid(f'In[{k}] ndims must be >= 2: {value.ndim}')
     m, n = x.shape[-2 if adj_x else -1], y.shape[-1 if adj_y else -2]
     shapes = text(as_shape(x.shape)), text(as_shape(y.shape))
     if m != n:
-        raise InvalidArgumentError(None, None, 'Matrix size-incompatible: In[0]: {}, In[1]: {}'.format(*shapes))
+        raise invalid('Matrix size-incompatible: In[0]: {}, In[1]: {}'.format(*shapes))
     try:
         return np.matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
     except ValueError:
-        raise InvalidArgumentError(None, None, 'In[0] and In[1] must have compatible batch dimensions: {} vs. {}'.format(*shapes)) from None
+        raise invalid('In[0] and In[1] must have compatible batch dimensions: {} vs. {}'.format(*shapes)) from None
 
 
 def _batch_matmul_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
@@ -196,7 +196,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: A rank is not known, or the numbers of axes differ.
     """
-    with scope(name, 'Tensordot'):
+    with scope(name, 'Tensordot') as full:
         a, b = convert_together([a, b], names=('a', 'b'), op='Tensordot')
         if a.shape.rank is None or b.shape.rank is None:
             raise ValueError('tensordot needs tensors of known rank; use ensure_shape or set_shape first')
@@ -207,7 +207,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         matrix_a = _as_matrix(a, sizes_a, free_a + left, len(free_a))
         matrix_b = _as_matrix(b, sizes_b, right + free_b, len(right))
         shape = apply('ConcatV2', (_chosen(sizes_a, free_a), _chosen(sizes_b, free_b), constant(np.int32(0))))
-        result = apply('Reshape', (_product(matrix_a, matrix_b), shape))
+        result = apply('Reshape', (_product(matrix_a, matrix_b), shape), None, full)
         known = TensorShape([a.shape[i] for i in free_a] + [b.shape[i] for i in free_b])
         if not result.shape.is_fully_defined():
             result.set_shape(known)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape, unknown
@@ -17,7 +16,10 @@ from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import (
     FLOAT,
     at_least_rank,
+    check_eager,
     check_same_dtype,
+    invalid,
+    permit,
     same_rule,
     with_rank,
 )
@@ -32,6 +34,11 @@ _largest: Any = np.maximum
 
 
 # ---------------------------------------------------------------- softmax
+_TAKEN = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+permit('Softmax', _TAKEN)
+permit('LogSoftmax', _TAKEN)
+
+
 def _shifted(logits: Any) -> Any:
     return logits - _largest.reduce(logits, -1, None, None, True)
 
@@ -63,11 +70,12 @@ register(OpDef('LogSoftmax', log_probabilities, same_rule('LogSoftmax', FLOAT, '
 def _along(op: str, logits: Any, axis: int, name: str | None) -> Tensor:
     """Apply an op of the last axis along another one."""
     x = convert_to_tensor(logits)
+    check_eager(op, x)
     count = x.shape.rank
     if axis == -1 or (count is not None and axis == count - 1):
         return apply(op, (x,), None, name)
     if count is None or not -count <= axis < count:
-        raise InvalidArgumentError(None, None, f'`axis` (axis = {axis}) must be in the range [{-(count or 0)}, {count or 0}) where '
+        raise invalid(f'`axis` (axis = {axis}) must be in the range [{-(count or 0)}, {count or 0}) where '
                                                f'{count} is the number of dimensions in the input.')
     order = np.arange(count, dtype=np.int32)
     order[[axis, -1]] = order[[-1, axis]]
@@ -94,7 +102,7 @@ def _channel_axis(attrs: Attrs) -> int:
 def _bias_add(value: Any, bias: Any, data_format: str = 'NHWC') -> Any:
     axis = 1 if data_format == 'NCHW' else -1
     if bias.ndim != 1 or value.ndim < 2 or value.shape[axis] != bias.shape[0]:
-        raise InvalidArgumentError(None, None, 'Must provide as many biases as the last dimension of the input tensor: '
+        raise invalid('Must provide as many biases as the last dimension of the input tensor: '
                                    f'[{",".join(map(str, bias.shape))}] vs. [{",".join(map(str, value.shape))}]')
     return value + (bias if axis == -1 else bias.reshape([-1] + [1] * (value.ndim - 2)))
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, constant_value
+from pyfuncdbg.ops.inference import invalid
 from pyfuncdbg.ops.reduction import reduce_sum
 from pyfuncdbg.ops.scope import call
 from pyfuncdbg.runtime.dispatch import apply
@@ -20,7 +20,7 @@ from pyfuncdbg.runtime.dispatch import apply
 
 def _check(x: Any, paddings: Any) -> None:
     if paddings.shape != (x.ndim, 2):
-        raise InvalidArgumentError(None, None, f'The first dimension of paddings must be the rank of inputs[{x.ndim},2] '
+        raise invalid(f'The first dimension of paddings must be the rank of inputs[{x.ndim},2] '
                                                f'[{",".join(map(str, paddings.shape))}]')
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType, as_dtype
@@ -16,7 +15,7 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, same_rule
+from pyfuncdbg.ops.inference import as_static_shape, invalid, same_rule
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import EAGER_RESOURCES
@@ -86,7 +85,7 @@ def _generator(execution: Any, attrs: dict[str, int]) -> np.random.Generator:
 def _sizes(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape.tolist())
     if any(n < 0 for n in sizes):
-        raise InvalidArgumentError(None, None, f'Dimension {min(sizes)} must be >= 0')
+        raise invalid(f'Dimension {min(sizes)} must be >= 0')
     return sizes
 
 
@@ -127,7 +126,7 @@ _drawing('TruncatedNormal', _truncated)
 
 def _uniform_int(execution: Any, shape: Any, low: Any, high: Any, **attrs: int) -> Any:
     if low >= high:
-        raise InvalidArgumentError(None, None, f'Need minval < maxval, got {low} >= {high}')
+        raise invalid(f'Need minval < maxval, got {low} >= {high}')
     return np.asarray(_generator(execution, attrs).integers(low, high, _sizes(shape), low.dtype))[()]
 
 

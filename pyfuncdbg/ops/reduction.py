@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, unknown
@@ -14,7 +13,7 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import BOOL, NUMBER, REAL, Allowed, check_dtype, ints
+from pyfuncdbg.ops.inference import BOOL, NUMBER, REAL, Allowed, check_dtype, ints, invalid
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.unary import conj
 from pyfuncdbg.runtime.dispatch import apply
@@ -33,11 +32,11 @@ def _axes(axes: Any, rank: int) -> tuple[int, ...]:
         found = [found]
     for axis in found:
         if not -rank <= axis < rank:
-            raise InvalidArgumentError(None, None, f'Invalid reduction dimension ({axis} for input with {rank} dimension(s)')
+            raise invalid(f'Invalid reduction dimension ({axis} for input with {rank} dimension(s)')
     normal = tuple([axis % rank for axis in found])
     if len(set(normal)) != len(normal):
         twice = next(a for a in normal if normal.count(a) > 1)
-        raise InvalidArgumentError(None, None, f'Invalid reduction arguments: Axes contains duplicate dimension: {twice}')
+        raise invalid(f'Invalid reduction arguments: Axes contains duplicate dimension: {twice}')
     return normal
 
 

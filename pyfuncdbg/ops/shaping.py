@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
@@ -14,7 +13,7 @@ from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, as_shape, unkno
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, ints, merged, text
+from pyfuncdbg.ops.inference import as_static_shape, ints, invalid, merged, text
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -62,7 +61,7 @@ def _reshape(x: Any, shape: Any) -> Any:
     try:
         return x.reshape(wanted) if wanted or x.dtype.hasobject else x.reshape(())[()]
     except ValueError:
-        raise InvalidArgumentError(None, None, _reshape_fault(x.size, wanted)) from None
+        raise invalid(_reshape_fault(x.size, wanted)) from None
 
 
 def _reshape_fault(count: int, wanted: list[int]) -> str:
@@ -89,6 +88,9 @@ def _reshape_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     if count is not None and target.is_fully_defined():
         raise ValueError(f'Cannot reshape a tensor with {count} elements to shape {text(target)} '
                          f'({target.num_elements()} elements)')
+    fixed = int(np.prod([n for n in x.shape.sizes or () if n is not None], dtype=np.int64))
+    if target.is_fully_defined() and fixed and (target.num_elements() or 0) % fixed:
+        raise ValueError(f'Dimension size must be evenly divisible by {fixed} but is {target.num_elements()}')
     if count is not None and known is not None and -1 in known:
         rest = int(np.prod([n for n in known if n != -1], dtype=np.int64))
         if rest and count % rest:
@@ -116,7 +118,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 def _expand_dims(x: Any, axis: Any) -> Any:
     at = int(axis.reshape(-1)[0])
     if not -x.ndim - 1 <= at <= x.ndim:
-        raise InvalidArgumentError(None, None, f'Tried to expand dim index {at} for tensor with {x.ndim} dimensions.')
+        raise invalid(f'Tried to expand dim index {at} for tensor with {x.ndim} dimensions.')
     return np.expand_dims(x, at)
 
 
@@ -151,9 +153,9 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 def _squeeze(x: Any, squeeze_dims: Sequence[int] = ()) -> Any:
     for axis in squeeze_dims:
         if not -x.ndim <= axis < x.ndim:
-            raise InvalidArgumentError(None, None, f'Tried to squeeze dim index {axis} for tensor with {x.ndim} dimensions.')
+            raise invalid(f'Tried to squeeze dim index {axis} for tensor with {x.ndim} dimensions.')
         if x.shape[axis] != 1:
-            raise InvalidArgumentError(None, None, f'Can not squeeze dim[{axis % x.ndim}], expected a dimension of 1, '
+            raise invalid(f'Can not squeeze dim[{axis % x.ndim}], expected a dimension of 1, '
                                                    f'got {x.shape[axis]}')
     result = np.squeeze(x, tuple(squeeze_dims) or None)
     return result if result.ndim or result.dtype.hasobject else result[()]
@@ -189,7 +191,7 @@ def _transpose(x: Any, perm: Any) -> Any:
     order = perm.tolist()
     for axis in range(x.ndim):
         if axis not in order and axis - x.ndim not in order:
-            raise InvalidArgumentError(None, None, f'{axis} is missing from {{{",".join(map(str, order))}}}.')
+            raise invalid(f'{axis} is missing from {{{",".join(map(str, order))}}}.')
     return np.transpose(x, order) if order else x
 
 
@@ -275,7 +277,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 
 def _ensure_shape(x: Any, shape: TensorShape) -> Any:
     if not shape.is_compatible_with(x.shape):
-        raise InvalidArgumentError(None, None, f'Shape of tensor input {text(as_shape(x.shape))} is not compatible with '
+        raise invalid(f'Shape of tensor input {text(as_shape(x.shape))} is not compatible with '
                                                f'expected shape {text(shape)}.')
     return x
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, ints
+from pyfuncdbg.ops.inference import as_static_shape, ints, invalid
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -60,7 +59,7 @@ def _numpy_index(shape: Sequence[int], begin: Any, end: Any, strides: Any, masks
     try:
         return _index(begin.tolist(), end.tolist(), strides.tolist(), shape, **masks)
     except ValueError as error:
-        raise InvalidArgumentError(None, None, str(error)) from None
+        raise invalid(str(error)) from None
 
 
 def _strided_slice(x: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
@@ -222,10 +221,10 @@ def _slice(x: Any, begin: Any, size: Any) -> Any:
     for axis, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
         whole = x.shape[axis]
         if not 0 <= start <= whole:
-            raise InvalidArgumentError(None, None, f'Expected begin[{axis}] in [0, {whole}], but got {start}')
+            raise invalid(f'Expected begin[{axis}] in [0, {whole}], but got {start}')
         stop = whole if length == -1 else start + length
         if not start <= stop <= whole:
-            raise InvalidArgumentError(None, None, f'Expected size[{axis}] in [0, {whole - start}], but got {length}')
+            raise invalid(f'Expected size[{axis}] in [0, {whole - start}], but got {length}')
         index.append(slice(start, stop))
     return x[tuple(index)] if index else x
 

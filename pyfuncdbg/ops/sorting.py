@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
@@ -14,7 +13,7 @@ from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import NUMBER, REAL, at_least_rank, check_dtype, ints, same_rule
+from pyfuncdbg.ops.inference import NUMBER, REAL, at_least_rank, check_dtype, ints, invalid, same_rule
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -24,7 +23,7 @@ def _scan(ufunc: Any, start: int) -> Kernel:
     def kernel(x: Any, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
         at = int(axis)
         if not -x.ndim <= at < x.ndim:
-            raise InvalidArgumentError(None, None, f'ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {at}')
+            raise invalid(f'ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {at}')
         if reverse:
             x = np.flip(x, at)
         result = ufunc.accumulate(x, at, x.dtype)
@@ -71,9 +70,9 @@ def _arg(op: str, choose: Any, worst: float) -> None:
     def kernel(x: Any, dimension: Any, output_type: Any = dtypes.int64) -> Any:
         at = int(dimension)
         if not -x.ndim <= at < x.ndim:
-            raise InvalidArgumentError(None, None, f'Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {at}')
+            raise invalid(f'Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {at}')
         if not x.shape[at]:
-            raise InvalidArgumentError(None, None, f'Reduction axis {at} is empty in shape [{",".join(map(str, x.shape))}]')
+            raise invalid(f'Reduction axis {at} is empty in shape [{",".join(map(str, x.shape))}]')
         if x.dtype.kind == 'f':
             x = np.where(np.isnan(x), x.dtype.type(worst), x)      # TensorFlow passes over NaNs
         return choose(x, at).astype(output_type.array)
@@ -136,7 +135,7 @@ class TopK(NamedTuple):
 def _top_k(x: Any, k: Any, sorted: bool = True) -> tuple[Any, Any]:
     length = x.shape[-1]
     if k < 0 or k > length:
-        raise InvalidArgumentError(None, None, f'Need k >= 0, got {k}' if k < 0 else
+        raise invalid(f'Need k >= 0, got {k}' if k < 0 else
                                    f'input must have at least k columns. Had {length}, needed {k}')
     # A stable ascending sort of the reversed row, read backwards: descending, equal elements in their order.
     order = (length - 1 - np.argsort(x[..., ::-1], -1, 'stable')[..., ::-1])[..., :int(k)]
@@ -233,7 +232,7 @@ class UniqueWithCounts(NamedTuple):
 
 def _unique(x: Any, out_idx: Any = dtypes.int32) -> tuple[Any, Any, Any]:
     if x.ndim != 1:
-        raise InvalidArgumentError(None, None, 'unique expects a 1D vector.')
+        raise invalid('unique expects a 1D vector.')
     values, first, inverse, count = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first, kind='stable')              # in order of first appearance
     place = np.empty_like(order)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.registry import Attrs, Kernel, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import broadcast_shapes, ints, same_rule
+from pyfuncdbg.ops.inference import broadcast_shapes, ints, invalid, same_rule
 from pyfuncdbg.ops.unary import scalar
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -75,7 +74,7 @@ def _substr_one(value: bytes, pos: int, len: int, unit: str = 'BYTE') -> bytes:
     text: Any = value if unit == 'BYTE' else value.decode('utf-8', 'replace')
     size = text.__len__()
     if not -size <= pos <= size:
-        raise InvalidArgumentError(None, None, f'pos {pos} out of range for string b{value.decode("latin-1")!r}')
+        raise invalid(f'pos {pos} out of range for string b{value.decode("latin-1")!r}')
     start = pos if pos >= 0 else size + pos
     part = text[start:start + len]
     return part if unit == 'BYTE' else part.encode()
@@ -187,7 +186,7 @@ def _to_number(value: bytes, out_type: DType = dtypes.float32) -> Any:
         text = value.strip()
         return int(text) if out_type.is_integer else float(text)
     except ValueError:
-        raise InvalidArgumentError(None, None, f'StringToNumberOp could not correctly convert string: {value.decode(errors="replace")}') from None
+        raise invalid(f'StringToNumberOp could not correctly convert string: {value.decode(errors="replace")}') from None
 
 
 register(OpDef('StringToNumber', lambda x, out_type=dtypes.float32: _each(_to_number, out_type.array)(x, out_type=out_type),

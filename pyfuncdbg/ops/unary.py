@@ -12,7 +12,20 @@ from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import Kernel, Node, OpDef, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import BOOL, COMPLEX, FIELD, FLOAT, INTEGER, NUMBER, REAL, Allowed, merge_rule, same_rule
+from pyfuncdbg.ops.inference import (
+    BOOL,
+    COMPLEX,
+    FIELD,
+    FLOAT,
+    INTEGER,
+    NUMBER,
+    REAL,
+    Allowed,
+    check_eager,
+    merge_rule,
+    permit,
+    same_rule,
+)
 from pyfuncdbg.runtime.dispatch import apply
 
 Unary = Callable[..., Tensor]
@@ -45,8 +58,12 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
     register(OpDef(op, kernel, same_rule(op, allowed, parameter, dtype), gradient if rule else ZERO,
                    into=isinstance(kernel, np.ufunc)))
 
+    permit(op, allowed)
+
     def function(x: Any, name: str | None = None) -> Tensor:
-        return apply(op, (convert_to_tensor(x),), None, name)
+        x = convert_to_tensor(x)
+        check_eager(op, x)
+        return apply(op, (x,), None, name)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f'TensorFlow\'s `{op}` of each element of `x`.'

@@ -1,6 +1,7 @@
 """What a program sees when a node of its graph fails: TensorFlow's error, the user's frames first, the original as cause."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
@@ -14,7 +15,7 @@ def session_error(error: OpError | Exception, op: Operation) -> OpError:
     The kernel's own error is completed in place, so that its class, cause and traceback stay; NumPy's errors become
     InvalidArgumentError.
     """
-    raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error))
+    raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, kernel_text(error))
     if raised is not error:
         raised.__cause__ = error
     if not raised.located:
@@ -28,13 +29,24 @@ def session_error(error: OpError | Exception, op: Operation) -> OpError:
 
 def function_error(error: OpError | Exception, op: Operation, function: str) -> OpError:
     """The error that a call of a traced function raises for what a kernel raised in `op`."""
-    raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error))
+    raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, kernel_text(error))
     if raised is not error:
         raised.__cause__ = error
     if not raised.located:
         raised.locate(None, None, f'Graph execution error:\n\nDetected at node {op.name} defined at (most recent call last):\n'
                       f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]")
     return raised
+
+
+_BROADCAST = re.compile(r'operands could not be broadcast together with shapes ((?:\([\d,]*\) ?)+)')
+
+
+def kernel_text(error: Exception) -> str:
+    """What a kernel raised in TensorFlow's words, where NumPy has others."""
+    found = _BROADCAST.match(str(error))
+    if found is None:
+        return str(error)
+    return 'Incompatible shapes: ' + ' vs. '.join(f'[{shape[1:-1].rstrip(",")}]' for shape in found[1].split())
 
 
 def _lines(frames: Iterable[Frame], indent: str) -> list[str]:
