@@ -9,7 +9,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.graph import context
-from pyfuncdbg.graph.dtypes import variant
+from pyfuncdbg.graph.dtypes import resource, variant
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import Attrs, OpDef, kernel_for, lookup
 from pyfuncdbg.graph.stack import creation_stack, is_machinery
@@ -20,9 +20,25 @@ from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import eager_execution
+from pyfuncdbg.runtime.failure import kernel_text
 from pyfuncdbg.runtime.host import host
 
 _NO_ATTRS: dict[str, Any] = {}
+
+
+class Origin:
+    """How an eager tensor was computed from variables: in a program of TensorFlow 1 the graph that it is used in repeats it.
+
+    A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
+    """
+
+    __slots__ = ('attrs', 'inputs', 'name', 'type')
+
+    def __init__(self, op_type: str, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> None:
+        self.type = op_type
+        self.inputs = tuple(inputs)
+        self.attrs = attrs
+        self.name = name
 
 
 def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None = None, name: str | None = None) -> Any:
@@ -95,14 +111,24 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
         raise _op_error(definition, inputs, attrs, name, error) from error
     if definition.outputs == 1:
         outputs: Any = boxed(result)
-        everything: Sequence[Tensor] = (outputs,)
+        everything: Sequence[Any] = (outputs,)
     elif result is None:
         return None
     else:
         outputs = everything = [boxed(value) for value in result]
+    if context.process.mixed:
+        _remember(definition, inputs, everything, attrs, name)
     if recording.active.recordings and recording.wanted(inputs):
         recording.record(recording.TapeNode(definition, inputs, everything, attrs, name=name or ''))
     return outputs
+
+
+def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Attrs, name: str | None) -> None:
+    """Note the origin of what depends on a variable."""
+    if any(tensor.dtype is resource or hasattr(tensor, 'origin') for tensor in inputs):
+        origin = Origin(definition.name, inputs, attrs, name)
+        for index, tensor in enumerate(outputs):
+            tensor.origin = origin, index
 
 
 def boxed(value: Any) -> EagerTensor:
@@ -136,6 +162,8 @@ def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], k
     """Run a kernel that keeps for its gradient more than its outputs."""
     result = _in_execution(definition, values, {**keywords, 'record': True})
     outputs = [boxed(value) for value in result.outputs]
+    if context.process.mixed:
+        _remember(definition, inputs, outputs, attrs, name)
     everything = [*inputs, *result.met]
     if recording.wanted(everything):
         hidden = [boxed(value) for value in result.hidden]
@@ -147,11 +175,12 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
     """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
     if isinstance(error, OpError):
         return error
-    try:
-        definition.infer(inputs, attrs)
-        text = str(error)
-    except (ValueError, TypeError) as better:
-        text = str(better)
+    text = kernel_text(error)
+    if text == str(error):
+        try:
+            definition.infer(inputs, attrs)
+        except (ValueError, TypeError) as better:
+            text = str(better)
     return InvalidArgumentError(None, None, f'{text} [Op:{definition.name}] name: {name or ""}'.rstrip())
 
 
