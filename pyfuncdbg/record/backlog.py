@@ -14,11 +14,11 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote
 from pyfuncdbg.record.pool import Allowance
-from pyfuncdbg.record.snapshot import Snapshot, Snapshots
+from pyfuncdbg.record.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 
 # Measured: tuple, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
 _ROW_SIZE = 768
-_WAIT = 0.02
+_WAIT = 0.05
 
 
 class Losses:
@@ -76,7 +76,7 @@ class Backlog:
         return len(self.rows) < self.cap or (self.wait_for_writer() and len(self.rows) < self.cap)
 
     def wait_for_writer(self) -> bool:
-        """Wait until the writer has written something, 20 ms at most; False if it has not, then and from then on at once."""
+        """Wait until the writer has written something, 50 ms at most; False if it has not, then and from then on at once."""
         self.wake.set()
         if self.stalled:
             return False
@@ -89,10 +89,13 @@ def lost_with(row: Row, prints: int) -> dict[str, int]:
     """What goes when a whole call goes, to be counted."""
     tensors = size = 0
     for value in itertools.chain(row[9], row[10]):
-        if type(value) is not Snapshot:
+        if type(value) is tuple:
+            tensors += 1
+            size += len(value[2])
+        elif type(value) is not Snapshot:
             tensors += 1
             size += getattr(value, 'nbytes', 8)
-        elif value.keep:
+        elif value.data is not None or value.note == OVER_BUDGET:
             tensors += 1
             size += value.nbytes
     return {'calls': 1, 'tensors': tensors, 'prints': prints, 'bytes': size}
@@ -100,9 +103,15 @@ def lost_with(row: Row, prints: int) -> dict[str, int]:
 
 def release(values: Iterable[Any], snapshots: Snapshots) -> None:
     """Give back the memory of all snapshots among `values`."""
+    total = 0
     for value in values:
-        if type(value) is Snapshot:
+        if type(value) is tuple:
+            if len(value[2]) > TINY:
+                total += len(value[2])
+        elif type(value) is Snapshot:
             snapshots.release(value)
+    if total:
+        snapshots.allowance.give(total)
 
 
 class Said:

@@ -12,7 +12,7 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from pyfuncdbg.record.snapshot import SCALARS, Snapshot
+from pyfuncdbg.record.snapshot import SCALARS, Copied, Snapshot
 
 Row = tuple[Any, ...]
 """(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources)"""
@@ -38,7 +38,7 @@ class _Codes(dict[type, int]):
 _CODES = _Codes({kind: number for number, kind in enumerate(SCALARS, 1)})
 
 
-def encode(rows: Sequence[Row], tensor: Callable[[Snapshot], list[Any]]) -> bytes:
+def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]) -> bytes:
     """One record of at most `MOST_ROWS` rows.
 
     Args:

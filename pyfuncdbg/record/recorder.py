@@ -194,7 +194,7 @@ class Recorder:
         """Queue a call that is more than scalars in, scalars out, nothing said."""
         site = call.site
         finished = call.finished or perf_counter_ns()
-        if site.kind == 'python':
+        if type(inputs) is list and site.kind == 'python':
             self._snapshots.note_changes(inputs, call.inputs, site.host)
         outputs = self._taken(values, site) if values else ()
         said = None

@@ -14,7 +14,7 @@ import xxhash
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_name, dtype_of
+from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_of
 from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import Level, Stats, TensorRecord
 from pyfuncdbg.record.statistics import stats_of
@@ -33,8 +33,8 @@ LARGEST = 1 << 30
 
 # Freed and taken again often enough that malloc hands out warm memory; larger copies use the pool.
 _SMALL = 16 << 10
-# Not worth accounting for one by one: the queue's estimate for a call covers them.
-_TINY = 64
+TINY = 64
+"""Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
 
 digest: Callable[[Any], bytes] = xxhash.xxh3_128_digest
 
@@ -52,16 +52,14 @@ class Snapshot:
         charge: Bytes taken from the allowance.
         note: Why it is not kept in full.
         stats: Statistics of an array too large to be copied for the writer.
-        entry: Its description in the log, once the writer has made it.
     """
 
-    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'dtype', 'entry', 'keep', 'nbytes', 'note', 'shape',
+    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'dtype', 'keep', 'nbytes', 'note', 'shape',
                  'stats')
 
     data: bytes | np.ndarray | list[bytes | str] | None
     buffer: np.ndarray | None
     after: bytes | None
-    entry: list[Any] | None
     stats: Stats | None
 
     def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], nbytes: int, note: str = '') -> None:
@@ -69,36 +67,44 @@ class Snapshot:
         self.shape = shape
         self.nbytes = nbytes
         self.note = note
-        self.data = self.buffer = self.after = self.entry = self.stats = None
+        self.data = self.buffer = self.after = self.stats = None
         self.keep = self.changed = False
         self.charge = 0
 
 
+Copied = tuple[np.dtype[Any], tuple[int, ...], bytes, bool]
+"""A small array kept in full: type, shape, bytes in its own order, and whether the call changed it.
+
+A tuple, for the garbage collector stops looking at tuples of such things; thousands of queued objects that it walks
+again and again cost 2 to 4 µs a call.
+"""
+
 Taken = Any
-"""A value as it is queued: an immutable scalar itself, otherwise a `Snapshot`."""
+"""A value as it is queued: an immutable scalar itself, a `Copied`, otherwise a `Snapshot`."""
 
 
 class Snapshots:
     """Takes snapshots by one policy, for one recorder. Any thread."""
 
-    __slots__ = ('_wait', 'allowance', 'full_limit', 'level', 'pool', 'starved')
+    __slots__ = ('_small', '_wait', 'allowance', 'full_limit', 'level', 'pool', 'starved')
 
     def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: Pool, wait: Callable[[], bool]) -> None:
         """Set the policy; `wait` waits a little for the writer to give memory back, and is False if it did not."""
         self._wait = wait
         self.level = level
         self.full_limit = LARGEST if level == 'full' else full_limit
+        self._small = -1 if level == 'none' else min(self.full_limit, _SMALL)
         self.allowance = allowance
         self.pool = pool
         self.starved = False
         """Set by the writer when the log has no room for tensor bytes, so that none are copied in vain."""
 
-    def take_all(self, values: Sequence[Any], host: Host) -> list[Taken]:
-        """Snapshots of all values of one side of a call."""
-        return [value if type(value) in SCALARS else self.take(value, host) for value in values]
-
-    def take(self, value: Any, host: Host) -> Snapshot:
+    def take(self, value: Any, host: Host) -> Copied | Snapshot:
         """A snapshot of one host value that is no plain scalar."""
+        if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
+            size = value.nbytes
+            if size <= TINY or (not self.starved and self.allowance.take(size)):
+                return value.dtype, value.shape, value.tobytes(), False
         try:
             array = value if type(value) is np.ndarray else host.to_numpy(value)
         # The value is the program's: a deleted buffer or an object that is no tensor must not end the recording.
@@ -117,7 +123,7 @@ class Snapshots:
         taken.keep = size <= self.full_limit
         if not taken.keep:
             taken.note = f'more than {self.full_limit} bytes' if self.full_limit else ''
-        if size <= _TINY:
+        if size <= TINY:
             taken.data = array.tobytes()
         elif not taken.keep and size > self.allowance.limit // 4:
             taken.stats = stats_of(array)       # no copy of it would find room
@@ -154,9 +160,14 @@ class Snapshots:
                     taken.data = elements
         return taken
 
-    def note_changes(self, taken: Sequence[Taken], values: Sequence[Any], host: Host) -> None:
+    def note_changes(self, taken: list[Taken], values: Sequence[Any], host: Host) -> None:
         """After the call: remember what its inputs hold now, so that the writer can tell whether they were written to."""
-        for before, value in zip(taken, values, strict=False):
+        for place, (before, value) in enumerate(zip(taken, values, strict=False)):
+            if type(before) is tuple:
+                # Comparing with a second copy takes as long as hashing, and the writer need not hash the first.
+                if type(value) is np.ndarray and value.tobytes() != before[2]:
+                    taken[place] = (*before[:3], True)
+                continue
             if type(before) is not Snapshot or before.data is None:
                 continue
             try:
@@ -225,5 +236,5 @@ def restored(record: TensorRecord) -> np.ndarray:
         raise DroppedError(f'the value of {what} cannot be read: {error}') from error
 
 
-__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'Snapshot', 'Snapshots', 'Taken', 'array_from', 'digest', 'dtype_name',
+__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken', 'array_from', 'digest',
            'packed_text', 'restored']

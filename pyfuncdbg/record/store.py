@@ -4,6 +4,7 @@ Used by the writer of one log, one thread at a time.
 """
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyfuncdbg.record import frames
 from pyfuncdbg.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.record.folder import Ledger
 from pyfuncdbg.record.records import Stats
-from pyfuncdbg.record.snapshot import OVER_BUDGET, Snapshot, Snapshots, digest, packed_text
+from pyfuncdbg.record.snapshot import OVER_BUDGET, Copied, Snapshot, Snapshots, digest, packed_text
 from pyfuncdbg.record.statistics import stats_of
 
 TENSOR_SHARE = 0.8
@@ -21,13 +22,14 @@ TENSOR_SHARE = 0.8
 
 _INLINE = 64
 _LARGE = 64 << 10
+_LITTLE = sys.byteorder == 'little'
 _MOST_KEYS = 200_000
 
 
 class Store:
     """Describes snapshots and puts their bytes in front of the record that names them."""
 
-    __slots__ = ('_add', '_ledger', '_snapshots', '_stored')
+    __slots__ = ('_add', '_ledger', '_snapshots', '_stored', 'missed')
 
     def __init__(self, ledger: Ledger, snapshots: Snapshots, add: Callable[[list[Any]], None]) -> None:
         """Make an empty one; `add` takes the pieces of a blob record."""
@@ -35,26 +37,45 @@ class Store:
         self._snapshots = snapshots
         self._add = add
         self._stored: set[bytes] = set()
+        self.missed = {'tensors': 0, 'bytes': 0}
+
+    def count_missed(self) -> dict[str, int]:
+        """What had no room since the last time of asking: how many tensors, of how many bytes."""
+        missed, self.missed = self.missed, {'tensors': 0, 'bytes': 0}
+        return missed
 
     def forget(self) -> None:
         """Bound the memory for the hashes; a blob may then be written once more, which readers do not mind."""
         if len(self._stored) > _MOST_KEYS:
             self._stored.clear()
 
-    def describe(self, taken: Snapshot) -> list[Any]:
+    def describe(self, taken: Copied | Snapshot) -> list[Any]:
         """[dtype, shape, bytes, level, inline data or key, changed, note, stats]; stores the bytes where they are kept."""
-        if taken.entry is not None and taken.data is not None:
-            # Written when the call had been running for a while; only now it is known whether the function wrote to it.
-            taken.entry[5] = taken.changed or (taken.after is not None and digest(taken.data) != taken.after)
-        if taken.entry is None:
-            taken.entry = self._described(taken)
-        return taken.entry
+        if isinstance(taken, tuple):
+            dtype, shape, data, changed = taken
+            if dtype.kind in 'biufc' and dtype.isnative and _LITTLE:
+                where = self._where(data)
+                if where is not None:
+                    return [dtype_name(dtype), shape, len(data), 2, where, changed, '', None]
+            whole = Snapshot(dtype, shape, len(data))
+            whole.data, whole.keep, whole.changed = data, True, changed
+            return self._described(whole)
+        return self._described(taken)
+
+    def _where(self, data: Any) -> Any:
+        """[the bytes] if they are few, the key of their blob, or None if there is no room for it."""
+        if len(data) <= _INLINE:
+            return [bytes(data)]
+        key = digest(data)
+        return key if key in self._stored or self._store(key, data) else None
 
     def _described(self, taken: Snapshot) -> list[Any]:
         shape = [int(size) for size in taken.shape]
         name = dtype_name(taken.dtype)
         raw = taken.data                        # once: the thread of a call that is dropped releases it
         if raw is None:
+            if taken.note == OVER_BUDGET:
+                self._miss(taken)
             level = 0 if taken.stats is None else 1
             return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats)]
         changed = taken.changed or (taken.after is not None and digest(raw) != taken.after)
@@ -69,16 +90,19 @@ class Store:
             data = raw if native is array else native.tobytes()
         note = taken.note
         if taken.keep:
-            if len(data) <= _INLINE:
-                return [name, shape, int(taken.nbytes), 2, [bytes(data)], changed, note, None]
-            key = digest(data)
-            if key in self._stored or self._store(key, data):
+            where = self._where(data)
+            if where is not None:
                 # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
                 stats = stats_of(array) if array is not None and len(data) > _LARGE else None
-                return [name, shape, int(taken.nbytes), 2, key, changed, note, _packed_stats(stats)]
+                return [name, shape, int(taken.nbytes), 2, where, changed, note, _packed_stats(stats)]
             note = OVER_BUDGET
+            self._miss(taken)
         stats = stats_of(array) if array is not None else None
         return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats)]
+
+    def _miss(self, taken: Snapshot) -> None:
+        self.missed['tensors'] += 1
+        self.missed['bytes'] += taken.nbytes
 
     def _store(self, key: bytes, data: Any) -> bool:
         if not self._ledger.afford(len(data) + frames.KEY_SIZE + frames.FRAME_SIZE, TENSOR_SHARE):

@@ -24,7 +24,7 @@ from pyfuncdbg.record.batch import MOST_ROWS, MOST_TENSORS, Row, encode
 from pyfuncdbg.record.description import plan_record
 from pyfuncdbg.record.failure import Failure
 from pyfuncdbg.record.folder import Ledger, log_path
-from pyfuncdbg.record.snapshot import OVER_BUDGET, Snapshot, Snapshots
+from pyfuncdbg.record.snapshot import Snapshots
 from pyfuncdbg.record.store import Store
 
 _INTERVAL = 0.1
@@ -33,6 +33,10 @@ _PRINT_SHARE = 0.9
 _PIECES = 1 << 20
 _CLOSING = 2048
 _SLOWEST_REPORT = 60.0
+
+CUT = 'output bytes'
+"""What the capture left out of one call, by its own limit and not for the budget."""
+
 _NAMES = {frames.SITE: 'sites', frames.PLAN: 'runs', frames.RUNS: 'runs', frames.NOTE: 'notes', frames.PROCESS: 'processes'}
 
 
@@ -157,19 +161,30 @@ class Writer:
     def _drain(self, everything: bool) -> None:
         backlog = self._backlog
         rows = backlog.rows
-        for _ in range(len(rows) // MOST_ROWS + 1):
-            batch = [rows.popleft() for _ in range(min(len(rows), MOST_ROWS))]
+        waiting = len(rows)
+        while True:
+            count = min(waiting, self._batch_size())
+            batch = [rows.popleft() for _ in range(min(count, len(rows)))]
             self._announce()
             if batch:
                 self._write_rows(batch, frames.CALLS)
             backlog.stalled = False
             backlog.space.set()
+            waiting -= len(batch)
+            if not batch or waiting <= 0:
+                break
         while backlog.notes:
             self._put(frames.NOTE, backlog.notes.popleft())
         self._write_running(everything)
         self._commit()
         self._report_losses()
         self._store.forget()
+
+    def _batch_size(self) -> int:
+        """Fewer rows when they are heavy, so that memory comes back to those who wait for it."""
+        allowance = self._snapshots.allowance
+        heavy = allowance.used * 8 // allowance.limit
+        return MOST_ROWS if heavy < 1 else min(max(len(self._backlog.rows) // heavy, 1), MOST_ROWS)
 
     def _announce(self) -> None:
         backlog = self._backlog
@@ -210,22 +225,26 @@ class Writer:
                  for row in rows]
         lost = self._write_plain(plain, kind)
         self._commit()
-        for row, whole in zip(plain, rows, strict=True):
-            if kind == frames.CALLS:
+        if kind == frames.CALLS:
+            self._backlog.losses.add(lost)
+            for row, whole in zip(plain, rows, strict=True):
                 self._begun.pop(row[0], None)
                 release(row[9], self._snapshots)
                 release(row[10], self._snapshots)
                 if type(whole[11]) is Said:
                     self._snapshots.allowance.give(whole[11].charge)
-        if kind == frames.CALLS and lost:
-            self._backlog.losses.add(lost)
 
     def _write_plain(self, rows: list[Row], kind: int) -> dict[str, int]:
         """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
         body = encode(rows, self._store.describe)
+        missed = self._store.count_missed()
         if self._ledger.afford(len(body) + frames.FRAME_SIZE):
             self._add(frames.frame(kind, body))
-            return _lost_of_kept(rows)
+            for row in rows:
+                for what, count in (row[13] or {}).items():
+                    missed[what] = missed.get(what, 0) + count
+            missed.pop(CUT, None)
+            return missed
         if len(rows) == 1:
             said = rows[0][11]
             return lost_with(rows[0], (len(said) if said else 0) + (rows[0][13] or {}).get('prints', 0))
@@ -242,7 +261,7 @@ class Writer:
         output = None
         if type(said) is Said:
             if said.cut:
-                lost['output bytes'] = said.cut
+                lost[CUT] = said.cut
             if said.lost:
                 lost['prints'] = said.lost
             elif self._ledger.fits(2 * said.charge, _PRINT_SHARE):
@@ -306,20 +325,6 @@ def say_unwritable(folder: Path, error: Exception) -> None:
     if sys.__stderr__ is not None:
         sys.__stderr__.write(f'pyfuncdbg: {folder}: cannot write the trace: {why}. Recording stops, the program goes on; '
                              'what was written can be read.\n')
-
-
-def _lost_of_kept(rows: list[Row]) -> dict[str, int]:
-    lost = {'tensors': 0, 'bytes': 0, 'prints': 0}
-    for row in rows:
-        for values in (row[9], row[10]):
-            for value in values:
-                if type(value) is Snapshot and value.entry is not None and value.entry[6] == OVER_BUDGET:
-                    lost['tensors'] += 1
-                    lost['bytes'] += value.nbytes
-        if row[13]:
-            lost['prints'] += row[13].get('prints', 0)
-            lost['tensors'] += row[13].get('tensors', 0)
-    return lost
 
 
 def _process_record(facts: dict[str, Any]) -> list[Any]:

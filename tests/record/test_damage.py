@@ -143,7 +143,8 @@ def test_records_of_wrong_types(sound, tmp_path, kind, content):
 
 
 @pytest.mark.parametrize('payload', [
-    b'\x91' * 500_000, b'\xdd\xff\xff\xff\xff' * 1000, b'\xc6\xff\xff\xff\xff', b'\xdf\xff\xff\xff\xff', b'\xd6\xff\0\0\0\0', b''])
+    b'\x91' * 500_000, b'\xdd\xff\xff\xff\xff' * 1000, b'\xc6\xff\xff\xff\xff', b'\xdf\xff\xff\xff\xff',
+    b'\xd6\xff\0\0\0\0', b''])
 def test_hostile_msgpack(sound, tmp_path, payload):
     target = copied(sound, tmp_path)
     with open(log_of(target), 'ab') as log:
@@ -166,8 +167,8 @@ def test_huge_lengths(sound, tmp_path):
     assert info.calls == 30 and len(info.damage) == 1 and time.monotonic() - began < 20
 
 
-@pytest.mark.parametrize('name', ['|O', '[("a", "|O")]', "[('a', '|O')]", '__import__("os")', "['a'", 'f4,f4', 'x' * 10_000, 'object',
-                                  "[('a', '<f4', (99999999999999999999,))]", "'|V0'"])
+@pytest.mark.parametrize('name', ['|O', '[("a", "|O")]', "[('a', '|O')]", '__import__("os")', "['a'", 'f4,f4', 'x' * 10_000,
+                                  'object', "[('a', '<f4', (99999999999999999999,))]", "'|V0'"])
 def test_hostile_type_names(name):
     with pytest.raises(ValueError, match='unknown element type'):
         dtype_of(name)
@@ -177,7 +178,8 @@ def test_newer_versions_are_refused_by_name(sound, tmp_path):
     target = copied(sound, tmp_path)
     manifest = json.loads((target / 'manifest.json').read_text())
     (target / 'manifest.json').write_text(json.dumps({**manifest, 'version': 7}))
-    with pytest.raises(TraceVersionError, match=rf'{target}: written by format version 7, this pyfuncdbg reads up to {frames.VERSION}'):
+    known = frames.VERSION
+    with pytest.raises(TraceVersionError, match=rf'{target}: written by format version 7, .* reads up to {known}'):
         Trace.open(target)
     (target / 'manifest.json').write_text(json.dumps(manifest))
     with open(log_of(target), 'r+b') as log:
@@ -193,9 +195,10 @@ def test_what_is_no_trace(sound, tmp_path):
         with pytest.raises(NotATraceError, match=name):
             Trace.open(tmp_path / name)
     target = copied(sound, tmp_path)
-    for text in ('', '[]', '{}', '{"format": "pyfuncdbg trace"}', '[' * 50_000, '{"format": "pyfuncdbg trace", "version": "x"}'):
+    ours = '{"format": "pyfuncdbg trace"'
+    for text in ('', '[]', '{}', ours + '}', '[' * 50_000, ours + ', "version": "x"}'):
         (target / 'manifest.json').write_text(text)
-        with pytest.raises(NotATraceError, match='copy.pfd'):
+        with pytest.raises(NotATraceError, match=r'copy\.pfd'):
             Trace.open(target)
     good = copied(sound, tmp_path, 'second.pfd')
     log_of(good).write_bytes(b'something else entirely, long enough')

@@ -29,8 +29,8 @@ ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.
 
 def run_script(tmp_path, text, *arguments, **options):
     script = tmp_path / 'script.py'
-    script.write_text('from pyfuncdbg.record.recorder import Recorder\nfrom plain_host import *\nimport os, sys, time, threading\n'
-                      + textwrap.dedent(text))
+    script.write_text('from pyfuncdbg.record.recorder import Recorder\nfrom plain_host import *\n'
+                      'import os, sys, time, threading\n' + textwrap.dedent(text))
     return subprocess.run([sys.executable, script, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
                           check=False, **options)
 
@@ -55,7 +55,8 @@ def kill_once(folder, delay):
         assert set(range(1, last + 1)) <= known
         for number in random.sample(range(1, last + 1), min(last, 20)):
             call = seen.call(number)
-            assert np.array_equal(call.outputs[0].to_numpy(), call.inputs[0].to_numpy() * (2 if call.site.name == 'large' else 1))
+            factor = 2 if call.site.name == 'large' else 1
+            assert np.array_equal(call.outputs[0].to_numpy(), call.inputs[0].to_numpy() * factor)
     return last
 
 
@@ -200,7 +201,8 @@ def test_a_full_disk_ends_the_recording_only(tmp_path):
         print('went on')
     ''', tmp_path / 't.pfd')
     assert (done.returncode, done.stdout) == (0, 'went on\n')
-    assert done.stderr.count('\n') == 1 and os.strerror(errno.EFBIG) in done.stderr and str(tmp_path / 't.pfd') in done.stderr
+    assert done.stderr.count('\n') == 1
+    assert f'{tmp_path / "t.pfd"}: ' in done.stderr and os.strerror(errno.EFBIG) in done.stderr
     with Trace.open(tmp_path / 't.pfd') as trace:
         calls = trace.calls()
         assert 10 < len(calls) < 100 and trace.info().damage == ()
@@ -210,7 +212,8 @@ def test_a_full_disk_ends_the_recording_only(tmp_path):
 def test_a_small_file_system_that_fills(tmp_path):
     mount = tmp_path / 'mount'
     mount.mkdir()
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', mount], capture_output=True, check=False).returncode:
+    made = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', mount], capture_output=True, check=False)
+    if made.returncode:
         pytest.skip('mounting needs root')
     try:
         done = run_script(tmp_path, '''
@@ -246,7 +249,7 @@ def test_a_path_that_cannot_be_used(tmp_path):
 
 def test_bad_options():
     for options in ({'budget': 10}, {'level': 'everything'}):
-        with pytest.raises(TraceError, match='too small|everything'):
+        with pytest.raises(TraceError, match=r'too small|everything'):
             Recorder('x', **options)
 
 
