@@ -14,7 +14,7 @@ from pyfuncdbg.views.source import parameters, place
 from pyfuncdbg.views.tensor import tensor_card
 from pyfuncdbg.views.units import seconds
 
-PREVIEW = 30
+PREVIEW = 64
 """Elements of each tensor on a call card."""
 
 

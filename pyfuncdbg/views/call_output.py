@@ -4,16 +4,16 @@ from __future__ import annotations
 from rich.text import Text
 
 from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.call import state
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.page import Page
-from pyfuncdbg.views.units import count
 
 
 def call_output(call: CallRecord) -> Page:
     """Everything that one call said, in order."""
     title = Text.assemble((f'call #{one_line(call.number, 20)} ', 'bold'), label(call.label, 'bold'),
-                          f'  {count(len(call.output), "piece")} of output', overflow='fold')
+                          '  ', state(call), overflow='fold')
     return Page(title, output_view(call.output, call.dropped, site=call.site))
 
 

@@ -163,7 +163,7 @@ def _given(tensor: TensorRecord, title: str, rows: Sequence[int]) -> list[Part]:
         for row in rows[:ROWS]:
             parts.append(_row(array[row], row))
     elif array.size:
-        parts.append(Padding(preview(array, ELEMENTS), (0, 0, 0, 2)))
+        parts.append(Padding(preview(array, ELEMENTS, precision=4), (0, 0, 0, 2)))
     return parts
 
 
@@ -172,7 +172,7 @@ def _row(values: np.ndarray, row: int) -> Part:
         return Text(f'  [{row}]  {element(values.item())}')
     constant = values.dtype.kind in 'biufc' and values.size > 1 and bool((values == values.reshape(-1)[0]).all())
     text = Text(f'row {row}' + (f'  every element is {values.reshape(-1)[0].item():.6g}' if constant else ''), 'bold')
-    return Padding(Page(text) if constant else Page(text, preview(values, ELEMENTS)), (0, 0, 0, 2))
+    return Padding(Page(text) if constant else Page(text, preview(values, ELEMENTS, precision=4)), (0, 0, 0, 2))
 
 
 if __name__ == '__main__':

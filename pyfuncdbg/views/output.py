@@ -28,7 +28,7 @@ def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | No
         site: The call's site, for the text of source lines.
         lines: Show at most so many lines of text, both ends (0: all).
     """
-    rows = list(_rows(records, site))
+    rows = _rows(_once(records), site)
     hidden = 0
     if lines and len(rows) > lines:
         hidden = len(rows) - lines
@@ -49,6 +49,13 @@ def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | No
 def dropped_line(dropped: Mapping[str, int]) -> Text:
     """'not kept: prints 3, bytes 4,096'."""
     return Text('not kept: ' + ', '.join(f'{one_line(kind, 40)} {n:,}' for kind, n in dropped.items() if n), 'yellow')
+
+
+def _once(records: Sequence[OutputRecord]) -> list[OutputRecord]:
+    """Without the floating-point errors that a warning of the same line repeats."""
+    warned = {(record.text, record.filename, record.line) for record in records if record.kind == 'warning'}
+    return [record for record in records
+            if record.kind != 'fp' or (record.text, record.filename, record.line) not in warned]
 
 
 def _rows(records: Sequence[OutputRecord], site: SiteRecord | None) -> list[tuple[str, Text, Text]]:

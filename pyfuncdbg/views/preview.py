@@ -21,7 +21,7 @@ from pyfuncdbg.views.page import Page
 Ranges = tuple[tuple[float, float], ...]
 """Closed intervals whose elements are marked."""
 
-LIMIT = 60
+LIMIT = 64
 """Elements a card shows."""
 
 
@@ -46,13 +46,13 @@ def preview(array: np.ndarray, limit: int = LIMIT, *, ranges: Ranges = (), preci
     if array.size == 0:
         return Page(Text(f'empty, shape {list(array.shape)}', 'dim'))
     rows = _rows(array, limit)
-    hidden = array.size - sum(len(row.values) for row in rows)
+    whole = sum(len(row.values) for row in rows) == array.size
     cells = [[_cell(value, ranges, precision) for value in row.values] for row in rows]
 
     def draw(options: ConsoleOptions) -> Text:
-        lines = _lines(rows, cells, options.max_width)
-        if hidden > 0:
-            lines.append(Text(f'... {hidden:,} of {array.size:,} elements not shown', 'dim'))
+        lines, elements = _lines(rows, cells, options.max_width, fold=whole)
+        if elements < array.size:
+            lines.append(Text(f'... {array.size - elements:,} of {array.size:,} elements not shown', 'dim'))
         return Text('\n').join(lines)
     return Page(draw)
 
@@ -114,19 +114,39 @@ def _cell(value: Any, ranges: Ranges, precision: int) -> Text:
     return Text(text, 'bold red' if bad else '')
 
 
-def _lines(rows: list[_Row], cells: list[list[Text]], width: int) -> list[Text]:
-    """Columns of one width; a row that does not fit goes on in a new line with its own label."""
+def _lines(rows: list[_Row], cells: list[list[Text]], width: int, *, fold: bool) -> tuple[list[Text], int]:
+    """Lines, and the number of elements on them.
+
+    Columns are of one width. Of a row that does not fit both ends are shown, or with `fold` it goes on in a new line
+    with its own label.
+    """
     labels = max(len(_label(row.prefix, row.indices[-1:])) for row in rows)
-    column = min(max(cell.cell_len for row in cells for cell in row) + 2, max(6, width - labels))
+    widest = max(cell.cell_len for row in cells for cell in row)
+    column = min((widest if fold else max(widest, len('...'))) + 2, max(6, width - labels))
     fit = max(1, (width - labels) // column)
-    lines = []
-    for row, texts in zip(rows, cells, strict=True):
-        for chunk in _chunks(_with_gap(row.indices, texts), fit):
+    lines: list[Text] = []
+    elements = 0
+    for last, row, texts in zip([None, *rows], rows, cells, strict=False):
+        if last is not None and row.prefix and row.prefix[-1] - last.prefix[-1] > 1:
+            lines.append(Text('...'.rjust(labels), 'dim'))
+        indexed = _with_gap(*(row.indices, texts) if fold else _ends(row.indices, texts, fit))
+        elements += sum(1 for index, _ in indexed if index or not row.indices)
+        for chunk in _chunks(indexed, fit):
             line = Text(_label(row.prefix, chunk[0][0]).rjust(labels), 'dim', overflow='fold')
             for _, cell in chunk:
                 line.append(' ' * max(1, column - cell.cell_len), 'none').append_text(cell)
             lines.append(line)
-    return lines
+    return lines, elements
+
+
+def _ends(indices: tuple[int, ...], texts: list[Text], fit: int) -> tuple[tuple[int, ...], list[Text]]:
+    """As many elements of both ends of a row as fit on a line together with the gap between them."""
+    if len(indices) < fit:
+        return indices, texts
+    tail = max(0, (fit - 1) // 2)
+    head = max(1, fit - 1 - tail)
+    at = [*range(head), *range(len(indices) - tail, len(indices))]
+    return tuple(indices[i] for i in at), [texts[i] for i in at]
 
 
 _Cell = tuple[tuple[int, ...], Text]

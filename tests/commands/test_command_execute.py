@@ -95,7 +95,7 @@ def test_a_node_name_is_its_newest_call(context):
 
 def test_out_shows_everything_said(context):
     assert text('out 3', context).splitlines() == [
-        'call #3 norm[1]  2 pieces of output', '+0.08 ms  out  row 1 constant',
+        'call #3 norm[1]  NaN 4', '+0.08 ms  out  row 1 constant',
         '+0.11 ms  fp   invalid: invalid value encountered in divide  model.py:44',
         '               44 | return (x - mu) / sd']
 
@@ -208,7 +208,7 @@ def test_redirection_appends_plain_text(context, tmp_path):
         answer = execute(line, context)
         assert answer.written == str(file)
     written = file.read_text()
-    assert written.startswith('call #3 norm[1]  2 pieces of output\n+0.08 ms  out  row 1 constant\n')
+    assert written.startswith('call #3 norm[1]  NaN 4\n+0.08 ms  out  row 1 constant\n')
     assert json.loads(written.splitlines()[-1])['total'] == 5
     with pytest.raises(CommandError, match='cannot write'):
         execute(f'calls >> {tmp_path}', context)

@@ -34,6 +34,14 @@ def test_source_of_a_file_that_is_there(draw, tmp_path):
     assert '2 | y = [bold]2' in text
 
 
+def test_a_warning_speaks_for_the_error_that_it_repeats(draw):
+    both = (OutputRecord('fp', 'invalid value', 'invalid', 'a.py', 3),
+            OutputRecord('warning', 'invalid value', 'W', 'a.py', 3))
+    assert rows(draw(output_view(both))) == ['+0.00 ms  warn  W: invalid value  a.py:3']
+    other = (both[0], OutputRecord('warning', 'invalid value', 'W', 'a.py', 4))
+    assert len(rows(draw(output_view(other)))) == 2
+
+
 def test_dropped_counts_are_shown(draw):
     assert 'not kept: prints 3, bytes 4,096' in draw(output_view((), {'prints': 3, 'bytes': 4096, 'calls': 0}))
     assert draw(output_view((), {'prints': 0})) == 'no output\n'

@@ -53,10 +53,26 @@ def test_the_gap_is_marked_and_counted(draw):
     assert text == '  [0]    0    1    2    3    4  ...  995  996  997  998  999\n... 990 of 1,000 elements not shown\n'
 
 
-def test_a_line_after_the_gap_names_its_own_index(draw):
-    lines = draw(preview(np.arange(1000), 10), 30).splitlines()
-    assert lines[0].split() == ['[0]', '0', '1', '2', '3', '4']
-    assert lines[1].split() == ['[995]', '995', '996', '997', '998', '999']
+def test_a_cut_row_is_cut_further_where_there_is_no_room(draw):
+    text = draw(preview(np.arange(1000), 10), 40)
+    assert text == '  [0]    0    1    2  ...  997  998  999\n... 994 of 1,000 elements not shown\n'
+
+
+def test_a_gap_between_rows_is_marked(draw):
+    lines = draw(preview(np.arange(200).reshape(100, 2), 12)).splitlines()
+    assert [line.split() for line in lines[2:5]] == [['[2,', '0]', '4', '5'], ['...'], ['[97,', '0]', '194', '195']]
+
+
+@given(hnp.array_shapes(min_dims=1, max_dims=3, max_side=40), st.integers(1, 60), st.sampled_from([12, 20, 40, 80]))
+def test_what_is_said_to_be_hidden_is_what_is_not_shown(draw, sizes, limit, width):
+    array = np.arange(np.prod(sizes)).reshape(sizes)
+    text = draw(preview(array, limit), width).replace(' ... ', ' ')
+    lines = [match[2].split() for line in text.splitlines() if (match := LINE.match(line))]
+    cells = [cell for line in lines for cell in line if cell != '...']
+    hidden = re.search(r'^\.\.\. ([\d,]+) of', text, re.MULTILINE)
+    if width >= 40:                             # below, the sentence itself is folded
+        assert len(cells) + (int(hidden[1].replace(',', '')) if hidden else 0) == array.size
+    assert len(set(cells)) == len(cells)
 
 
 def test_labels_count_on_when_a_row_is_folded(draw):
@@ -75,7 +91,7 @@ class Untouchable(np.ndarray):
 
 
 def test_repr_is_never_called(draw):
-    assert '... 999,940 of' in draw(preview(np.zeros(1_000_000).view(Untouchable)))
+    assert '... 999,987 of 1,000,000 elements' in draw(preview(np.zeros(1_000_000).view(Untouchable)))
 
 
 def test_objects_are_named_by_their_class_only(draw):
