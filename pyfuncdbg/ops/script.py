@@ -140,7 +140,22 @@ def framework_py_func(func: Any, args: Any = (), kwargs: Any = None, output_type
 
 
 def _is_row_of_shapes(value: Any) -> bool:
-    return is_row(value) and not (isinstance(value, (list, tuple)) and all(size is None or isinstance(size, int) for size in value))
+    shape = isinstance(value, (list, tuple)) and all(size is None or isinstance(size, int) for size in value)
+    return is_row(value) and not shape
+
+
+class _Checks:
+    """Whether eager numpy_function is held to its `Tout`."""
+
+    on = False
+
+
+_checks = _Checks()
+
+
+def strict(on: bool = True) -> None:
+    """Hold `numpy_function` to its `Tout` in eager mode too, where TensorFlow takes whatever comes; for all threads."""
+    _checks.on = on
 
 
 # ---------------------------------------------------------------- the two ways to call
@@ -148,7 +163,8 @@ def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: La
                 name: Any) -> Any:
     op_type = NUMPY if stateful else STATELESS
     if graph is None:
-        return PythonFunction(func, op_type, ANY, name, layout).call_plainly([_array(item) for item in items])
+        types = output_types(Tout) if _checks.on else ANY
+        return PythonFunction(func, op_type, types, name, layout).call_plainly([_array(item) for item in items])
     _check_callable(func)
     return _node(graph, PythonFunction(func, op_type, output_types(Tout), name, layout, True), items)
 

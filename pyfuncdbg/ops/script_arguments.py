@@ -8,7 +8,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.script_structure import filled, holds_keyed, is_keyed, leaves
+from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.eager import EagerTensor
 
 _PLAIN = frozenset((EagerTensor, float, int, bool, str, bytes))
@@ -22,18 +24,17 @@ class Layout:
         keywords: The same for keyword arguments.
     """
 
-    __slots__ = ('_split', 'keywords', 'positional')
+    __slots__ = ('keywords', 'positional')
 
     def __init__(self, positional: Sequence[Any], keywords: Mapping[str, Any], split: Callable[[Any], bool]) -> None:
         self.positional = [_emptied(item, split) for item in positional]
         self.keywords = {key: _emptied(item, split) for key, item in keywords.items()}
-        self._split = split
 
     def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional and keyword arguments that these inputs make."""
         values = iter(inputs)
-        positional = [filled(item, values, self._split) for item in self.positional]
-        return positional, {key: filled(item, values, self._split) for key, item in self.keywords.items()}
+        positional = [filled(item, values) for item in self.positional]
+        return positional, {key: filled(item, values) for key, item in self.keywords.items()}
 
 
 def _emptied(structure: Any, split: Callable[[Any], bool]) -> Any:
@@ -51,7 +52,8 @@ def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
 def flat_inputs(inp: Any) -> tuple[list[Any], Layout | None]:
     """The inputs in `inp`, by TensorFlow's rule: whatever iterating gives, each one tensor.
 
-    An element with a mapping or dataclass in it, which TensorFlow refuses, stands for one input per leaf.
+    An element with a mapping or dataclass in it, which TensorFlow refuses, stands for one input per leaf; in there a list
+    or tuple of tensors stays one, and a list of numbers is one tensor.
 
     Raises:
         TypeError: It cannot be iterated.
@@ -59,13 +61,15 @@ def flat_inputs(inp: Any) -> tuple[list[Any], Layout | None]:
     items = list(inp)
     for item in items:
         if type(item) not in _PLAIN and holds_keyed(item):
-            return laid_out(items, {}, split_keyed)
+            return laid_out(items, {}, _is_apart)
     return items, None
 
 
-def split_keyed(value: Any) -> bool:
-    """Whether a value is taken apart: a list or tuple only if something keyed is in it."""
-    return is_keyed(value) or isinstance(value, (list, tuple)) and (holds_keyed(value))
+def _is_apart(value: Any) -> bool:
+    """Whether a value is taken apart: a list or tuple only if something keyed, or a tensor, is in it."""
+    if isinstance(value, (list, tuple)):
+        return holds_keyed(value) or any(isinstance(item, (Tensor, Variable)) for item in value)
+    return is_keyed(value)
 
 
 def or_decorator(op: Callable[..., Any], op_name: str, func: Any, inp: Any, Tout: Any, **options: Any) -> Any:

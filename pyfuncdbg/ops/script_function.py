@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -22,7 +22,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.ops import script_registry, script_results
 from pyfuncdbg.ops.script_arguments import Layout
-from pyfuncdbg.ops.script_outputs import OutputTypes, output_types
+from pyfuncdbg.ops.script_outputs import ANY, OutputTypes, output_types
 from pyfuncdbg.ops.script_record import Keeping
 from pyfuncdbg.ops.variables import Variable, bound
 from pyfuncdbg.runtime.eager import EagerTensor
@@ -32,7 +32,6 @@ from pyfuncdbg.runtime.recording import active
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 """The op types: the function gets tensors, or arrays, or arrays and has no effect."""
-_NOWHERE: AbstractContextManager[None] = nullcontext()
 
 
 class PythonFunction:
@@ -113,11 +112,10 @@ class PythonFunction:
         graphs.append(None)
         errstate.state.set(execution.errstate)
         try:
-            with self._bindings(handles) if handles else _NOWHERE:
-                if self.layout is not None:
-                    positional, keywords = self.layout.arguments(inputs)
-                    return self.convert(self, self.func(*positional, **keywords))
-                return self.convert(self, self.func(*inputs))
+            if handles:
+                with self._bindings(handles):
+                    return self.convert(self, self._result(inputs))
+            return self.convert(self, self.func(*inputs) if self.layout is None else self._result(inputs))
         finally:
             execution.errstate = errstate.current()
             errstate.state.set(errstate.IGNORE)
@@ -131,16 +129,17 @@ class PythonFunction:
         """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
         run = eager_execution().run
         if not hooks.python and run.aborted is None:
+            outputs = self._plainly(*inputs)
+        else:
+            outputs = around(self.site, self._plainly, run, inputs)
+        if self.outputs is not ANY:
+            return self.outputs.packed(outputs)
+        return outputs[0] if len(outputs) == 1 else list(outputs)
+
+    def _plainly(self, *inputs: Any) -> Sequence[Any]:
+        if self.outputs is ANY:
             return script_results.as_found(self._result(inputs))
-        boxes: list[Any] = []
-
-        def body(*given: Any) -> Sequence[Any]:
-            boxes[:] = [script_results.as_found(self._result(given))]
-            return boxes[0] if isinstance(boxes[0], list) else boxes
-
-        outputs = around(self.site, body, run, inputs)
-        many = boxes and isinstance(boxes[0], list)
-        return outputs[0] if len(outputs) == 1 and not many else list(outputs)
+        return [EagerTensor(value) for value in script_results.as_arrays(self, self._result(inputs))]
 
     def _result(self, inputs: Sequence[Any]) -> Any:
         if self.layout is not None:
@@ -180,7 +179,8 @@ class PythonFunction:
         if place is None:
             place = _places[key] = CallSite(name, self.op_type, 'python', host, stack=creation_stack())
         attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again}
-        return CallSite(name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs, same_as=place)
+        return CallSite(name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
+                        same_as=place)
 
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}

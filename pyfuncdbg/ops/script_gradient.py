@@ -88,15 +88,15 @@ def _applied(node: Node, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Seq
 
 
 # ---------------------------------------------------------------- kernel
-def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int], _py_seeds: Sequence[int], _py_traced: bool,
-                   owned: Collection[int] = (), record: bool = False) -> Any:
+def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int], _py_seeds: Sequence[int],
+                   _py_traced: bool, owned: Collection[int] = (), record: bool = False) -> Any:
     """Walk back through the record with the thread's tapes put aside."""
     count = len(_py_sources)
     forward: BodyRecord = values[count]
     if forward.lost:
-        raise LookupError(f'py_function used {len(forward.lost)} tensor(s) of the surrounding code that a GradientTape watches, '
-                          f'such as {forward.lost[0]!r}. In a function or graph their gradient is only known if they are '
-                          'inputs: pass them in `inp`.')
+        raise LookupError(f'py_function used {len(forward.lost)} tensor(s) of the surrounding code that a GradientTape '
+                          f'watches, such as {forward.lost[0]!r}. In a function or graph their gradient is only known if they '
+                          'are inputs: pass them in `inp`.')
     sources = [forward.inputs[i] for i in _py_sources]
     seeds = [EagerTensor(value) for value in values[count + 1:]]
     suspended = active.recordings
@@ -144,5 +144,5 @@ def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
     return list(attrs['_py_types'])
 
 
-register(OpDef(GRADIENT, _differentiate, _infer, gradient, outputs=-1, stateful=True, kernel_attrs=('_py_sources', '_py_seeds', '_py_traced'),
-               in_execution=True, hidden=hidden))
+register(OpDef(GRADIENT, _differentiate, _infer, gradient, outputs=-1, stateful=True, in_execution=True, hidden=hidden,
+               python=True, kernel_attrs=('_py_sources', '_py_seeds', '_py_traced')))

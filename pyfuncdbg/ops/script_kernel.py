@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.ops import script_registry
-from pyfuncdbg.ops.script_errors import is_refusal, op_error, refusal
+from pyfuncdbg.ops.script_errors import is_refusal, op_error
 from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.ops.script_gradient import gradient, hidden
 from pyfuncdbg.ops.script_record import Keeping
+from pyfuncdbg.ops.script_results import check_count
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution
@@ -35,8 +35,9 @@ def boxed(value: Any) -> EagerTensor:
 def _unboxed(function: PythonFunction, outputs: Sequence[Any]) -> list[Any]:
     """The values of what a call gave, which a hook may have replaced."""
     types = function.outputs.dtypes
-    if len(outputs) != len(types):
-        raise refusal(InvalidArgumentError, f'{function.token} returns {len(outputs)} values, but expects to see {len(types)} values.')
+    if len(outputs) == 1 == len(types) and type(outputs[0]) is EagerTensor:
+        return [outputs[0]._value]
+    check_count(function, len(outputs))
     return [output._value if type(output) is EagerTensor else to_array(output, dtype)
             for output, dtype in zip(outputs, types, strict=True)]
 
@@ -47,10 +48,12 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     inputs = [boxed(value) for value in values]
     try:
         function = script_registry.found(token) if _py_function is None else _py_function
-        count = len(inputs) - len(function.variables)
-        handles = inputs[count:]
         keeping = Keeping(function.traced) if record else None
-        outputs = function.invoke(execution, inputs[:count], keeping, handles)
+        if function.variables:
+            count = len(inputs) - len(function.variables)
+            outputs = function.invoke(execution, inputs[:count], keeping, inputs[count:])
+        else:
+            outputs = function.invoke(execution, inputs, keeping)
         results = _unboxed(function, outputs)
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
         if is_refusal(error):
@@ -91,9 +94,9 @@ def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
 
 
 _KEYWORDS = ('token', '_py_function')
-register(OpDef(EAGER, _call_on_tensors, _infer, gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS, in_execution=True,
-               hidden=hidden, python=True))
-register(OpDef(NUMPY, _call_on_arrays, _infer, no_gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS, in_execution=True,
-               python=True))
+register(OpDef(EAGER, _call_on_tensors, _infer, gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
+               in_execution=True, hidden=hidden, python=True))
+register(OpDef(NUMPY, _call_on_arrays, _infer, no_gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
+               in_execution=True, python=True))
 register(OpDef(STATELESS, _call_on_arrays, _infer, no_gradient, outputs=-1, kernel_attrs=_KEYWORDS, in_execution=True,
                python=True))

@@ -40,7 +40,7 @@ class BodyRecord:
 
 
 class _Bystanders:
-    """The caller's tapes, seen from the function of a node: they track tensors, but reading a variable is not their affair."""
+    """The caller's tapes, seen from the function of a node: they track tensors; reading variables is not their affair."""
 
     __slots__ = ('_recordings',)
 

@@ -40,7 +40,7 @@ def as_tensors(function: PythonFunction, result: Any) -> list[EagerTensor]:
         tensors = [_tensor(result, types.dtypes[0])]
     else:
         tensors = [_tensor(value, dtype) for value, dtype in zip(_values(function, result), types.dtypes, strict=False)]
-        _check_count(function, len(tensors))
+        check_count(function, len(tensors))
     if types.checked:
         _check_shapes(function, tensors)
     return tensors
@@ -69,13 +69,16 @@ def _tensor(value: Any, dtype: DType) -> EagerTensor:
             f'by calling `.read_value()` on the variable in question: {value!r}')
     if type(value) is np.ndarray and _fits(value, dtype):
         return EagerTensor(own(value), dtype)
-    return convert_to_tensor(value, dtype)  # type: ignore[no-any-return]
+    tensor: EagerTensor = convert_to_tensor(value, dtype)
+    return tensor
 
 
-def _check_count(function: PythonFunction, count: int) -> None:
+def check_count(function: PythonFunction, count: int) -> None:
+    """Refuse another number of values than `Tout` has."""
     expected = len(function.outputs.dtypes)
     if count != expected:
-        raise refusal(InvalidArgumentError, f'{function.token} returns {count} values, but expects to see {expected} values.')
+        raise refusal(InvalidArgumentError,
+                      f'{function.token} returns {count} values, but expects to see {expected} values.')
 
 
 def _check_shapes(function: PythonFunction, values: Sequence[Any]) -> None:
@@ -100,7 +103,7 @@ def as_arrays(function: PythonFunction, result: Any) -> list[Any]:
         values: Sequence[Any] = matched(types.structure, result)
     else:
         values = () if result is None else result if isinstance(result, (list, tuple)) else (result,)
-    _check_count(function, len(values))
+    check_count(function, len(values))
     arrays = []
     for index, value in enumerate(values):
         array = as_array(value)
@@ -179,10 +182,9 @@ def _strings(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 # ---------------------------------------------------------------- numpy_function in eager mode
-def as_found(result: Any) -> Any:
-    """A numpy_function's result in eager mode: whatever it is, flattened, None kept, a single value alone."""
-    tensors = [None if value is None else convert_to_tensor(value) for value in flatten(result)]
-    return tensors[0] if len(tensors) == 1 else tensors
+def as_found(result: Any) -> list[Any]:
+    """A numpy_function's result in eager mode: whatever it is, flattened, None kept."""
+    return [None if value is None else convert_to_tensor(value) for value in flatten(result)]
 
 
 # ---------------------------------------------------------------- memory

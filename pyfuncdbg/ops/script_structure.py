@@ -59,8 +59,8 @@ def filled(structure: Any, values: Iterator[Any], split: Callable[[Any], bool] =
         return next(values)
     parts = {key: filled(part, values, split) for key, part in _parts(structure).items()}
     if isinstance(structure, Mapping):
-        factory = [structure.default_factory] if hasattr(structure, 'default_factory') else []
-        return type(structure)(*factory, parts)
+        make: Any = type(structure)
+        return make(structure.default_factory, parts) if hasattr(structure, 'default_factory') else make(parts)
     if isinstance(structure, tuple) and hasattr(structure, '_fields'):
         return type(structure)(*parts.values())
     if isinstance(structure, (list, tuple)):
