@@ -34,7 +34,7 @@ def _grid(shape: Sequence[int], extra: int) -> tuple[Any, ...]:
 
 def _gather(params: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Any:
     at = int(axis) % params.ndim
-    batch = batch_dims % (indices.ndim + 1) if batch_dims < 0 else batch_dims
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     _check_range(indices, params.shape[at])
     if not batch:
         return params.take(indices, at)
@@ -71,7 +71,7 @@ def _gather_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 def _gather_grad(shape: Any, indices: Any, axis: Any, grad: Any, batch_dims: int = 0) -> Any:
     total = np.zeros(shape.tolist(), grad.dtype)
     at = int(axis) % total.ndim
-    batch = batch_dims % (indices.ndim + 1) if batch_dims < 0 else batch_dims
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     own = list(range(at, at + indices.ndim - batch))
     rest = [i for i in range(grad.ndim) if i >= batch and i not in own]
     moved = np.moveaxis(total, at, batch)

@@ -129,8 +129,8 @@ def _bias_add_grad(grad: Any, data_format: str = 'NHWC') -> Any:
 def _bias_add_grad_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     value = node.inputs[0]
     if _channel_axis(node.attrs) == 1:
-        ones = [1] * ((value.shape.rank or 2) - 2)
-        grad = apply('Reshape', (grad, vector([-1, *ones])))
+        ones = apply('OnesLike', (sizes_of(value)[2:],))
+        grad = apply('Reshape', (grad, apply('ConcatV2', (vector([-1]), ones, constant(np.int32(0))))))
     return [apply('BroadcastTo', (grad, sizes_of(value)))]
 
 

@@ -156,8 +156,7 @@ def _top_k_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 def _top_k_gradient(node: Node, grad: Tensor, _: Any) -> Sequence[Any]:
     x = node.inputs[0]
-    attrs = {'batch_dims': (x.shape.rank or 1) - 1}
-    return [apply('GatherV2Grad', (sizes_of(x), node.outputs[1], constant(np.int32(-1)), grad), attrs), None]
+    return [apply('GatherV2Grad', (sizes_of(x), node.outputs[1], constant(np.int32(-1)), grad), {'batch_dims': -1}), None]
 
 
 register(OpDef('TopKV2', _top_k, _top_k_types, _top_k_gradient, outputs=2, kernel_attrs=('sorted',)))

@@ -1,0 +1,147 @@
+"""Inputs for every op: values at which its gradient is checked and its shape rule compared with what the kernel gives."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.graph import dtypes
+
+_random = np.random.default_rng(7)
+
+
+def real(*shape: int, low: float = 0.2, high: float = 0.9) -> np.ndarray:
+    """Float64 away from the points where ops have kinks."""
+    return _random.uniform(low, high, shape)
+
+
+def signed(*shape: int) -> np.ndarray:
+    """Positive and negative float64, none near 0."""
+    return real(*shape) * _random.choice([-1., 1.], shape)
+
+
+def ints(*values: Any) -> np.ndarray:
+    return np.array(values if len(values) != 1 else values[0], np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One call of an op.
+
+    Attributes:
+        inputs: NumPy values; those of dtype float64 are differentiated unless `fixed` names them.
+        attrs: Of the op.
+        fixed: Indices of float inputs that have no gradient.
+        second: Whether the gradient's gradient is checked too.
+    """
+
+    inputs: Sequence[Any]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    fixed: tuple[int, ...] = ()
+    second: bool = True
+
+
+def each(*inputs: Any, **attrs: Any) -> Example:
+    return Example(inputs, attrs)
+
+
+_KEEP, _DROP = {'keep_dims': True}, {'keep_dims': False}
+_MASKS = {'begin_mask': 0, 'end_mask': 0, 'ellipsis_mask': 0, 'new_axis_mask': 0, 'shrink_axis_mask': 0}
+_UNARY_ANYWHERE = ('Neg Square Exp Expm1 Sin Cos Sinh Cosh Tanh Atan Asinh Sigmoid Softplus Abs Relu Relu6 Elu Selu Erf Erfc Sign '
+                   'Reciprocal').split()
+_UNARY_IN_UNIT = 'Sqrt Rsqrt Log Log1p Tan Asin Acos Atanh'.split()
+_FUSED = 'TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad ReluGrad Relu6Grad EluGrad SeluGrad'.split()
+_BINARY = 'AddV2 Sub Mul RealDiv Maximum Minimum SquaredDifference Atan2 DivNoNan MulNoNan Xlogy Xdivy Pow FloorMod'.split()
+
+EXAMPLES: dict[str, list[Example]] = {
+    **{op: [each(signed(2, 3)), each(np.float64(0.4))] for op in _UNARY_ANYWHERE},
+    **{op: [each(real(2, 3)), each(np.float64(0.4))] for op in _UNARY_IN_UNIT},
+    **{op: [each(real(2, 3), real(2, 3))] for op in _FUSED},
+    **{op: [each(real(2, 3), real(2, 3)), each(real(3), real(2, 1)), each(real(1, 3), np.float64(0.3)), each(real(4, 1, 2), real(3, 1))]
+       for op in _BINARY},
+    **{op: [each(real(2, 3), ints([1]), **_DROP), each(real(2, 3), ints([0, 1]), **_KEEP), each(real(2, 3, 2), ints([0, -1]), **_DROP),
+            each(real(3), ints([0]), **_DROP), each(real(2, 2), ints([]), **_DROP)]
+       for op in ('Sum', 'Mean', 'Prod', 'Max', 'Min')},
+    'Acosh': [each(real(2, 3) + 1.5)],
+    'LeakyRelu': [each(signed(2, 3), alpha=0.3)],
+    'LeakyReluGrad': [each(signed(2, 3), signed(2, 3), alpha=0.3)],
+    'AddN': [each(real(2), real(2), real(2))],
+    'SelectV2': [each(np.array([True, False]), real(3, 2), real(2)), each(np.array([[True], [False]]), real(2), np.float64(0.5))],
+    'Cast': [each(real(2, 3), SrcT=dtypes.float64, DstT=dtypes.float64)],
+    'BroadcastTo': [each(real(2, 1), ints(3, 2, 2)), each(real(3), ints([3]))],
+    'Reshape': [each(real(2, 3), ints(3, 2)), each(real(2, 3), ints(-1))],
+    'ExpandDims': [each(real(2, 3), ints(1)), each(real(2), ints(-1))],
+    'Squeeze': [each(real(2, 1, 3, 1), squeeze_dims=[]), each(real(2, 1, 3, 1), squeeze_dims=[-1])],
+    'Transpose': [each(real(2, 3, 4), ints(2, 0, 1))],
+    'Identity': [each(real(2))],
+    'IdentityN': [each(real(2), real(3))],
+    'EnsureShape': [],
+    'ConcatV2': [each(real(2, 3), real(1, 3), ints(0)), each(real(2, 1), real(2, 2), real(2, 1), ints(-1))],
+    'Pack': [each(real(2, 3), real(2, 3), axis=1, N=2), each(np.float64(1), np.float64(2), axis=0, N=2)],
+    'Unpack': [each(real(2, 3), num=3, axis=1), each(real(2), num=2, axis=0)],
+    'Split': [each(ints(1), real(2, 4), num_split=2)],
+    'SplitV': [each(real(4, 2), ints(1, 3), ints(0), num_split=2), each(real(4), ints(1, -1), ints(0), num_split=2)],
+    'Tile': [each(real(2, 3), ints(2, 1)), each(real(2), ints([3]))],
+    'ReverseV2': [each(real(2, 3), ints([1]))],
+    'Pad': [each(real(2, 3), ints([[1, 0], [0, 2]]))],
+    'PadV2': [each(real(2), ints([[1, 2]]), np.float64(3))],
+    'MirrorPad': [each(real(3, 4), ints([[1, 2], [0, 3]]), mode='REFLECT'), each(real(3), ints([[2, 3]]), mode='SYMMETRIC')],
+    'MirrorPadGrad': [each(real(6, 7), ints([[1, 2], [0, 3]]), mode='REFLECT')],
+    'StridedSlice': [each(real(4, 5), ints(1, 0), ints(4, 0), ints(2, 1), **{**_MASKS, 'shrink_axis_mask': 2}),
+                     each(real(4, 5), ints(0, 0, 3), ints(0, 0, 0), ints(1, 1, -1), **{**_MASKS, 'ellipsis_mask': 1, 'new_axis_mask': 2})],
+    'StridedSliceGrad': [each(ints(4, 5), ints(1, 0), ints(4, 3), ints(2, 1), real(2, 3), **_MASKS)],
+    'Slice': [each(real(4, 5), ints(1, 0), ints(2, -1))],
+    'GatherV2': [each(real(4, 3), ints([1, 1, 3]), ints(0), batch_dims=0), each(real(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), batch_dims=1),
+                 each(real(2, 3), ints(1), ints(1), batch_dims=0)],
+    'GatherV2Grad': [each(ints(4, 3), ints([1, 1, 3]), ints(0), real(3, 3), batch_dims=0),
+                     each(ints(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), real(2, 4, 2), batch_dims=1)],
+    'GatherNd': [each(real(2, 3), ints([[0, 1], [1, 2], [0, 1]]), batch_dims=0), each(real(2, 3, 2), ints([[0], [2]]), batch_dims=1)],
+    'ScatterNd': [each(ints([[1], [1], [0]]), real(3, 2), ints(4, 2), batch_dims=0)],
+    'TensorScatterUpdate': [each(real(4), ints([[1], [3]]), real(2))],
+    'TensorScatterAdd': [each(real(4), ints([[1], [1]]), real(2))],
+    'TensorScatterSub': [each(real(4), ints([[1], [1]]), real(2))],
+    'DynamicStitch': [each(ints(0, 2), ints([1]), real(2, 2), real(1, 2))],
+    'Cumsum': [each(real(3, 2), ints(0), exclusive=e, reverse=r) for e in (False, True) for r in (False, True)],
+    'Cumprod': [each(real(3, 2), ints(0), exclusive=e, reverse=r) for e in (False, True) for r in (False, True)],
+    'TopKV2': [each(real(2, 5), ints(3), sorted=True)],
+    'MatMul': [each(real(2, 3) if not a else real(3, 2), real(3, 4) if not b else real(4, 3), transpose_a=a, transpose_b=b)
+               for a in (False, True) for b in (False, True)],
+    'BatchMatMulV2': [each(real(2, 2, 3) if not a else real(2, 3, 2), real(1, 3, 4) if not b else real(1, 4, 3), adj_x=a, adj_y=b)
+                      for a in (False, True) for b in (False, True)],
+    'L2Loss': [each(real(2, 3))],
+    'Softmax': [each(signed(2, 3))],
+    'LogSoftmax': [each(signed(2, 3))],
+    'SoftmaxCrossEntropyWithLogits': [each(signed(2, 3), np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]]))],
+    'SparseSoftmaxCrossEntropyWithLogits': [each(signed(2, 3), ints(2, 0))],
+    'BiasAdd': [each(real(2, 3), real(3), data_format='NHWC'), each(real(2, 3, 2), real(3), data_format='NCHW')],
+    'BiasAddGrad': [each(real(2, 3), data_format='NHWC'), each(real(2, 3, 2), data_format='NCHW')],
+    'CheckNumerics': [each(real(2), message='m')],
+    'Print': [],
+    'Fill': [each(ints(2, 3), np.float64(0.5))],
+    'LinSpace': [each(np.float64(0.5), np.float64(2.), ints(4))],
+    'Complex': [], 'Real': [], 'Imag': [], 'Angle': [], 'ComplexAbs': [], 'Conj': [],      # compared with TensorFlow instead
+    # ---------------------------------------------------------------- without a gradient
+    **{op: [each(signed(2, 3)), each(np.float64(1.5))] for op in
+       'Floor Ceil Rint Round IsNan IsInf IsFinite ZerosLike OnesLike StopGradient PreventGradient Where Rank'.split()},
+    **{op: [each(real(2, 3), real(3))] for op in 'Less LessEqual Greater GreaterEqual Equal NotEqual FloorDiv TruncateDiv TruncateMod'.split()},
+    **{op: [each(ints(5, 3), ints([[1], [2]]))] for op in 'BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift'.split()},
+    **{op: [each(np.array([True, False]), np.array([[True], [False]]))] for op in ('LogicalAnd', 'LogicalOr')},
+    **{op: [each(np.array([[True, False]]), ints([1]), **_DROP)] for op in ('All', 'Any')},
+    'LogicalNot': [each(np.array([True, False]))],
+    'Invert': [each(ints(1, 2))],
+    'Shape': [each(real(2, 3), out_type=dtypes.int64)],
+    'Size': [each(real(2, 3), out_type=dtypes.int32)],
+    'BroadcastGradientArgs': [each(ints(2, 1, 3), ints(4, 1))],
+    'InvertPermutation': [each(ints(2, 0, 1))],
+    'Range': [each(ints(1), ints(9), ints(3)), each(ints(5), ints(0), ints(-2))],
+    'OneHot': [each(ints(0, 2), ints(3), np.float64(1), np.float64(0), axis=-1), each(ints([[0, 2]]), ints(3), np.float64(1), np.float64(0), axis=1)],
+    'ArgMax': [each(real(2, 3), ints(1), output_type=dtypes.int64)],
+    'ArgMin': [each(real(2, 3), ints(-2), output_type=dtypes.int32)],
+    'Unique': [each(ints(3, 1, 3), out_idx=dtypes.int32)],
+    'UniqueWithCounts': [each(ints(3, 1, 3), out_idx=dtypes.int64)],
+    'ListDiff': [each(ints(1, 2, 3), ints(2, 5))],
+    'TensorScatterMax': [each(real(4), ints([[1], [1]]), real(2))],
+    'TensorScatterMin': [each(real(4), ints([[1], [1]]), real(2))],
+}
