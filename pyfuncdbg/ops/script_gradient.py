@@ -95,8 +95,8 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     forward: BodyRecord = values[count]
     if forward.lost:
         raise LookupError(f'py_function used {len(forward.lost)} tensor(s) of the surrounding code that a GradientTape '
-                          f'watches, such as {forward.lost[0]!r}. In a function or graph their gradient is only known if they '
-                          'are inputs: pass them in `inp`.')
+                          f'watches, such as {forward.lost[0]!r}. In a function or graph their gradient is only known if '
+                          'they are inputs: pass them in `inp`.')
     sources = [forward.inputs[i] for i in _py_sources]
     seeds = [EagerTensor(value) for value in values[count + 1:]]
     suspended = active.recordings

@@ -50,7 +50,7 @@ class _Bystanders:
     def meet(self, tensor: Tensor) -> bool:
         return any(recording.meet(tensor) for recording in self._recordings)
 
-    def read(self, handle: Tensor) -> None:
+    def read(self, handle: Tensor, variable: Any) -> None:
         """Nothing: handles are inputs of the node."""
 
 

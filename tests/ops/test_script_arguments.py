@@ -49,9 +49,10 @@ def test_signatures_are_tensorflows(function: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(('inp', 'arguments'), [
-    ((1.,), 1), (np.array([1., 2., 3.]), 3), ({'a': 1.}, 1), ([[1., 2.], [3.]], None), ([[1., 2.], [3., 4.]], 2), ('ab', 2), ([], 0)])
-def test_every_element_that_iterating_gives_is_one_argument(inp: Any, arguments: int | None) -> None:
-    assert float(py_function(count, inp, tf.float32)) == (2 if arguments is None else arguments)
+    ((1.,), 1), (np.array([1., 2., 3.]), 3), ({'a': 1.}, 1), ([[1., 2.], [3.]], 2), ([[1., 2.], [3., 4.]], 2), ('ab', 2),
+    ([], 0)])
+def test_every_element_that_iterating_gives_is_one_argument(inp: Any, arguments: int) -> None:
+    assert float(py_function(count, inp, tf.float32)) == arguments
 
 
 def test_a_lone_tensor_is_split_along_its_first_axis() -> None:
@@ -69,7 +70,7 @@ def test_what_is_no_input_is_refused(inp: Any, error: type[Exception], text: str
 
 
 def test_missing_arguments_and_what_is_no_function() -> None:
-    with pytest.raises(TypeError, match="^Missing required argument: 'Tout'"):
+    with pytest.raises(TypeError, match=r"^Missing required argument: 'Tout'"):
         py_function(count, [1.])
     with pytest.raises(TypeError, match=r"^Don't set the `inp` argument when using tf.numpy_function as a decorator"):
         numpy_function(inp=[1.], Tout=tf.float32)
@@ -90,26 +91,26 @@ def test_a_decorated_function_keeps_its_name_and_takes_tensors() -> None:
         add(1., y=2.)
 
 
-@pytest.mark.parametrize('Tout', [tf.float32, 'float32', np.float32, np.dtype('float32'), float, 1, TensorSpec([])])
-def test_one_dtype_gives_one_tensor(Tout: Any) -> None:
-    assert float(py_function(lambda x: x, [2.], Tout)) == 2
+@pytest.mark.parametrize('types', [tf.float32, 'float32', np.float32, np.dtype('float32'), float, 1, TensorSpec([])])
+def test_one_dtype_gives_one_tensor(types: Any) -> None:
+    assert float(py_function(lambda x: x, [2.], types)) == 2
 
 
 def test_a_list_or_tuple_gives_a_list_and_an_empty_one_an_empty_list() -> None:
-    for Tout in ([tf.float32], (tf.float32,)):
-        found = py_function(lambda x: x, [2.], Tout)
+    for types in ([tf.float32], (tf.float32,)):
+        found = py_function(lambda x: x, [2.], types)
         assert type(found) is list and float(found[0]) == 2
     assert py_function(lambda x: None, [2.], []) == []
 
 
-@pytest.mark.parametrize('Tout', [[None], tf.TensorShape([]), 'foo', int])
-def test_what_names_no_dtype_is_a_type_error(Tout: Any) -> None:
+@pytest.mark.parametrize('types', [[None], tf.TensorShape([]), 'foo', int])
+def test_what_names_no_dtype_is_a_type_error(types: Any) -> None:
     with pytest.raises(TypeError, match='Cannot convert the argument `type_value`'):
-        py_function(lambda x: x, [1.], Tout)
+        py_function(lambda x: x, [1.], types)
 
 
 def test_the_shape_of_a_spec_is_static_and_checked() -> None:
-    with pytest.raises(InvalidArgumentError, match=r'0-th value returned by pyfunc_\d+ has shape \(\), but Tout says \(7,\)'):
+    with pytest.raises(InvalidArgumentError, match=r'0-th value .* pyfunc_\d+ has shape \(\), but Tout says \(7,\)'):
         py_function(lambda x: x, [1.], TensorSpec([7]))
     with Graph().as_default():
         y = py_function(lambda: np.array([1., 2.]), [], TensorSpec([None]))
@@ -128,7 +129,8 @@ def test_mappings_and_dataclasses_reach_the_function_in_their_form() -> None:
         seen.append(argument)
         return argument['p'].x + argument['q'][1] + argument['r'][0] + number
 
-    found = py_function(see, [{'p': Point(1., [1., 2.]), 'q': (tf.constant([5.]), tf.constant(3.)), 'r': [2., 9.]}, 4.], tf.float32)
+    given = {'p': Point(1., [1., 2.]), 'q': (tf.constant([5.]), tf.constant(3.)), 'r': [2., 9.]}
+    found = py_function(see, [given, 4.], tf.float32)
     assert float(found) == 10
     assert type(seen[0]['p']) is Point and seen[0]['p'].y.numpy().tolist() == [1., 2.]
     assert type(seen[0]['q']) is tuple and seen[0]['r'].shape == (2,)
@@ -136,19 +138,19 @@ def test_mappings_and_dataclasses_reach_the_function_in_their_form() -> None:
 
 @pytest.mark.parametrize('op', [py_function, numpy_function])
 def test_nested_results_come_back_in_the_form_of_tout(op: Any) -> None:
-    Tout = {'a': tf.float32, 'b': Point(TensorSpec([2], tf.float32), [tf.int64])}
+    types = {'a': tf.float32, 'b': Point(TensorSpec([2], tf.float32), [tf.int64])}
 
     def give(x: Any) -> Any:
         return {'b': Point(np.ones(2, np.float32), [np.int64(3)]), 'a': np.float32(2)}
 
     with Graph().as_default():
-        found = op(give, [1.], Tout)
+        found = op(give, [1.], types)
         assert found['b'].x.shape.as_list() == [2]
         with Session() as session:
             a, x, y = session.run([found['a'], found['b'].x, found['b'].y[0]])
     assert (a, x.tolist(), y) == (2., [1., 1.], 3)
     if op is py_function:
-        assert py_function(give, [1.], Tout)['b'].x.numpy().tolist() == [1., 1.]
+        assert py_function(give, [1.], types)['b'].x.numpy().tolist() == [1., 1.]
 
 
 def test_a_result_of_another_form_says_what_was_expected() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
@@ -14,7 +15,7 @@ from pyfuncdbg.ops.script import numpy_function, py_func, py_function
 from pyfuncdbg.runtime.session import Session
 
 
-class Weird(Exception):
+class WeirdError(Exception):
     pass
 
 
@@ -23,12 +24,13 @@ class OwnValueError(ValueError):
 
 
 TABLE = [
-    (ValueError, errors.InvalidArgumentError), (TypeError, errors.InvalidArgumentError), (OwnValueError, errors.InvalidArgumentError),
-    (StopIteration, errors.OutOfRangeError), (MemoryError, errors.ResourceExhaustedError),
+    (ValueError, errors.InvalidArgumentError), (TypeError, errors.InvalidArgumentError),
+    (OwnValueError, errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
+    (MemoryError, errors.ResourceExhaustedError),
     (NotImplementedError, errors.UnimplementedError), (RuntimeError, errors.UnknownError), (KeyError, errors.UnknownError),
     (IndexError, errors.UnknownError), (FileNotFoundError, errors.UnknownError), (AssertionError, errors.UnknownError),
     (StopAsyncIteration, errors.UnknownError), (RecursionError, errors.UnknownError), (GeneratorExit, errors.UnknownError),
-    (Weird, errors.UnknownError)]
+    (WeirdError, errors.UnknownError)]
 
 
 def raiser(error: BaseException) -> Any:
@@ -42,7 +44,8 @@ def raiser(error: BaseException) -> Any:
 
 @pytest.mark.parametrize(('raised', 'kind'), TABLE)
 @pytest.mark.parametrize('op', [py_function, py_func])
-def test_each_exception_has_its_class_and_is_the_cause(op: Any, raised: type[BaseException], kind: type[errors.OpError]) -> None:
+def test_each_exception_has_its_class_and_is_the_cause(
+        op: Any, raised: type[BaseException], kind: type[errors.OpError]) -> None:
     error = raised('m')
     with Graph().as_default():
         y = op(raiser(error), [], tf.float32, name='here')
@@ -108,13 +111,13 @@ def test_what_ends_the_program_passes_through(op: Any, error: BaseException, in_
 
 
 def test_an_exception_that_cannot_be_shown_is_reported() -> None:
-    class Broken(Exception):
+    class BrokenError(Exception):
         def __str__(self) -> str:
             raise RuntimeError('no text')
 
-    with pytest.raises(errors.UnknownError, match='Broken: <exception str\\(\\) failed>') as caught:
-        py_function(raiser(Broken()), [], tf.float32)
-    assert type(caught.value.__cause__) is Broken
+    with pytest.raises(errors.UnknownError, match='BrokenError: <exception str\\(\\) failed>') as caught:
+        py_function(raiser(BrokenError()), [], tf.float32)
+    assert type(caught.value.__cause__) is BrokenError
 
 
 def test_wrong_arity() -> None:
@@ -142,9 +145,12 @@ def test_a_session_goes_on_after_a_failure() -> None:
 def test_a_symbolic_tensor_in_the_body_is_refused(op: Any) -> None:
     with Graph().as_default(), Session() as session:
         p = tf.constant(1.)
-        y = op((lambda: p + 1.) if op is py_function else (lambda: __import__('numpy').asarray(p)), [], tf.float32)
-        kind, text = ((errors.InvalidArgumentError, r'TypeError: <tf.Tensor .* is out of scope and cannot be used here')
-                      if op is py_function else (errors.UnimplementedError, 'NotImplementedError: Cannot convert a symbolic'))
+        if op is py_function:
+            y = op(lambda: p + 1., [], tf.float32)
+            kind, text = errors.InvalidArgumentError, r'TypeError: <tf.Tensor .* is out of scope and cannot be used here'
+        else:
+            y = op(lambda: np.asarray(p), [], tf.float32)
+            kind, text = errors.UnimplementedError, 'NotImplementedError: Cannot convert a symbolic'
         with pytest.raises(kind, match=text):
             session.run(y)
 
