@@ -25,6 +25,7 @@ class _Process:
     def __init__(self) -> None:
         self.eager = True
         self.graph: Graph | None = None
+        self.mixed = False                          # nodes were made in eager mode: a program of TensorFlow 1
         self.lock = threading.RLock()
 
 
@@ -57,6 +58,15 @@ def get_default_graph() -> Graph:
     return global_graph()
 
 
+def graph_for_nodes() -> Graph:
+    """The graph for what can only be a node: the current one; in eager mode the process's default graph."""
+    graph = current_graph()
+    if graph is None:
+        process.mixed = True
+        graph = get_default_graph()
+    return graph
+
+
 def reset_default_graph() -> None:
     """Forget the process's default graph.
 
@@ -67,6 +77,7 @@ def reset_default_graph() -> None:
         raise AssertionError('Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, '
                              'exit the nesting and create a new graph.')
     process.graph = None
+    process.mixed = False
 
 
 def executing_eagerly() -> bool:

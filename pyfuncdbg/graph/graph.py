@@ -12,6 +12,9 @@ from typing import Any
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.graph import context
+from pyfuncdbg.graph.control import ControlStack
+from pyfuncdbg.graph.device import chosen, parsed
+from pyfuncdbg.graph.misfit import completed
 from pyfuncdbg.graph.naming import Names
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CONSTANT, INPUT, lookup
@@ -33,6 +36,8 @@ class Graph:
         gradient_steps: The backward steps that gradients added here, in order.
         sites: The call sites of nodes, by serial.
         seed: Graph-level random seed, None if not set.
+        reads: By id of a handle here, the value of an eager variable as a session fetches it.
+        variables_made: How many variables the function of this graph has made; None where it must not make any.
     """
 
     def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
@@ -46,15 +51,19 @@ class Graph:
         self.seed: int | None = None
         self.sites: dict[int, CallSite] = {}
         self.gradient_steps: list[Any] = []
+        self.reads: dict[int, SymbolicTensor] = {}
+        self.variables_made: int | None = None
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
         self.finalized = False
         self._captured: dict[int, SymbolicTensor] = {}
+        self._repeated: dict[int, Operation] = {}
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._names = Names()
-        self._control: list[list[Operation] | None] = []
+        self._control = ControlStack()
         self._devices: list[Any] = []
+        self._with: Operation | None = None
         self._collections: dict[Any, list[Any]] = {}
         self._lock = threading.RLock()
 
@@ -72,18 +81,26 @@ class Graph:
         with self._lock:
             self._check_open()
             admitted = [self.admit(tensor) for tensor in inputs]
-            types = definition.infer(admitted, attrs)
             full = self._names.node(name or op_type)
             if full in self._by_name:
                 full = self._names.unique(full)
-            op = Operation(self, definition, full, admitted, types, attrs, self._control_for(admitted), self._device(),
-                           creation_stack(), len(self._ops))
+            control = self._control.wanted({tensor.op for tensor in admitted})
+            try:
+                types = definition.infer(admitted, attrs)
+            except ValueError as error:
+                raise completed(error, op_type, full, admitted, control, attrs) from None
+            op = Operation(self, definition, full, admitted, types, attrs, control, creation_stack(), len(self._ops))
+            if self._devices:
+                op.device = chosen(self._devices, op)
+            if self._with is not None:
+                op.attrs['_class'] = self._with.colocation_groups()
+            self._control.add(op)
             self._ops.append(op)
             self._by_name[full] = op
             self.version += 1
         return op
 
-    def admit(self, tensor: Tensor) -> Tensor:
+    def admit(self, tensor: Tensor) -> SymbolicTensor:
         """`tensor` as an input of a node of this graph: itself, or what stands for it here.
 
         Raises:
@@ -112,15 +129,47 @@ class Graph:
         return known
 
     def embed(self, tensor: Tensor) -> SymbolicTensor:
-        """A constant node with the value of an eager tensor; one per tensor."""
+        """The node output with the value of an eager tensor: a constant, a variable's handle, or what the tensor was
+        computed by, where that began with a variable. One per tensor."""
         known = self._captured.get(id(tensor))
         if known is None:
             with self.outside_scopes():
-                op = self.create_op(CONSTANT, (), {'dtype': tensor.dtype, 'value': tensor._value}, name='Const')  # type: ignore[attr-defined]
-            known = op.outputs[0]
+                known = self._stand_in(tensor)
             self._captured[id(tensor)] = known
             self.embedded.append((tensor, known))
         return known
+
+    def _stand_in(self, tensor: Any) -> SymbolicTensor:
+        origin, index = getattr(tensor, 'origin', (None, 0))
+        if origin is not None:
+            op = self._repeated.get(id(origin))
+            if op is None:
+                op = self._repeated[id(origin)] = self.create_op(origin.type, origin.inputs, origin.attrs, origin.name)
+            return op.outputs[index]
+        enter = getattr(tensor._value, 'enter', None)
+        if enter is not None:
+            return enter(self)  # type: ignore[no-any-return]
+        return self.create_op(CONSTANT, (), {'dtype': tensor.dtype, 'value': tensor._value}, 'Const').outputs[0]
+
+    def make_variable(self) -> None:
+        """A variable is made in the function of this graph.
+
+        Raises:
+            ValueError: It is not the function's first trace.
+        """
+        if self.variables_made is None:
+            raise ValueError('tf.function only supports singleton tf.Variables created on the first call. Make sure the '
+                             'tf.Variable is only created once or created outside tf.function. See '
+                             'https://www.tensorflow.org/guide/function#creating_tfvariables for more information.')
+        self.variables_made += 1
+
+    def dismantle(self) -> None:
+        """Let go of everything: the trace that owned this graph is gone, and nobody can run it any more."""
+        for op in self._ops:
+            op.inputs, op.attrs, op.control_inputs = (), {}, []
+        for held in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded, self.resources,
+                     self.reads, self.gradient_steps, self.sites, self._collections):
+            held.clear()  # type: ignore[attr-defined]
 
     def changed(self) -> None:
         """Plans compiled before are out of date."""
@@ -174,21 +223,21 @@ class Graph:
             ValueError: An op of another graph.
             TypeError: Not an op or tensor.
         """
-        if control_inputs is None:
-            added, before = None, self._control
-            self._control = []
-        else:
-            added = [self._as_op(item) for item in control_inputs]
-            before = self._control
-            self._control = [*before, added]
-        try:
+        ops = None if control_inputs is None else [self._as_op(item) for item in control_inputs]
+        for op in ops or ():
+            op.attrs['_has_manual_control_dependencies'] = True
+        with self._control.entered(ops):
             yield
-        finally:
-            self._control = before
 
     @contextmanager
     def device(self, device: Any) -> Iterator[None]:
-        """Put new nodes on a device: a string, a function of the operation, or None to clear."""
+        """Put new nodes on a device: a string, a function of the operation, or None to clear.
+
+        Raises:
+            ValueError: The string is no device name.
+        """
+        if isinstance(device, str):
+            parsed(device)
         self._devices.append(device)
         try:
             yield
@@ -196,25 +245,35 @@ class Graph:
             self._devices.pop()
 
     @contextmanager
+    def colocated(self, op: Operation) -> Iterator[None]:
+        """Put new nodes where `op` is."""
+        before, self._with = self._with, op
+        try:
+            with self.device(None), self.device(op.device or None):
+                yield
+        finally:
+            self._with = before
+
+    @contextmanager
     def outside_scopes(self) -> Iterator[None]:
         """Without the name scope, control dependencies and devices of the moment."""
-        scope, control, devices = self._names.scope, self._control, self._devices
-        self._names.scope, self._control, self._devices = '', [], []
+        scope, devices = self._names.scope, self._devices
+        self._names.scope, self._devices = '', []
         try:
-            yield
+            with self._control.entered(None):
+                yield
         finally:
-            self._names.scope, self._control, self._devices = scope, control, devices
+            self._names.scope, self._devices = scope, devices
 
     @contextmanager
     def outside_scopes_of(self, name: str) -> Iterator[None]:
         """In a scope below the current one, without control dependencies and devices."""
-        control, devices = self._control, self._devices
-        self._control, self._devices = [], []
+        devices, self._devices = self._devices, []
         try:
-            with self.name_scope(name):
+            with self._control.entered(None), self.name_scope(name):
                 yield
         finally:
-            self._control, self._devices = control, devices
+            self._devices = devices
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A node or scope name that is free, in the current scope."""
@@ -224,27 +283,9 @@ class Graph:
         """The current scope, without a trailing '/'."""
         return self._names.scope
 
-    def _control_for(self, inputs: Sequence[Any]) -> list[Operation]:
-        """The control inputs of a new node: not those that are inputs or come before one anyway."""
-        data = {t.op for t in inputs}
-        found: dict[Operation, None] = {}
-        for group in self._control:
-            ops = group or []
-            if not any(op in data for op in ops):
-                found.update(dict.fromkeys(ops))
-        return list(found)
-
-    def _device(self) -> str:
-        named = [d for d in self._devices if d is not None]
-        return named[-1] if named and isinstance(named[-1], str) else ''
-
     def _as_op(self, item: Any) -> Operation:
-        op = item if isinstance(item, Operation) else getattr(item, 'op', None)
-        if not isinstance(op, Operation):
-            raise TypeError(f'Control input must be an Operation, a Tensor, or IndexedSlices, not {item!r}')
-        if op.graph is not self:
-            raise ValueError(f'Tensor or operation {item!r} is not an element of this graph.')
-        return op
+        element = self.as_graph_element(item)
+        return element if isinstance(element, Operation) else element.op
 
     # ------------------------------------------------------------------ looking
     @property
@@ -284,7 +325,9 @@ class Graph:
         wanted = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
         convert = getattr(obj, '_as_graph_element', None)
         if convert is not None:
-            obj = convert()
+            obj = convert(self)
+        elif allow_tensor and not isinstance(obj, SymbolicTensor) and isinstance(obj, Tensor):
+            obj = self.admit(obj)
         if isinstance(obj, bytes):
             obj = obj.decode()
         if isinstance(obj, str):
@@ -317,7 +360,7 @@ class Graph:
             raise ValueError(f"The name {name!r} {'refers to an Operation, not a' if known else 'looks like an (invalid) Operation name, not a'} "
                              'Tensor. Tensor names must be of the form "<op_name>:<output_index>".')
         if name not in self._by_name:
-            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.{nearest(name, self._by_name)}")
+            raise KeyError(f'The name {name!r} refers to an Operation not in the graph.{nearest(name, self._by_name)}')
         return self._by_name[name]
 
     def get_tensor_by_name(self, name: str) -> SymbolicTensor:

@@ -42,8 +42,8 @@ class Names:
         """
         exact = name.endswith('/')
         bare = name[:-1] if exact else name
-        if not _NODE.match(bare if self.scope or not exact else bare):
-            raise ValueError(f"'{bare}' is not a valid node name")
+        if not _NODE.match(bare):
+            raise ValueError(f'`{bare}` is not a valid node name. Accepted names conform to Regex /{_NODE}/')
         if exact:
             self._used.setdefault(bare.lower(), 1)
             return bare

@@ -4,7 +4,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.graph.attributes import shown
 from pyfuncdbg.graph.nodedef import NodeDef, node_def
+from pyfuncdbg.graph.nodedef import OpDef as PublicOpDef
 from pyfuncdbg.graph.registry import OpDef, Output
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor, evaluated
 from pyfuncdbg.hooks.call import Frame
@@ -27,8 +29,7 @@ class Operation:
                  'name', 'outputs', 'serial', 'stack', 'type')
 
     def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
-                 attrs: Mapping[str, Any], control_inputs: Sequence[Operation], device: str, stack: tuple[Frame, ...],
-                 serial: int) -> None:
+                 attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...], serial: int) -> None:
         self.graph = graph
         self.definition = definition
         self.type = definition.name
@@ -36,7 +37,7 @@ class Operation:
         self.inputs: tuple[Any, ...] = tuple(inputs)
         self.attrs: dict[str, Any] = dict(attrs)
         self.control_inputs = list(control_inputs)
-        self.device = device
+        self.device = ''
         self.stack = stack
         self.serial = serial
         self.outputs = [SymbolicTensor(self, i, dtype, shape) for i, (dtype, shape) in enumerate(types)]
@@ -64,12 +65,12 @@ class Operation:
 
     def shown_attrs(self) -> dict[str, Any]:
         """The attrs that are data: those TensorFlow's NodeDef would have."""
-        return {name: value for name, value in self.attrs.items() if not name.startswith('_py')}
+        return shown(self.type, self.inputs, self.outputs, self.attrs)
 
     @property
-    def op_def(self) -> OpDef:
-        """The registry's definition."""
-        return self.definition
+    def op_def(self) -> PublicOpDef:
+        """What TensorFlow says of the op type."""
+        return PublicOpDef(self.type, self.definition.stateful)
 
     @property
     def traceback(self) -> tuple[Frame, ...]:
@@ -82,10 +83,10 @@ class Operation:
         Raises:
             ValueError: The op has no such attr.
         """
-        try:
-            return self.attrs[name]
-        except KeyError:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
+        value = self.shown_attrs().get(name)
+        if value is None:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return value.encode() if isinstance(value, str) else value
 
     def colocation_groups(self) -> list[bytes]:
         """Names of the ops it must be placed with."""

@@ -23,6 +23,8 @@ INPUT, CONSTANT, CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall'
 """The op types that give graphs and functions their form; everything else is vocabulary."""
 SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
 """The op types that a backward pass is made of, whatever it differentiates."""
+IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
+"""The op types that results of functions and jacobians are put together with."""
 
 
 class Typed(Protocol):

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import FailedPreconditionError, InvalidArgumentError
-from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph import context, dtypes
+from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import INPUT, Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.runtime.dispatch import apply
-from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution
 
 
@@ -24,7 +24,7 @@ class Storage:
     Attributes:
         name: The variable's name, for messages.
         value: NumPy value, None until it is initialized.
-        variable: Gives the `Variable`, for `watched_variables`.
+        variable: Gives the `Variable` it belongs to, None if that is gone.
     """
 
     __slots__ = ('name', 'value', 'variable')
@@ -33,6 +33,16 @@ class Storage:
         self.name = name
         self.value = value
         self.variable = variable
+
+    def enter(self, graph: Graph) -> Any:
+        """The handle of this storage as a node of a graph in which a program uses an eager variable."""
+        variable = self.variable()
+        attrs: dict[str, Any] = {'shared_name': self.name, '_py_storage': self}
+        if variable is not None:
+            attrs.update(dtype=variable.dtype, shape=variable.shape)
+            for collection in variable.collections:
+                graph.add_to_collection(collection, variable)
+        return graph.create_op('VarHandleOp', (), attrs, variable.name.removesuffix(':0') if variable is not None else None).outputs[0]
 
 
 def _unfed(*, dtype: Any, shape: Any, node: str = '') -> Any:
@@ -48,16 +58,18 @@ def _typed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
 register(OpDef(INPUT, _unfed, _typed, stateful=True, kernel_attrs=('dtype', 'shape', 'node')))
 
 
-def _handle(execution: Execution, *, shared_name: str) -> Any:
-    return execution.resource(('variable', shared_name), lambda: Storage(shared_name))
+def _handle(execution: Execution, *, shared_name: str, _py_storage: Storage | None = None) -> Any:
+    return _py_storage or execution.resource(('variable', shared_name), lambda: Storage(shared_name))
 
 
 def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
     if storage.value is None:
+        others = any(isinstance(known, Storage) and known.value is not None for known in execution.resources.values())
+        status = (f'Resource localhost/{storage.name}/N10tensorflow3VarE does not exist.' if others else
+                  f'Container localhost does not exist. (Could not find resource: localhost/{storage.name})')
         raise FailedPreconditionError(
             None, None, f'Could not find variable {storage.name}. This could mean that the variable has been deleted. In TF1, it '
-            'can also mean the variable is uninitialized. Debug info: container=localhost, status error message=Resource '
-            f'localhost/{storage.name}/N10tensorflow3VarE does not exist.')
+            f'can also mean the variable is uninitialized. Debug info: container=localhost, status error message={status}')
     return storage.value
 
 
@@ -83,7 +95,8 @@ def _initialized(execution: Execution, storage: Storage) -> Any:
     return np.bool_(storage.value is not None)
 
 
-register(OpDef('VarHandleOp', _handle, _resource, stateful=True, kernel_attrs=('shared_name',), in_execution=True))
+register(OpDef('VarHandleOp', _handle, _resource, stateful=True, kernel_attrs=('shared_name', '_py_storage'),
+               in_execution=True))
 register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, kernel_attrs=('dtype',),
                in_execution=True))
 register(OpDef('AssignVariableOp', _assign, _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
@@ -95,42 +108,38 @@ register(OpDef('VarIsInitializedOp', _initialized, lambda inputs, attrs: [(dtype
 register(OpDef('NoOp', lambda: None, _nothing, outputs=0, stateful=True))
 
 
+register(OpDef('PlaceholderWithDefault', lambda x: x, lambda inputs, attrs: [(inputs[0].dtype, _default_shape(inputs, attrs))],
+               lambda node, dy: [dy], free=True))
+
+
+def _default_shape(inputs: Sequence[Typed], attrs: Attrs) -> TensorShape:
+    shape, default = attrs['shape'], inputs[0].shape
+    if shape.rank is not None and default.rank is not None and shape.rank != default.rank:
+        raise ValueError(f'Shapes must be equal rank, but are {default.rank} and {shape.rank}')
+    if not shape.is_compatible_with(default):
+        raise ValueError(f'Shapes {default} and {shape} are not compatible')
+    return shape  # type: ignore[no-any-return]
+
+
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     """A tensor that is fed when the graph runs.
 
-    In eager mode it is a node of the process's default graph: a program of TensorFlow 1 needs no switch.
+    In eager mode it is a node of the process's default graph: a program of TensorFlow 1 needs no switch. From then on
+    what is computed from variables in eager mode is remembered, so that it can be repeated in that graph.
     """
-    from pyfuncdbg.graph import context
     attrs = {'dtype': dtypes.as_dtype(dtype), 'shape': TensorShape(shape)}
-    graph = context.current_graph() or context.get_default_graph()
-    return graph.create_op(INPUT, (), attrs, name or 'Placeholder').outputs[0]
+    return context.graph_for_nodes().create_op(INPUT, (), attrs, name or 'Placeholder').outputs[0]
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
+    """A tensor that has the value of `input` unless it is fed."""
+    from pyfuncdbg.ops.constant import convert_to_tensor
+    graph = context.graph_for_nodes()
+    with graph.as_default():
+        default = convert_to_tensor(input)
+        return graph.create_op('PlaceholderWithDefault', (default,), {'shape': TensorShape(shape)}, name).outputs[0]
 
 
 def no_op(name: str | None = None) -> Any:
     """An operation that does nothing, for its control inputs."""
     return apply('NoOp', (), None, name or 'NoOp')
-
-
-def group(*inputs: Any, name: str | None = None) -> Any:
-    """An operation that is done when all inputs are.
-
-    Args:
-        *inputs: Tensors, operations, or structures of them; None in eager mode.
-        name: Of the node.
-
-    Raises:
-        TypeError: Something else.
-    """
-    from pyfuncdbg.graph import context, nest
-    items = [item for item in nest.flatten(list(inputs)) if item is not None]
-    graph = context.current_graph() or next((item.graph for item in items if not isinstance(item, EagerTensor)
-                                             and hasattr(item, 'graph')), None)
-    if graph is None:
-        return None
-    for item in items:
-        if not hasattr(item, 'graph'):
-            raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
-    with graph.control_dependencies([getattr(item, 'op', item) for item in items]):
-        return graph.create_op('NoOp', (), None, name or 'group_deps')
-
-

@@ -4,11 +4,12 @@ A variable made in eager mode holds its storage; one made in a graph has a handl
 """
 from __future__ import annotations
 
+import copy as copies
 import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from pyfuncdbg.graph import context, dtypes
@@ -16,10 +17,13 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.state import Storage, group
+from pyfuncdbg.ops.operators import install
+from pyfuncdbg.ops.scopes import eager_scope_name
+from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.lifting import lifted
 
 GLOBAL, TRAINABLE = 'variables', 'trainable_variables'
 """Names of the collections that variables of a graph are in."""
@@ -70,24 +74,30 @@ class Variable:
             raise ValueError('The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a '
                              '`variable_def`. You provided neither.')
         self._trainable = trainable is not False
+        self._parent_op: Any = None
         self.constraint = constraint
+        self.collections = list(collections) if collections is not None else [GLOBAL, *([TRAINABLE] if self._trainable else [])]
         graph = context.current_graph()
+        if graph is not None and graph.building_function:
+            graph.make_variable()
         while graph is not None and graph.building_function:
             graph = graph.outer                     # a variable outlives the function that makes it
         if graph is None:
             self._make_eager(initial_value, name, dtype, shape)
         else:
             self._make_node(graph, initial_value, name, dtype, shape)
-            for collection in collections if collections is not None else [GLOBAL, *([TRAINABLE] if self._trainable else [])]:
+            for collection in self.collections:
                 graph.add_to_collection(collection, self)
 
     def _make_eager(self, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
+        initial_value = lifted(initial_value) if isinstance(initial_value, SymbolicTensor) else initial_value
         with context.under(None):
             value = _initial(initial_value, dtype)
         self._shape = TensorShape(shape) if shape is not None else value.shape
         self.dtype = value.dtype
-        self._name = f'{name or "Variable"}:0'
-        self._shared_name = f'{name or "Variable"}_{next(_names)}'
+        full = eager_scope_name() + (name or 'Variable')
+        self._name = f'{full}:0'
+        self._shared_name = f'{full}_{next(_names)}'
         me = weakref.ref(self)
         self._storage: Storage | None = Storage(self._shared_name, value._value, me)
         self._handle: Any = EagerTensor(self._storage, dtypes.resource)
@@ -95,9 +105,9 @@ class Variable:
         self._graph: Graph | None = None
 
     def _make_node(self, graph: Graph, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
-        with graph.as_default(), graph.name_scope(name or 'Variable') as scope:
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or 'Variable') as scope:
             full = scope[:-1]
-            with graph.name_scope('Initializer'):
+            with graph.name_scope('Initializer') if callable(initial_value) else nullcontext():
                 value = _initial(initial_value, dtype)
                 value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
             self._shape = TensorShape(shape) if shape is not None else value.shape
@@ -106,9 +116,11 @@ class Variable:
             self._shared_name = full
             self._storage = None
             self._graph = graph
-            attrs = {'shared_name': full, 'dtype': self.dtype, 'shape': self._shape}
+            attrs = {'shared_name': full, 'debug_name': full, 'dtype': self.dtype, 'shape': self._shape}
             self._handle = graph.create_op('VarHandleOp', (), attrs, scope).outputs[0]
             self._initial_value = value
+            with graph.name_scope('IsInitialized'):
+                graph.create_op('VarIsInitializedOp', (self._handle,))
             self._initializer = graph.create_op('AssignVariableOp', (self._handle, value), {'dtype': self.dtype}, 'Assign')
             with graph.name_scope('Read'):
                 self._snapshot = self._read()
@@ -149,8 +161,8 @@ class Variable:
 
     @property
     def op(self) -> Any:
-        """Its handle's node."""
-        return self._handle.op
+        """Its handle's node; the assignment, for what `assign` returned in a graph."""
+        return self._parent_op if self._parent_op is not None else self._handle.op
 
     @property
     def device(self) -> str:
@@ -183,9 +195,19 @@ class Variable:
     def _read(self) -> Any:
         handle = self.handle
         if self._trainable and recording.active.recordings:
-            recording.read(handle)
-        value = apply('ReadVariableOp', (handle,), {'dtype': self.dtype, 'shape': self._shape})
-        return value
+            recording.read(handle, self)
+        attrs = {'dtype': self.dtype, 'shape': self._shape}
+        if self._parent_op is None:
+            return apply('ReadVariableOp', (handle,), attrs)
+        graph = self._parent_op.graph
+        with graph.as_default(), graph.control_dependencies([self._parent_op]):
+            return apply('ReadVariableOp', (handle,), attrs)
+
+    def standing_on(self, handle: Any) -> Variable:
+        """This variable with another handle, such as a function's argument, to read and assign through."""
+        other = copies.copy(self)
+        other._handle, other._parent_op = handle, None
+        return other
 
     def read_value(self) -> Any:
         """The current value, as a tensor."""
@@ -198,8 +220,18 @@ class Variable:
     def _as_tensor(self) -> Any:
         return self._read()
 
-    def _as_graph_element(self) -> Any:
-        return self._snapshot if self._graph is not None else self
+    def _as_graph_element(self, graph: Graph) -> Any:
+        """What a session fetches for it."""
+        if self._parent_op is not None:
+            return self._read()
+        if self._graph is not None:
+            return self._snapshot
+        handle = graph.admit(self._handle)
+        known = graph.reads.get(id(handle))
+        if known is None:
+            with graph.as_default(), graph.outside_scopes():
+                known = graph.reads[id(handle)] = apply('ReadVariableOp', (handle,), {'dtype': self.dtype, 'shape': self._shape})
+        return known
 
     def numpy(self) -> Any:
         """A copy of the current value.
@@ -230,33 +262,33 @@ class Variable:
 
     # ------------------------------------------------------------------ assigning
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Replace the value; gives the variable in eager mode, a tensor of the new value in a graph.
+        """Replace the value; gives the variable, whose reading in a graph waits for the assignment.
 
         Raises:
             ValueError: The shape does not fit.
         """
-        return self._update('AssignVariableOp', 'Assign', value, name, read_value)
+        return self._update('AssignVariableOp', value, name, read_value)
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Add to the value."""
-        return self._update('AssignAddVariableOp', 'AssignAdd', delta, name, read_value)
+        return self._update('AssignAddVariableOp', delta, name, read_value)
 
     def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Subtract from the value."""
-        return self._update('AssignSubVariableOp', 'AssignSub', delta, name, read_value)
+        return self._update('AssignSubVariableOp', delta, name, read_value)
 
-    def _update(self, op_type: str, what: str, value: Any, name: str | None, read_value: bool) -> Any:
+    def _update(self, op_type: str, value: Any, name: str | None, read_value: bool) -> Any:
         tensor = convert_to_tensor(value, self.dtype)
         if not self._shape.is_compatible_with(tensor.shape):
-            raise ValueError(f"Cannot assign value to variable '{self._name}': Shape mismatch.The variable shape {self._shape}, "
+            raise ValueError(f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self._shape}, "
                              f'and the assigned value shape {tensor.shape} are incompatible.')
-        op = apply(op_type, (self.handle, tensor), {'dtype': self.dtype}, name or what)
-        if op is None:
-            return self if read_value else None
+        op = apply(op_type, (self.handle, tensor), {'dtype': self.dtype}, name)
         if not read_value:
             return op
-        with op.graph.control_dependencies([op]):
-            return apply('ReadVariableOp', (self.handle,), {'dtype': self.dtype, 'shape': self._shape})
+        assigned = copies.copy(self)
+        assigned._origin = self                     # lives as long
+        assigned._name, assigned._parent_op = 'UnreadVariable:0' if op is None else f'{op.name}:0', op
+        return assigned
 
     def load(self, value: Any, session: Any = None) -> None:
         """Assign a value in a session."""
@@ -267,7 +299,8 @@ class Variable:
         return apply('VarIsInitializedOp', (self.handle,), None, name)
 
     def __repr__(self) -> str:
-        kind = f"<tf.Variable '{self._name}' shape={self._shape} dtype={self.dtype.name}"
+        shown = self._name.removesuffix(':0') if self._parent_op is not None or self._name == 'UnreadVariable:0' else self._name
+        kind = f"<tf.Variable '{shown}' shape={self._shape} dtype={self.dtype.name}"
         if self._graph is None and context.executing_eagerly():
             return f'{kind}, numpy={self._read()._text(True)}>'
         return kind + '>'
@@ -291,7 +324,7 @@ class Variable:
         return self._read().__index__()
 
     def _elementwise(self) -> bool:
-        return context.executing_eagerly_outside_functions()
+        return self._graph is None and context.executing_eagerly_outside_functions()
 
     def __eq__(self, other: object) -> Any:
         return Tensor.compare['equal'](self, other) if self._elementwise() else self is other
@@ -311,25 +344,4 @@ def _initial(initial_value: Any, dtype: Any) -> Any:
     return convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype), name='initial_value')
 
 
-def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph."""
-    return context.get_default_graph().get_collection(GLOBAL, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The trainable variables of the default graph."""
-    return context.get_default_graph().get_collection(TRAINABLE, scope)
-
-
-def variables_initializer(var_list: Any, name: str = 'init') -> Any:
-    """An operation that gives variables their initial values."""
-    initializers = [variable.initializer for variable in var_list if variable.initializer is not None]
-    if not initializers and context.current_graph() is None:
-        graph = context.get_default_graph()
-        return graph.create_op('NoOp', (), None, name)
-    return group(*initializers, name=name) if initializers else apply('NoOp', (), None, name)
-
-
-def global_variables_initializer() -> Any:
-    """An operation that gives all variables of the default graph their initial values."""
-    return variables_initializer(global_variables())
+install(Variable)

@@ -107,7 +107,7 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
             result = _in_execution(definition, values, keywords)
         else:
             result = _pure(definition, inputs, values, keywords, attrs)
-    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
         raise _op_error(definition, inputs, attrs, name, error) from error
     if definition.outputs == 1:
         outputs: Any = boxed(result)

@@ -24,7 +24,7 @@ class EagerTensor(Tensor):
         dtype: Needed only where the value does not tell (resource, variant).
     """
 
-    __slots__ = ('_value', 'dtype')
+    __slots__ = ('_value', 'dtype', 'origin')           # origin: see `dispatch.Origin`; unset in most
 
     def __init__(self, value: Any, dtype: DType | None = None) -> None:
         self._value = value

@@ -4,9 +4,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pyfuncdbg.errors import InvalidArgumentError, OpError
+from pyfuncdbg.errors import InvalidArgumentError, OpError, ResourceExhaustedError
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.hooks.call import Frame
+
+
+KERNEL_ERRORS = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
+"""What a kernel may raise: TensorFlow's errors, and NumPy's."""
+
+
+def host_error(error: Exception) -> OpError:
+    """TensorFlow's error for what a kernel raised: itself, or one whose cause it is."""
+    if isinstance(error, OpError):
+        return error
+    kind = ResourceExhaustedError if isinstance(error, MemoryError) else InvalidArgumentError
+    raised = kind(None, None, str(error))
+    raised.__cause__ = error
+    return raised
 
 
 def session_error(error: OpError | Exception, op: Operation) -> OpError:

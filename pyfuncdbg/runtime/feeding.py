@@ -36,8 +36,8 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
         TypeError: Not a dict.
     """
     if not isinstance(feed_dict, Mapping):
-        raise TypeError(f"`feed_dict` must be a dictionary (or a mapping) from tensors to values, not {type(feed_dict).__name__}: "
-                        f'{feed_dict!r}')
+        raise TypeError("FlattenDictItems: 'dict' must be a dictionary or collection.Mapping type object, instead of "
+                        f"'{type(feed_dict).__name__}'.")
     flat: dict[Any, Any] = {}
     for key, value in feed_dict.items():
         if isinstance(key, tuple):
@@ -76,6 +76,13 @@ def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
     return len(shape) == len(sizes) and all(n is None or n == m for m, n in zip(shape, sizes, strict=True))
 
 
+def _holds(dtype: np.dtype, value: int) -> bool:
+    try:
+        return bool(dtype.type(value) == value)
+    except OverflowError:
+        return False
+
+
 def _array_of(tensor: SymbolicTensor, value: Any) -> np.ndarray:
     if isinstance(value, Tensor):
         raise TypeError('The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, '
@@ -83,7 +90,7 @@ def _array_of(tensor: SymbolicTensor, value: Any) -> np.ndarray:
                         f'{value} which was passed to the argument `feed_dict` with key {tensor}.')
     if tensor.dtype.name == 'string':
         return np.asarray(cast_array(np.asarray(value, dtype=object), tensor.dtype))
-    if isinstance(value, int) and tensor.dtype.array.type(value) != value:
+    if isinstance(value, int) and not _holds(tensor.dtype.array, value):
         raise TypeError(f'Type of feed value {value} with type {type(value)} is not compatible with Tensor type '
                         f'{tensor.dtype.array.type}. Try explicitly setting the type of the feed tensor to a larger type '
                         '(e.g. int64).')

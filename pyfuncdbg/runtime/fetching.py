@@ -43,6 +43,22 @@ class Fetches:
         self.pack = _packer(fetches, places)
 
 
+def fetch_key(fetches: Any) -> Any:
+    """A hashable key: fetches with equal keys have equal plans and results of one structure.
+
+    Raises:
+        TypeError: A leaf cannot be hashed, or the keys of a mapping.
+    """
+    if isinstance(fetches, (list, tuple)):
+        return type(fetches), *map(fetch_key, fetches)
+    if isinstance(fetches, dict):
+        return type(fetches), tuple(fetches), *map(fetch_key, fetches.values())
+    if hasattr(fetches, 'standing_on'):
+        return 'variable', id(fetches)
+    hash(fetches)
+    return fetches
+
+
 def _is_structure(fetches: Any) -> bool:
     return not isinstance(fetches, (str, bytes, SymbolicTensor, Operation)) and nest.is_nested(fetches)
 
@@ -83,5 +99,5 @@ def _element(graph: Graph, fetch: Any) -> Any:
                         f'({error})') from None
     except ValueError as error:
         raise ValueError(f'Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})') from None
-    except KeyError as error:
+    except KeyError as error:                  # whose text is a repr
         raise ValueError(f'Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})') from None

@@ -44,7 +44,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = 'gradients', ga
     sources = xs if isinstance(xs, (list, tuple)) else [xs]
     seeds = [None] * len(targets) if grad_ys is None else nest.flatten(grad_ys)
     if len(seeds) != len(targets):
-        raise ValueError(f'Passed {len(seeds)} grad_ys for {len(targets)} ys')
+        raise ValueError(f'Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys')
     with graph.as_default(), graph.name_scope(name or 'gradients'):
         found = backpropagated(graph, [graph.admit(t) for t in targets], [_tensor_in(graph, x) for x in sources], seeds,
                                [] if stop_gradients is None else nest.flatten(stop_gradients))

@@ -86,36 +86,40 @@ class Recording:
         nodes: In order of execution.
         tracked: Ids of tensors that are watched or depend on one that is. The nodes keep them alive.
         watched: The tensors watched, in order.
+        variables: The trainable variables that were read or watched, in order, by id of the handle.
         accessed: Whether variables are watched as they are read.
         outer: Recordings that were active where this one began and are suspended: a tensor that one of them tracks is
             met as one more input here.
         met: Tensors met that way, in order.
     """
 
-    __slots__ = ('accessed', 'met', 'nodes', 'outer', 'tracked', 'watched')
+    __slots__ = ('accessed', 'met', 'nodes', 'outer', 'tracked', 'variables', 'watched')
 
     def __init__(self, accessed: bool = True, outer: Sequence[Recording] = ()) -> None:
         self.nodes: list[TapeNode] = []
         self.tracked: set[int] = set()
         self.watched: list[Tensor] = []
+        self.variables: dict[int, Any] = {}
         self.accessed = accessed
         self.outer = outer
         self.met: list[Tensor] = []
 
-    def watch(self, tensor: Tensor) -> None:
-        """Record what depends on this tensor from now on."""
+    def watch(self, tensor: Tensor, variable: Any = None) -> None:
+        """Record what depends on this tensor, the handle of `variable` if that is given, from now on."""
+        if variable is not None:
+            self.variables.setdefault(id(tensor), variable)
         if id(tensor) not in self.tracked:
             self.tracked.add(id(tensor))
             self.watched.append(tensor)
 
-    def read(self, handle: Tensor) -> None:
+    def read(self, handle: Tensor, variable: Any = None) -> None:
         """A variable is read in this thread."""
         if self.outer:
             for recording in self.outer:
-                recording.read(handle)
+                recording.read(handle, variable)
             self.meet(handle)
         elif self.accessed:
-            self.watch(handle)
+            self.watch(handle, variable)
 
     def meet(self, tensor: Tensor) -> bool:
         """Whether the tensor is tracked here; one that a suspended recording tracks becomes so."""
@@ -173,7 +177,7 @@ def record(node: TapeNode) -> None:
             recording.add(node)
 
 
-def read(handle: Tensor) -> None:
+def read(handle: Tensor, variable: Any = None) -> None:
     """Tell active recordings that a trainable variable is read."""
     for recording in active.recordings:
-        recording.read(handle)
+        recording.read(handle, variable)

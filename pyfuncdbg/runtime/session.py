@@ -1,22 +1,24 @@
 """`tf.compat.v1.Session`: runs parts of a graph, in the caller's thread, through compiled plans."""
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.errors import NotFoundError, OpError
+from pyfuncdbg.errors import NotFoundError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import execute, take_over
-from pyfuncdbg.runtime.failure import session_error
+from pyfuncdbg.runtime.failure import KERNEL_ERRORS, session_error
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
-from pyfuncdbg.runtime.fetching import Fetches, Pack
+from pyfuncdbg.runtime.fetching import Fetches, Pack, fetch_key
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.plan import Plan, compiled
 
@@ -25,14 +27,23 @@ _PLANS_KEPT = 256
 
 
 class _Entry:
-    """A plan with what surrounds it: the conversion of feeds and the packing of results."""
+    """A plan with what surrounds it: the conversion of feeds and the packing of results.
 
-    __slots__ = ('converters', 'feeds', 'fetches', 'pack', 'plan')
+    Attributes:
+        version: Of the graph it was compiled for.
+        nested: Whether keys of the feed_dict are structures.
+        asked: The fetches, which live as long as the key that holds their ids.
+    """
 
-    def __init__(self, plan: Plan, converters: Sequence[Callable[[Any], Any]], pack: Pack) -> None:
+    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'nested', 'pack', 'plan', 'version')
+
+    def __init__(self, plan: Plan, converters: Sequence[Callable[[Any], Any]], pack: Pack, nested: bool, asked: Any) -> None:
         self.plan = plan
         self.converters = converters
         self.pack = pack
+        self.nested = nested
+        self.asked = asked
+        self.version = plan.graph.version
         self.feeds = tuple(t.name for t in plan.feeds)
         self.fetches = tuple(t.name for t in plan.fetches)
 
@@ -62,6 +73,7 @@ class Session:
         self._closed = False
         self._resources: dict[Any, Any] = {}
         self._entries: dict[Any, _Entry] = {}
+        self._lock = threading.Lock()
         self._scopes: list[ExitStack] = []
 
     # ------------------------------------------------------------------ running
@@ -85,7 +97,7 @@ class Session:
         """
         entry = self._entry(fetches, feed_dict)
         if feed_dict:
-            given = feed_dict.values() if len(entry.converters) == len(feed_dict) else flat_feeds(feed_dict).values()
+            given = flat_feeds(feed_dict).values() if entry.nested else feed_dict.values()
             values = [convert(value) for convert, value in zip(entry.converters, given, strict=True)]
         else:
             values = []
@@ -101,7 +113,7 @@ class Session:
             if hooks.run:
                 return tuple(around(_RUN_SITE, lambda *fed: execute(plan, execution, fed), run, values))
             return execute(plan, execution, values)
-        except (OpError, ValueError, TypeError, IndexError, ArithmeticError) as error:
+        except KERNEL_ERRORS as error:
             step = execution.failed or plan.failed_step(error)
             if step is None:
                 raise
@@ -118,29 +130,40 @@ class Session:
         if self._closed:
             raise RuntimeError('Attempted to use a closed Session.')
         graph = self._graph
+        feeds = tuple(feed_dict) if feed_dict else ()
         asked = tuple(fetches) if type(fetches) is list else fetches
-        key = (asked, type(fetches), tuple(feed_dict) if feed_dict else (), graph.version, bool(hooks.gradient))
         try:
+            key: Any = asked, type(fetches), feeds, bool(hooks.gradient)
             found = self._entries.get(key)
         except TypeError:                       # nested or unhashable fetches
-            key, found = None, None  # type: ignore[assignment]
-        if found is None:
+            try:
+                key = fetch_key(fetches), feeds, bool(hooks.gradient)
+                found = self._entries.get(key)
+            except TypeError:
+                return self._compiled(fetches, feed_dict)
+        if found is None or found.version != graph.version:
             found = self._compiled(fetches, feed_dict)
-            if key is not None:
-                if len(self._entries) >= _PLANS_KEPT or any(k[3] != graph.version for k in self._entries):
-                    self._entries.clear()
-                self._entries[(*key[:3], graph.version, key[4])] = found
+            with self._lock:
+                if len(self._entries) >= _PLANS_KEPT:
+                    self._entries = {k: e for k, e in self._entries.items() if e.version == graph.version}
+                if len(self._entries) >= _PLANS_KEPT:
+                    self._entries = {}
+                self._entries[key] = found
         return found
 
     def _compiled(self, fetches: Any, feed_dict: Any) -> _Entry:
         graph = self._graph
-        if not graph.version:
+        if not graph.version and not isinstance(fetches, Tensor):
             raise RuntimeError('The Session graph is empty. Add operations to the graph before calling run().')
         wanted = Fetches(graph, fetches)
-        feeds = [feed_tensor(graph, key) for key in flat_feeds(feed_dict)] if feed_dict else []
+        keys = flat_feeds(feed_dict) if feed_dict else {}
+        feeds = [feed_tensor(graph, key) for key in keys]
+        if len({id(t) for t in feeds}) < len(feeds):
+            raise ValueError(f'feed_dict names a tensor twice: {", ".join(t.name for t in feeds)}. Feed each once.')
         plan = compiled(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
                         gradients=graph.gradient_steps if hooks.gradient else ())
-        return _Entry(plan, [converter(t) for t in feeds], wanted.pack)
+        return _Entry(plan, [converter(t) for t in feeds], wanted.pack, len(keys) != len(feed_dict or ()) or any(
+            isinstance(key, tuple) for key in feed_dict or ()), fetches)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None,
                       accept_options: bool = False) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.registry import Node
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
@@ -31,6 +32,7 @@ class GradientTape:
         self._persistent = persistent
         self._accessed = watch_accessed_variables
         self._recording: recording.Recording | None = None
+        self._variables: dict[int, Any] = {}
         self._active = False
 
     # ------------------------------------------------------------------ recording
@@ -47,6 +49,7 @@ class GradientTape:
             raise ValueError('Tape is still recording, This can happen if you try to re-enter an already-active tape.')
         if self._recording is None:
             self._recording = recording.Recording(self._accessed)
+            self._variables = self._recording.variables
         recording.active.recordings.append(self._recording)
         self._active = True
 
@@ -69,7 +72,8 @@ class GradientTape:
                                  'or ExtensionType.')
             if self._recording is None:
                 self._recording = recording.Recording(self._accessed)
-            self._recording.watch(handle)
+                self._variables = self._recording.variables
+            self._recording.watch(handle, None if handle is item else item)
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -79,7 +83,7 @@ class GradientTape:
             RuntimeError: The tape is not recording.
         """
         if not self._active:
-            raise RuntimeError('The tape is not currently recording.')
+            raise RuntimeError('Trying to stop recording a tape which is not recording.')
         self._pop()
         try:
             yield
@@ -96,10 +100,8 @@ class GradientTape:
             self._push()
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that were read, in order."""
-        watched = self._recording.watched if self._recording is not None else ()
-        return tuple(handle._value.variable() for handle in watched
-                     if isinstance(handle, EagerTensor) and handle.dtype.name == 'resource')
+        """The variables that were read or watched, in order."""
+        return tuple(self._variables.values())
 
     # ------------------------------------------------------------------ differentiating
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = 'none') -> Any:
@@ -114,14 +116,18 @@ class GradientTape:
         """
         if self._recording is None:
             raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)')
-        if self._active:
-            if not self._persistent:
-                self._pop()
-        record, self._recording = self._recording, self._recording if self._persistent else None
+        if target is None:
+            raise TypeError('Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be '
+                            'differentiated, but received None.')
         unconnected = connected_or(unconnected_gradients)
+        if self._active and not self._persistent:
+            self._pop()
+        record = self._recording
+        if not self._persistent:
+            self._recording = None
         targets = [getattr(t, 'handle', t) for t in nest.flatten(target)]
         wanted = [getattr(s, 'handle', s) for s in nest.flatten(sources)]
-        seeds = nest.flatten(output_gradients) if output_gradients is not None else [None] * len(targets)
+        seeds = _seeds(nest.flatten(target), output_gradients)
         found = differentiate(record.nodes, targets, wanted, seeds)
         if unconnected == 'zero':
             found = [zeros_of(source) if g is None else g for source, g in zip(nest.flatten(sources), found, strict=True)]
@@ -132,12 +138,57 @@ class GradientTape:
         """d target / d source for each source: shape of the target followed by that of the source.
 
         Raises:
-            RuntimeError: Without pfor the tape must be persistent.
+            RuntimeError: Without pfor the tape must be persistent; a used tape that is not.
         """
-        if not experimental_use_pfor and not self._persistent:
-            raise RuntimeError('A tape that computes a jacobian without pfor (experimental_use_pfor=False) must be persistent.')
+        self._check_rows(experimental_use_pfor, 'jacobian')
         from pyfuncdbg.runtime.jacobian import jacobian
-        return jacobian(self, target, sources, unconnected_gradients)
+        return self._differentiated_rows(lambda: jacobian(self, target, sources, connected_or(unconnected_gradients)))
+
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = 'none', parallel_iterations: int | None = None,
+                       experimental_use_pfor: bool = True) -> Any:
+        """For each element of the first axis, its jacobian: shape [batch, target's rest, source's rest].
+
+        Raises:
+            ValueError: Target or source is of rank 0 or 1 less than the other needs, or their batch sizes differ.
+        """
+        self._check_rows(experimental_use_pfor, 'batch_jacobian')
+        from pyfuncdbg.runtime.jacobian import batch_jacobian
+        return self._differentiated_rows(lambda: batch_jacobian(self, target, source, connected_or(unconnected_gradients)))
+
+    def _check_rows(self, pfor: bool, what: str) -> None:
+        if self._recording is None:
+            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)')
+        if not pfor and not self._persistent:
+            raise RuntimeError(f'GradientTape must be created with persistent=True to compute the {what} with '
+                               'experimental_use_pfor=False.')
+
+    def _differentiated_rows(self, compute: Callable[[], Any]) -> Any:
+        """Run what calls `gradient` once a row."""
+        persistent, self._persistent = self._persistent, True
+        if self._active and not persistent:
+            self._pop()
+        try:
+            return compute()
+        finally:
+            self._persistent = persistent
+            if not persistent:
+                self._recording = None
+
+
+def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
+    """A gradient to begin with for each target: what the user gave, ones where it is None."""
+    given = [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+    if len(given) != len(targets):
+        raise ValueError(f'output_gradients has {len(given)} elements for {len(targets)} targets')
+    seeds = []
+    for target, seed in zip(targets, given, strict=True):
+        if seed is not None and not isinstance(seed, Tensor):
+            seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
+        if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:
+            with recording.suspended():
+                seed = ones_like(target.read_value())
+        seeds.append(seed)
+    return seeds
 
 
 def connected_or(choice: Any) -> str:

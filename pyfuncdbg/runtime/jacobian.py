@@ -1,0 +1,85 @@
+"""Jacobians of a tape: one backward pass for each element of the target, and the rows put together.
+
+`GradientTape.jacobian` and `batch_jacobian` call it. Also inside a function being traced, where the target's shape must be
+known, since each row is part of the trace.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.dtypes import int32
+from pyfuncdbg.graph.registry import CONSTANT, PACK, RESHAPE
+from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.tape import zeros_of
+
+if TYPE_CHECKING:
+    from pyfuncdbg.runtime.tape import GradientTape
+
+
+def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) -> Any:
+    """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros.
+
+    Raises:
+        ValueError: The target's shape is not known.
+    """
+    sizes = _sizes(target)
+    flat = nest.flatten(sources)
+    rows = [tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))) for i in range(math.prod(sizes))]
+    return nest.pack_sequence_as(sources, [_stacked([row[i] for row in rows], sizes, source, unconnected)
+                                           for i, source in enumerate(flat)])
+
+
+def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: str) -> Any:
+    """For each element b of the first axis d target[b] / d source[b].
+
+    The sum over the batch is differentiated, so each target[b] may depend on source[b] only.
+
+    Raises:
+        ValueError: A rank below 1, another batch size, or a shape that is not known.
+    """
+    sizes, inner = _sizes(target), source.shape.as_list()
+    if not sizes or not inner or (inner[0] is not None and inner[0] != sizes[0]):
+        raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.')
+    rest = sizes[1:]
+    columns = [tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)) for i in range(math.prod(rest))]
+    if all(column is None for column in columns):
+        if unconnected == 'none':
+            return None
+        columns = [zeros_of(source)] * len(columns)
+    stacked = apply(PACK, columns, {'axis': 1, 'N': len(columns)})
+    return _reshaped(stacked, [sizes[0], *rest, *inner[1:]])
+
+
+def _sizes(target: Any) -> list[int]:
+    if not target.shape.is_fully_defined():
+        raise ValueError(f'a jacobian needs a target of known shape, got {target.shape}')
+    return list(target.shape.as_list())
+
+
+def _one_hot(target: Any, sizes: Sequence[int], at: tuple[int, ...], skip: int = 0) -> Any:
+    """A gradient of the target that is 1 in one place (after `skip` axes, in which it is 1 everywhere) and 0 elsewhere."""
+    outer = math.prod(sizes[:skip])
+    hot = np.zeros((outer, math.prod(sizes[skip:])), target.dtype.array)
+    hot[:, at[0]] = 1
+    value = hot.reshape(sizes)
+    return apply(CONSTANT, (), {'dtype': target.dtype, 'value': value if sizes else value[()]})
+
+
+def _stacked(rows: Sequence[Any], sizes: Sequence[int], source: Any, unconnected: str) -> Any:
+    """The rows of one source as a tensor of shape sizes + source's."""
+    if all(row is None for row in rows) and (unconnected == 'none' or not rows):
+        return None
+    full = [zeros_of(source) if row is None else row for row in rows]
+    if not sizes:
+        return full[0]
+    return _reshaped(apply(PACK, full, {'axis': 0, 'N': len(full)}), [*sizes, *full[0].shape.as_list()])
+
+
+def _reshaped(tensor: Any, sizes: Sequence[int | None]) -> Any:
+    shape = np.array([-1 if n is None else n for n in sizes], np.int32)
+    return apply(RESHAPE, (tensor, apply(CONSTANT, (), {'dtype': int32, 'value': shape})))
