@@ -207,6 +207,17 @@ def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds:
         tuple([call_number(process, number(source)) for source in listed(batch.sources.get(row) or [])]))
 
 
+def damaged_call(batch: Batch, row: int, process: int, site: SiteRecord, seconds: Callable[[int], float],
+                 why: str) -> CallRecord:
+    """Stands for a call of which only the numbers can be read."""
+    numbers = batch.row(row)
+    started, finished = numbers['started'], numbers['finished']
+    said = OutputRecord('err', f'[this call is damaged in the trace: {why}]')
+    return CallRecord(call_number(process, numbers['id']), process, numbers['run'], site, numbers['ordinal'],
+                      numbers['thread'], seconds(started), (finished - started) / 1e9 if finished else None, (), (), (said,),
+                      None, dropped={'damaged': 1})
+
+
 def _tensor_records(names: Sequence[str], values: Sequence[Any], read: ValueReader,
                     summary: Summary) -> tuple[TensorRecord, ...]:
     padded = [*names[:len(values)], *[''] * (len(values) - len(names))]

@@ -172,13 +172,13 @@ class _LogIndexing:
         self.database.executemany(_INSERT_RUNNING if running else _INSERT, entries)
 
     def _is_bad(self, entry: Any) -> bool:
-        dtype, shape, _, _, payload, _, _, stats = tensor_fields(entry)
-        if stats is not None:
-            summary = stats_from(stats)
-            return summary is not None and summary.bad > 0
-        if payload is None:
-            return False
         try:
+            dtype, shape, _, _, payload, _, _, stats = tensor_fields(entry)
+            if stats is not None:
+                summary = stats_from(stats)
+                return summary is not None and summary.bad > 0
+            if payload is None:
+                return False
             if isinstance(payload, list):
                 return not all_finite(array_from(payload[0], dtype, shape))
             return not self.finite(payload, dtype, shape)

@@ -108,8 +108,8 @@ class Reading:
             return decode.call_record(batch, row, process, site, self._seconds(process), names, self._read_blob,
                                       self._summary)
         except (ValueError, TypeError) as error:
-            number = decode.call_number(process, int(batch.columns[0][row]))
-            raise TraceError(f'{self.path}: call {number} is damaged: {error}') from error
+            # The rest of a list of calls must not suffer from one that was written wrongly.
+            return decode.damaged_call(batch, row, process, site, self._seconds(process), str(error))
 
     def _batch(self, process: int, position: int) -> Batch:
         key = (process, position)

@@ -206,9 +206,9 @@ class Trace:
             return rows[0]
         match = _ORDINAL.fullmatch(asked)
         if match is not None:
-            for same in ('name = ?1', "substr(name, -length(?1) - 1) = '/' || ?1"):
-                where = f'site IN (SELECT key FROM sites WHERE {same}) AND ordinal = ?2 AND id > 0 ORDER BY process, site'
-                rows = self._answer(partial(self._call_rows, where, (match[1], int(match[2]))))
+            for same, values in (('name = ?', [match[1]]), ('substr(name, -?) = ?', [len(match[1]) + 1, '/' + match[1]])):
+                where = f'site IN (SELECT key FROM sites WHERE {same}) AND ordinal = ? AND id > 0 ORDER BY process, site'
+                rows = self._answer(partial(self._call_rows, where, [*values, int(match[2])]))
                 if rows:
                     return rows[0]
         raise CommandError(self._no_site(asked, match[1] if match is not None else asked))

@@ -106,8 +106,10 @@ class Writer:
     def close(self) -> None:
         """Write what waits and the closing record, and close the log."""
         self.pause()
-        with self._lock:
-            if not self.failed:
+        # Not for ever: a signal handler may close while its own thread is writing.
+        locked = self._lock.acquire(timeout=5.0)
+        try:
+            if locked and not self.failed:
                 try:
                     self._report_losses(last=True)
                     self._append(frames.frame(frames.END, msgpack.packb([time.time(), time.perf_counter_ns()])))
@@ -116,6 +118,9 @@ class Writer:
             self.failed = True
             self._log.close()
             self._ledger.close()
+        finally:
+            if locked:
+                self._lock.release()
 
     def abandon(self) -> None:
         """In a forked child: let go of the files without touching what the parent has in them."""
@@ -227,12 +232,16 @@ class Writer:
         self._commit()
         if kind == frames.CALLS:
             self._backlog.losses.add(lost)
-            for row, whole in zip(plain, rows, strict=True):
-                self._begun.pop(row[0], None)
-                release(row[9], self._snapshots)
-                release(row[10], self._snapshots)
-                if type(whole[11]) is Said:
-                    self._snapshots.allowance.give(whole[11].charge)
+            for row in rows:
+                # Tuples hold scalars only; looking into each takes a third of the writer's time.
+                if type(row[9]) is list or type(row[10]) is list:
+                    release(row[9], self._snapshots)
+                    release(row[10], self._snapshots)
+                if row[11] is not None:
+                    self._snapshots.allowance.give(row[11].charge)
+            if self._begun:
+                for row in rows:
+                    self._begun.pop(row[0], None)
 
     def _write_plain(self, rows: list[Row], kind: int) -> dict[str, int]:
         """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
@@ -240,8 +249,8 @@ class Writer:
         missed = self._store.count_missed()
         if self._ledger.afford(len(body) + frames.FRAME_SIZE):
             self._add(frames.frame(kind, body))
-            for row in rows:
-                for what, count in (row[13] or {}).items():
+            for losses in [row[13] for row in rows if row[13]]:
+                for what, count in losses.items():
                     missed[what] = missed.get(what, 0) + count
             missed.pop(CUT, None)
             return missed
@@ -272,9 +281,7 @@ class Writer:
         surplus = len(inputs) + len(outputs) - MOST_TENSORS
         if surplus > 0:
             lost['tensors'] = surplus
-            release(inputs[MOST_TENSORS:], self._snapshots)
             inputs = inputs[:MOST_TENSORS]
-            release(outputs[MOST_TENSORS - len(inputs):], self._snapshots)
             outputs = outputs[:MOST_TENSORS - len(inputs)]
         error = failure.record() if type(failure) is Failure else None
         return (*row[:9], inputs, outputs, output, error, lost or None, row[14])

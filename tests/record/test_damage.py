@@ -328,3 +328,29 @@ def test_a_read_only_folder_is_indexed_in_the_cache(sound, tmp_path):
         for place, mode in before.items():
             os.chmod(place, mode)
     assert not (target / 'index.sqlite').exists()
+
+
+def test_one_call_written_wrongly_does_not_hide_the_others(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    log = log_of(target)
+    reader = frames.LogReader(log)
+    found = next(f for f in reader.frames(0) if f.kind == frames.CALLS)
+    reader.close()
+    fields = msgpack.unpackb(found.payload, strict_map_key=False)
+    fields[6][0][0] = 3.5                       # the type name of the first call's first tensor
+    data = bytearray(log.read_bytes())
+    data[found.start:found.position + found.length] = b''.join(frames.frame(frames.CALLS, msgpack.packb(fields)))
+    log.write_bytes(data)
+    with Trace.open(target) as trace:
+        (damaged,) = [call for call in trace.calls() if call.dropped.get('damaged')]
+        assert trace.count() == 30 and 'expected text, found float' in damaged.output[0].text
+        assert damaged.duration > 0 and damaged.label == 'norm[0]'
+
+
+def test_several_readers_at_once(sound, tmp_path):
+    target = copied(sound, tmp_path)
+    code = ('import sys; sys.path[:0] = sys.argv[2:]\nfrom pyfuncdbg.record.trace import Trace\n'
+            'with Trace.open(sys.argv[1]) as trace: print(trace.count(), len(trace.calls()))')
+    readers = [subprocess.Popen([sys.executable, '-c', code, target, *[p for p in sys.path if p], os.getcwd()], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+    assert [reader.communicate() for reader in readers] == [('30 30\n', '')] * 4

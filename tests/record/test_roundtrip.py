@@ -194,14 +194,23 @@ def test_an_exception_whose_str_raises(tmp_path):
 def test_gradient_edges(tmp_path):
     run = new_run('backward')
     ids = []
-    with Recorder(tmp_path / 't.pfd'):
-        wrapped(lambda x: [x])(np.float32(1))
-        chain.around(new_site(None, 'loss_grad', 'gradient'), lambda g: ids.append(chain.current_call()) or [g], run,
-                     [np.float32(1)])
+
+    def step(site, forward, sources=()):
+        def compute(g):
+            ids.append(chain.current_call())
+            return [g * 2]
+        chain.around(new_site(None, site, 'gradient', outputs=['dx:0']), compute, run, [np.float32(1)], forward, sources)
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        wrapped(lambda x: ids.append(chain.current_call()) or [x])(np.float32(1))
+        step('loss_grad', ids[0])
+        step('norm_grad', 0, ids[1:])
+        recorder.flush()
     with Trace.open(tmp_path / 't.pfd') as trace:
-        (edge,) = trace.edges()
-        assert (edge.gradient, edge.run, edge.tensors[0].to_numpy()[()]) == (str(ids[0]), run.id, 1)
-        assert trace.edges(run=run.id + 1) == []
+        first, second = trace.edges()
+        assert (first.gradient, first.forward, first.sources, first.run) == (str(ids[1]), str(ids[0]), (), run.id)
+        assert (second.gradient, second.forward, second.sources) == (str(ids[2]), '', (str(ids[1]),))
+        assert first.tensors[0].name == 'dx:0' and first.tensors[0].to_numpy()[()] == 2
+        assert trace.call(first.forward).site.kind == 'python' and trace.edges(run=run.id + 1) == []
 
 
 def test_queries(tmp_path):
