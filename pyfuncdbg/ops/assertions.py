@@ -64,7 +64,8 @@ def _plain(value: Any, summarize: int) -> str:
     return text[1:-1] if value.ndim == 1 else text
 
 
-register(OpDef('Assert', _assert, lambda inputs, attrs: [], no_gradient, outputs=0, stateful=True, kernel_attrs=('summarize',)))
+register(OpDef('Assert', _assert, lambda inputs, attrs: [], no_gradient, outputs=0, stateful=True,
+               kernel_attrs=('summarize',)))
 
 
 def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Any:
@@ -89,7 +90,8 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
 
 def _row(item: Any, summarize: int) -> str:
     flat = np.asarray(convert_to_tensor(item)._value).reshape(-1)
-    return ', '.join(str(value) for value in (flat if summarize < 0 or len(flat) <= summarize else [*flat[:summarize], '...']))
+    whole = summarize < 0 or len(flat) <= summarize
+    return ', '.join(str(value) for value in (flat if whole else [*flat[:summarize], '...']))
 
 
 # ---------------------------------------------------------------- comparisons
@@ -146,7 +148,8 @@ def _against_zero(name: str, op: str, sign: str) -> Callable[..., Any]:
         with scope(name, f'assert_{op.lower()}'):
             holds = reduce_all(apply(op, (x, constant(x.dtype.as_numpy_dtype(0)))))
             if not executing_eagerly():
-                return Assert(holds, [message or '', f'Condition x {sign} 0 did not hold element-wise:', f'x ({_label(x)}) = ', x],
+                return Assert(holds, [message or '', f'Condition x {sign} 0 did not hold element-wise:',
+                                      f'x ({_label(x)}) = ', x],
                               summarize)
         if not holds:
             start = f'{message}.  ' if message else ''
@@ -230,11 +233,13 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: int | None = None, m
         if found.rank is None:
             continue
         if found.rank != len(wanted):
-            raise ValueError(f'{message or ""}.  Tensor {tensor} must have rank {len(wanted)}.  Received rank {found.rank}, shape {found}')
+            raise ValueError(f'{message or ""}.  Tensor {tensor} must have rank {len(wanted)}.  Received rank '
+                             f'{found.rank}, shape {found}')
         for axis, (size, symbol) in enumerate(zip(found, wanted, strict=True)):
             if size is None or symbol is None:
                 continue
             expected = known.setdefault(symbol, size) if isinstance(symbol, str) else symbol
             if expected != size:
-                raise ValueError(f'{message or ""}.  Specified by tensor {tensor} dimension {axis}.  Tensor dimension has size '
+                raise ValueError(f'{message or ""}.  Specified by tensor {tensor} dimension {axis}.  Tensor dimension has '
+                                 f'size '
                                  f'{size}, expected {expected} (symbol {symbol!r})')

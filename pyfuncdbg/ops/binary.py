@@ -34,7 +34,8 @@ Rule = Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
 """Gradients of a binary op from (output gradient, x, y, output), before they are summed to the shapes of the inputs."""
 
 
-def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *, infix: str | None = None,
+def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,
+           infix: str | None = None,
            default: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Binary:
     """Define an elementwise op of two tensors.
 
@@ -78,7 +79,8 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
     if current_graph() is None:
         x, y = _alike(x, y, names)
         if x.dtype is not y.dtype:
-            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {x.dtype.kernel_name} tensor but '
+            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {x.dtype.kernel_name} tensor '
+                          f'but '
                           f'is a {y.dtype.kernel_name} tensor [Op:{op}] name: {name or ""}')
         check_eager(op, x)
         return apply(op, (x, y), None, name)
@@ -253,9 +255,11 @@ _WIDE = {dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint1
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`; integers up to 16 bits become float32 first, wider ones float64."""
     if current_graph() is None:
-        return elementwise('RealDiv', *_widened(x, y), name)
+        x, y = _widened(x, y)
+        return elementwise('RealDiv', x, y, name)
     with scope(name, 'truediv') as full:
-        return elementwise('RealDiv', *_widened(x, y), full)
+        x, y = _widened(x, y)
+        return elementwise('RealDiv', x, y, full)
 
 
 def _widened(x: Any, y: Any) -> Sequence[Any]:

@@ -62,7 +62,8 @@ def _broadcast_gradient_args(a: Any, b: Any) -> tuple[Any, Any]:
     rank = max(len(m), len(n))
     m, n = [1] * (rank - len(m)) + m, [1] * (rank - len(n)) + n
     # Where both are 1 either list may have the axis; TensorFlow puts it in both.
-    return (np.array([i for i in range(rank) if m[i] == 1], a.dtype), np.array([i for i in range(rank) if n[i] == 1], a.dtype))
+    of_a, of_b = ([i for i in range(rank) if sizes[i] == 1] for sizes in (m, n))
+    return np.array(of_a, a.dtype), np.array(of_b, a.dtype)
 
 
 def _two_vectors(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
@@ -74,7 +75,8 @@ register(OpDef('BroadcastGradientArgs', _broadcast_gradient_args, _two_vectors, 
 
 def _broadcast_to(x: Any, shape: Any) -> Any:
     try:
-        return np.broadcast_to(x, shape)[()] if not len(shape) and not np.asarray(x).dtype.hasobject else np.broadcast_to(x, shape)
+        wide = np.broadcast_to(x, shape)
+        return wide if wide.ndim or wide.dtype.hasobject else wide[()]
     except ValueError:
         raise invalid('Incompatible shapes: [{}] vs. [{}]'.format(
             ','.join(map(str, np.shape(x))), ','.join(map(str, shape)))) from None
@@ -93,14 +95,11 @@ def _broadcast_to_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
     return [apply('Reshape', (apply('Sum', (grad, axes), {'keep_dims': False}), sizes_of(x))), None]
 
 
-register(OpDef('BroadcastTo', _broadcast_to, _broadcast_to_types, _broadcast_to_gradient))
+register(OpDef('BroadcastTo', _broadcast_to, _broadcast_to_types, _broadcast_to_gradient, free=True))
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Repeat `input` along its axes of size 1, and new ones in front, to have this shape."""
-    return apply('BroadcastTo', (convert_to_tensor(input), convert_to_tensor(shape, dtype_hint_int(shape))), None, name)
+    return apply('BroadcastTo', (convert_to_tensor(input), convert_to_tensor(shape, dtype_hint=dtypes.int32)), None, name)
 
 
-def dtype_hint_int(shape: Any) -> Any:
-    """int32 for Python values that may be empty, whatever it is for tensors."""
-    return None if isinstance(shape, Tensor) or hasattr(shape, 'dtype') else dtypes.int32

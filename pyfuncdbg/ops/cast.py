@@ -49,7 +49,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         return x
     for kind in (x.dtype, target):
         if kind.array.kind == 'O':
-            raise TypeError(f'Cast {x.dtype.name} to {target.name} is not supported; use tf.strings.to_number or tf.as_string')
+            raise TypeError(f'Cast {x.dtype.name} to {target.name} is not supported; use tf.strings.to_number or '
+                            f'tf.as_string')
     return apply('Cast', (x,), {'SrcT': x.dtype, 'DstT': target}, name)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.registry import Attrs, Kernel, OpDef, Output, Typed, register
+from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.binary import div_no_nan
 from pyfuncdbg.ops.broadcast import unbroadcast
@@ -49,7 +49,12 @@ def _complex_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(_COMPLEX[dtype], shape)]
 
 
-register(OpDef('Complex', _complex, _complex_types, lambda node, grad: unbroadcast(node.inputs[0], node.inputs[1], real(grad), imag(grad))))
+def _complex_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    x, y = node.inputs
+    return unbroadcast(x, y, real(grad), imag(grad))
+
+
+register(OpDef('Complex', _complex, _complex_types, _complex_gradient))
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:

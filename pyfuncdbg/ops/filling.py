@@ -33,7 +33,8 @@ def _zeros_like(x: Any) -> Any:
 
 
 register(OpDef('ZerosLike', _zeros_like, same_rule('ZerosLike'), no_gradient))
-register(OpDef('OnesLike', lambda x: np.ones(x.shape, x.dtype) if x.ndim else x.dtype.type(1), same_rule('OnesLike'), no_gradient))
+register(OpDef('OnesLike', lambda x: np.ones(x.shape, x.dtype) if x.ndim else x.dtype.type(1), same_rule('OnesLike'),
+               no_gradient))
 
 
 # ---------------------------------------------------------------- fill
@@ -176,7 +177,8 @@ def _linspace_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 
 def _linspace_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
-    weight = apply('LinSpace', (constant(grad.dtype.as_numpy_dtype(0)), constant(grad.dtype.as_numpy_dtype(1)), node.inputs[2]))
+    weight = apply('LinSpace', (constant(grad.dtype.as_numpy_dtype(0)), constant(grad.dtype.as_numpy_dtype(1)),
+                                node.inputs[2]))
     weight = reshape(weight, [-1] + [1] * (node.inputs[0].shape.rank or 0))
     return [reduce_sum(grad * (1 - weight), 0), reduce_sum(grad * weight, 0), None]
 
@@ -220,7 +222,8 @@ def _one_hot_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('OneHot', _one_hot, _one_hot_types, no_gradient, kernel_attrs=('axis',)))
 
 
-def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: int | None = None, dtype: Any = None,
+def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: int | None = None,
+            dtype: Any = None,
             name: str | None = None) -> Tensor:
     """Rows of length `depth` with `on_value` (1) at the place that `indices` says and `off_value` (0) elsewhere.
 

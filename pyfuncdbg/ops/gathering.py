@@ -125,7 +125,8 @@ def _gather_nd_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
         return [(params.dtype, UNKNOWN)]
     depth = wanted[-1] + attrs.get('batch_dims', 0)
     if depth > len(sizes):
-        raise ValueError(f'indices.shape[-1] must be <= params.rank, but saw indices shape: {list(wanted)} and params shape: {list(sizes)}')
+        raise ValueError(f'indices.shape[-1] must be <= params.rank, but saw indices shape: {list(wanted)} and params '
+                         f'shape: {list(sizes)}')
     return [(params.dtype, TensorShape.of((*wanted[:-1], *sizes[depth:])))]
 
 
@@ -140,7 +141,8 @@ def _scatter_nd(indices: Any, updates: Any, shape: Any, batch_dims: int = 0) -> 
 
 
 register(OpDef('GatherNd', _gather_nd, _gather_nd_types,
-               lambda node, grad: [apply('ScatterNd', (node.inputs[1], grad, sizes_of(node.inputs[0])), dict(node.attrs)), None],
+               lambda node, grad: [apply('ScatterNd', (node.inputs[1], grad, sizes_of(node.inputs[0])), dict(node.attrs)),
+                                   None],
                kernel_attrs=('batch_dims',)))
 register(OpDef('ScatterNd', _scatter_nd, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[2]))],
                lambda node, grad: [None, apply('GatherNd', (grad, node.inputs[0]), dict(node.attrs)), None],
@@ -229,7 +231,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = 'b
         tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask, dtypes.bool)
         count = mask.shape.rank
         if count is None:
-            raise ValueError('Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] '
+            raise ValueError('Number of mask dimensions must be specified, even if some dimensions are None.  E.g. '
+                             'shape=[None] '
                              'is ok, but shape=None is not.')
         if count == 0:
             raise ValueError('mask cannot be scalar.')
@@ -256,7 +259,8 @@ def _dynamic_stitch(*values: Any) -> Any:
 def _dynamic_stitch_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     half = len(inputs) // 2
     first = inputs[0].shape.rank
-    return [(inputs[half].dtype, UNKNOWN if first is None else TensorShape.of((None,)).concatenate(inputs[half].shape[first:]))]
+    return [(inputs[half].dtype,
+             UNKNOWN if first is None else TensorShape.of((None,)).concatenate(inputs[half].shape[first:]))]
 
 
 def _dynamic_stitch_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -270,6 +274,7 @@ register(OpDef('DynamicStitch', _dynamic_stitch, _dynamic_stitch_types, _dynamic
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """One tensor with `data[k]` at the places `indices[k]`; the last of several wins."""
-    return apply('DynamicStitch', [*(convert_to_tensor(i) for i in indices), *(convert_to_tensor(d) for d in data)], None, name)
+    return apply('DynamicStitch', [*(convert_to_tensor(i) for i in indices), *(convert_to_tensor(d) for d in data)], None,
+                 name)
 
 

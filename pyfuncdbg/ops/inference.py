@@ -68,7 +68,8 @@ def check_eager(op: str, x: Any) -> None:
     """
     if id(x.dtype) not in _permitted[op] and current_graph() is None:
         allowed = ', '.join(d.kernel_name for d in _names[op])
-        raise invalid(f"Value for attr 'T' of {x.dtype.kernel_name} is not in the list of allowed values: {allowed}\n\t; NodeDef: "
+        raise invalid(f"Value for attr 'T' of {x.dtype.kernel_name} is not in the list of allowed values: {allowed}\n\t; "
+                      f"NodeDef: "
                       f'{{{{node {op}}}}} [Op:{op}] name: ')
 
 
@@ -113,7 +114,8 @@ def merge_all_rule(op: str, allowed: Allowed | None) -> Rule:
     return infer
 
 
-def broadcast_rule(op: str, allowed: Allowed | None, names: tuple[str, str] = ('x', 'y'), dtype: DType | None = None) -> Rule:
+def broadcast_rule(op: str, allowed: Allowed | None, names: tuple[str, str] = ('x', 'y'),
+                   dtype: DType | None = None) -> Rule:
     """Two inputs of one dtype, broadcast against each other."""
     def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
         x, y = inputs
@@ -198,7 +200,7 @@ def ints(tensor: Typed) -> list[int] | None:
 
 
 def as_static_shape(tensor: Typed) -> TensorShape:
-    """The shape that a tensor of sizes (as of Reshape, Fill, BroadcastTo) describes, as far as it is known; -1 is unknown."""
+    """The shape that a tensor of sizes (for Reshape, Fill, BroadcastTo) describes, as far as it is known; -1: unknown."""
     value = ints(tensor)
     if value is not None:
         for n in value:

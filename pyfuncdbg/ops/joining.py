@@ -40,7 +40,8 @@ def _concat_fault(shapes: list[TensorShape], axis: int) -> str:
 
 def _check_one_dtype(op: str, inputs: Sequence[Typed]) -> None:
     if any(x.dtype is not inputs[0].dtype for x in inputs):
-        raise TypeError(f"Tensors in list passed to 'values' of '{op}' Op have types [{', '.join(x.dtype.name for x in inputs)}] "
+        raise TypeError(f"Tensors in list passed to 'values' of '{op}' Op have types "
+                        f"[{', '.join(x.dtype.name for x in inputs)}] "
                         "that don't all match.")
 
 
@@ -75,7 +76,8 @@ def _concat_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     if at is not None and all(x.shape.sizes is not None and x.shape.sizes[at[0]] is not None for x in parts):
         lengths = constant(np.array([x.shape.sizes[at[0]] for x in parts], np.int32))
     else:
-        lengths = apply('Pack', [apply('GatherV2', (sizes_of(x), axis % _rank_of(x), constant(np.int32(0))), {'batch_dims': 0})
+        lengths = apply('Pack', [apply('GatherV2', (sizes_of(x), axis % _rank_of(x), constant(np.int32(0))),
+                                       {'batch_dims': 0})
                                  for x in parts], {'axis': 0, 'N': len(parts)})
     return [*apply('SplitV', (grad, lengths, axis), {'num_split': len(parts)}), None]
 
@@ -210,7 +212,8 @@ def _split_v(x: Any, lengths: Any, axis: Any, num_split: int) -> Any:
         sizes[sizes.index(-1)] = x.shape[at] - sum(sizes) - 1
     if sum(sizes) != x.shape[at] or min(sizes, default=0) < 0:
         raise invalid('Determined shape must either match input shape along split_dim exactly if fully '
-                                               f'specified, or be less than the size of the input along split_dim if not fully '
+                                               f'specified, or be less than the size of the input along split_dim if not '
+                                               f'fully '
                                                f'specified.  Got: {sum(sizes)}')
     return tuple(np.split(x, np.cumsum(sizes[:-1]), at))
 
@@ -302,7 +305,8 @@ register(OpDef('ReverseV2', _reverse, lambda inputs, attrs: [(inputs[0].dtype, i
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """The tensor backwards along each of the axes in the list `axis`."""
-    axis = convert_to_tensor(axis, dtype_hint=dtypes.int32) if isinstance(axis, Tensor) else np.atleast_1d(axis).astype(np.int32)
+    if not isinstance(axis, Tensor):
+        axis = np.atleast_1d(axis).astype(np.int32)
     return call('ReverseV2', {'tensor': tensor, 'axis': axis}, None, name)
 
 

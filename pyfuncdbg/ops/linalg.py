@@ -145,7 +145,8 @@ def _to_batches(x: Tensor, y: Tensor, gx: Tensor, gy: Tensor) -> Sequence[Any]:
 register(OpDef('BatchMatMulV2', _batch_matmul, _batch_matmul_types, _batch_matmul_gradient, kernel_attrs=('adj_x', 'adj_y')))
 
 
-def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False,
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+           adjoint_b: bool = False,
            a_is_sparse: bool = False, b_is_sparse: bool = False, output_type: Any = None, name: str | None = None) -> Tensor:
     """The product of two matrices, or of the matrices in the last two axes, with broadcasting of those before.
 
@@ -154,7 +155,8 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
     """
     for transposed, adjoint, which in ((transpose_a, adjoint_a, 'a'), (transpose_b, adjoint_b, 'b')):
         if transposed and adjoint:
-            raise ValueError(f'Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received `transpose_{which}`=True, '
+            raise ValueError(f'Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received '
+                             f'`transpose_{which}`=True, '
                              f'`adjoint_{which}`=True.')
     with scope(name, 'MatMul') as full:
         a, b = convert_together([a, b], names=('a', 'b'), op='MatMul')
@@ -184,7 +186,8 @@ def matrix_transpose(a: Any, name: str = 'matrix_transpose', conjugate: bool = F
         a = convert_to_tensor(a)
         count = a.shape.rank
         if count is None or count < 2:
-            raise ValueError(f'Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {a} with shape: {a.shape}')
+            raise ValueError(f'Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {a} with shape: '
+                             f'{a.shape}')
         order = constant(np.array([*range(count - 2), count - 1, count - 2], np.int32))
         return apply('Transpose', (conj(a) if conjugate else a, order), None, full)
 

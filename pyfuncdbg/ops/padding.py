@@ -37,7 +37,8 @@ def _pad_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
         return [(x.dtype, unknown(len(sizes) if sizes is not None else rows[0] if rows else None))]
     if known.shape != (len(sizes), 2):
         raise ValueError(f'Shape must be rank {known.shape[0]} but is rank {len(sizes)}')
-    return [(x.dtype, TensorShape.of(tuple([None if n is None else n + int(p.sum()) for n, p in zip(sizes, known, strict=True)])))]
+    padded = [None if n is None else n + int(p.sum()) for n, p in zip(sizes, known, strict=True)]
+    return [(x.dtype, TensorShape.of(tuple(padded)))]
 
 
 def _pad_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -74,7 +75,8 @@ def _mirror_pad_grad_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output
     sizes, known = x.shape.sizes, constant_value(paddings)
     if sizes is None or known is None:
         return [(x.dtype, unknown(None if sizes is None else len(sizes)))]
-    return [(x.dtype, TensorShape.of(tuple([None if n is None else n - int(p.sum()) for n, p in zip(sizes, known, strict=True)])))]
+    padded = [None if n is None else n - int(p.sum()) for n, p in zip(sizes, known, strict=True)]
+    return [(x.dtype, TensorShape.of(tuple(padded)))]
 
 
 register(OpDef('MirrorPad', _mirror_pad, _pad_types,
@@ -103,7 +105,8 @@ def pad(tensor: Any, paddings: Any, mode: str = 'CONSTANT', constant_values: Any
     if kind in ('REFLECT', 'SYMMETRIC'):
         return call('MirrorPad', arguments, {'mode': kind}, name, paddings=dtypes.int32)
     if kind != 'CONSTANT':
-        raise ValueError(f"Value of argument `mode` expected to be one of 'REFLECT', 'SYMMETRIC', or 'CONSTANT'. Received `mode` = {mode}")
+        raise ValueError(f"Value of argument `mode` expected to be one of 'REFLECT', 'SYMMETRIC', or 'CONSTANT'. Received "
+                         f"`mode` = {mode}")
     if not isinstance(constant_values, Tensor) and not np.any(constant_values):
         return call('Pad', arguments, None, name, paddings=dtypes.int32)
     value = constant_values

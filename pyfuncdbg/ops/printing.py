@@ -109,11 +109,13 @@ def _print_v1(execution: Any, value: Any, *data: Any, message: str = '', first_n
     return value
 
 
-register(OpDef('Print', _print_v1, same_rule('Print'), lambda node, grad: [grad, *[None] * (len(node.inputs) - 1)], stateful=True,
+register(OpDef('Print', _print_v1, same_rule('Print'), lambda node, grad: [grad, *[None] * (len(node.inputs) - 1)],
+               stateful=True,
                in_execution=True, kernel_attrs=('message', 'first_n', 'summarize', '_py_key'), free=True))
 
 
-def Print(input_: Any, data: Sequence[Any], message: str | None = None, first_n: int | None = None, summarize: int | None = None,
+def Print(input_: Any, data: Sequence[Any], message: str | None = None, first_n: int | None = None,
+          summarize: int | None = None,
           name: str | None = None) -> Tensor:
     """`input_`; `data` is printed to standard error when it is computed, the first `first_n` times."""
     attrs = {'message': message or '', 'first_n': -1 if first_n is None else first_n,

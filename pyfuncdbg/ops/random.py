@@ -134,7 +134,8 @@ def _shuffle(execution: Any, value: Any, **attrs: int) -> Any:
     return _generator(execution, attrs).permutation(value, 0) if value.ndim else value
 
 
-register(OpDef('RandomUniformInt', _uniform_int, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[0]))], no_gradient,
+register(OpDef('RandomUniformInt', _uniform_int, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[0]))],
+               no_gradient,
                stateful=True, in_execution=True, kernel_attrs=_SEED_ATTRS))
 register(OpDef('RandomShuffle', _shuffle, same_rule('RandomShuffle'), None, stateful=True, in_execution=True,
                kernel_attrs=_SEED_ATTRS))
@@ -157,7 +158,8 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
     """
     kind = as_dtype(dtype)
     if not kind.is_floating and kind not in (dtypes.int32, dtypes.int64):
-        raise ValueError(f'Argument `dtype` got invalid value {kind}. Accepted dtypes are float16, bfloat16, float32, float64, '
+        raise ValueError(f'Argument `dtype` got invalid value {kind}. Accepted dtypes are float16, bfloat16, float32, '
+                         f'float64, '
                          'int32, int64.')
     if maxval is None and kind.is_integer:
         raise ValueError(f'Must specify maxval for integer dtype {kind}')
@@ -181,7 +183,8 @@ def _shape(shape: Any) -> Tensor:
     return convert_to_tensor(shape, dtype_hint=dtypes.int32, name='shape')
 
 
-def _normal(op: str, default: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str | None) -> Tensor:
+def _normal(op: str, default: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None,
+            name: str | None) -> Tensor:
     kind = as_dtype(dtype)
     with scope(name, default) as full:
         sizes = _shape(shape)

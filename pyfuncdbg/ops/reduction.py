@@ -171,7 +171,8 @@ def _prod_rule(node: Node, grad: Tensor) -> Tensor:
     others = apply('ListDiff', (every, axes))[0]
     order = apply('ConcatV2', (axes, others, constant(np.int32(0))))
     moved = apply('Transpose', (x, order))
-    flat = apply('Reshape', (moved, apply('ConcatV2', (_product(shape, axes), _product(shape, others), constant(np.int32(0))))))
+    flat = apply('Reshape', (moved, apply('ConcatV2', (_product(shape, axes), _product(shape, others),
+                                                       constant(np.int32(0))))))
     zero = constant(np.int32(0))
     left = apply('Cumprod', (flat, zero), {'exclusive': True, 'reverse': False})
     right = apply('Cumprod', (flat, zero), {'exclusive': True, 'reverse': True})
@@ -218,7 +219,8 @@ def old_arguments(axis: Any, keepdims: Any, reduction_indices: Any, keep_dims: A
     Raises:
         ValueError: Both names of one argument.
     """
-    for old, new, a, b in (('reduction_indices', 'axis', reduction_indices, axis), ('keep_dims', 'keepdims', keep_dims, keepdims)):
+    for old, new, a, b in (('reduction_indices', 'axis', reduction_indices, axis),
+                           ('keep_dims', 'keepdims', keep_dims, keepdims)):
         if a is not None and b:
             raise ValueError(f"Cannot specify both '{new}' and '{old}'.")
     return reduction_indices if axis is None else axis, bool(keep_dims or keepdims)
@@ -231,7 +233,8 @@ def _public(op: str) -> Callable[..., Tensor]:
             axis, keepdims = old_arguments(axis, keepdims, reduction_indices, keep_dims)
         return reduce(op, input_tensor, axis, keepdims, name)
     function.__name__ = function.__qualname__ = f'reduce_{op.lower()}'
-    function.__doc__ = (f'TensorFlow\'s `{op}` over `axis` (an int, several, or None for all); `keepdims` leaves them with size 1. '
+    function.__doc__ = (f'TensorFlow\'s `{op}` over `axis` (an int, several, or None for all); `keepdims` leaves them with '
+                        f'size 1. '
                         '`reduction_indices` and `keep_dims` are the names in TensorFlow 1.')
     return function
 

@@ -84,7 +84,8 @@ def _reshape_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     known = ints(inputs[1])
     count = x.shape.num_elements()
     if known is not None and known.count(-1) > 1:
-        raise ValueError(f'Only one input size may be -1, not both {known.index(-1)} and {known.index(-1, known.index(-1) + 1)}')
+        raise ValueError(f'Only one input size may be -1, not both {known.index(-1)} and '
+                         f'{known.index(-1, known.index(-1) + 1)}')
     if count is not None and target.is_fully_defined():
         raise ValueError(f'Cannot reshape a tensor with {count} elements to shape {text(target)} '
                          f'({target.num_elements()} elements)')
@@ -282,7 +283,8 @@ def _ensure_shape(x: Any, shape: TensorShape) -> Any:
     return x
 
 
-register(OpDef('EnsureShape', _ensure_shape, lambda inputs, attrs: [(inputs[0].dtype, merged(attrs['shape'], inputs[0].shape))],
+register(OpDef('EnsureShape', _ensure_shape, lambda inputs, attrs: [(inputs[0].dtype,
+                                                                     merged(attrs['shape'], inputs[0].shape))],
                lambda node, grad: [grad], kernel_attrs=('shape',), free=True))
 
 

@@ -21,7 +21,8 @@ Index = tuple[Any, ...]
 
 
 # ---------------------------------------------------------------- strided_slice
-def _index(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], sizes: Sequence[int | None], begin_mask: int = 0,
+def _index(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], sizes: Sequence[int | None],
+           begin_mask: int = 0,
            end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Index:
     """The index that NumPy understands.
 
@@ -128,8 +129,10 @@ def _strided_slice_grad(shape: Any, begin: Any, end: Any, strides: Any, grad: An
 
 
 register(OpDef('StridedSlice', _strided_slice, _strided_slice_types, _strided_slice_gradient, kernel_attrs=MASKS, free=True))
-register(OpDef('StridedSliceGrad', _strided_slice_grad, lambda inputs, attrs: [(inputs[4].dtype, as_static_shape(inputs[0]))],
-               lambda node, grad: [None, None, None, None, apply('StridedSlice', (grad, *node.inputs[1:4]), dict(node.attrs))],
+register(OpDef('StridedSliceGrad', _strided_slice_grad, lambda inputs, attrs: [(inputs[4].dtype,
+                                                                                as_static_shape(inputs[0]))],
+               lambda node, grad: [None, None, None, None, apply('StridedSlice', (grad, *node.inputs[1:4]),
+                                                                 dict(node.attrs))],
                kernel_attrs=MASKS))
 
 
@@ -211,7 +214,8 @@ def _check(item: Any) -> None:
     dtype = getattr(item, 'dtype', None)
     if dtype is not None and dtypes.as_dtype(dtype).is_integer and len(getattr(item, 'shape', ())) == 0:
         return
-    raise TypeError('Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are '
+    raise TypeError('Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 '
+                    'tensors are '
                     f'valid indices, got {item!r}')
 
 

@@ -50,7 +50,8 @@ def _cumprod_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     return [total / x, None]
 
 
-register(OpDef('Cumsum', _scan(np.add, 0), same_rule('Cumsum', NUMBER), _cumsum_gradient, kernel_attrs=('exclusive', 'reverse')))
+register(OpDef('Cumsum', _scan(np.add, 0), same_rule('Cumsum', NUMBER), _cumsum_gradient,
+               kernel_attrs=('exclusive', 'reverse')))
 register(OpDef('Cumprod', _scan(np.multiply, 1), same_rule('Cumprod', NUMBER), _cumprod_gradient,
                kernel_attrs=('exclusive', 'reverse')))
 
@@ -84,7 +85,8 @@ def _arg(op: str, choose: Any, worst: float) -> None:
         if sizes is None or at is None:
             return [(attrs['output_type'], unknown(None if sizes is None else len(sizes) - 1))]
         if not -len(sizes) <= at[0] < len(sizes):
-            raise ValueError(f'Dimension ({at[0]}) must be in the range [{-len(sizes)}, {len(sizes)}), where {len(sizes)} is the '
+            raise ValueError(f'Dimension ({at[0]}) must be in the range [{-len(sizes)}, {len(sizes)}), where {len(sizes)} '
+                             f'is the '
                              'number of dimensions in the input.')
         place = at[0] % len(sizes)
         return [(attrs['output_type'], TensorShape.of(sizes[:place] + sizes[place + 1:]))]
@@ -208,7 +210,8 @@ def sort(values: Any, axis: int = -1, direction: str = 'ASCENDING', name: str | 
     return _ordered(values, axis, direction, 0, name, 'sort')
 
 
-def argsort(values: Any, axis: int = -1, direction: str = 'ASCENDING', stable: bool = False, name: str | None = None) -> Tensor:
+def argsort(values: Any, axis: int = -1, direction: str = 'ASCENDING', stable: bool = False,
+            name: str | None = None) -> Tensor:
     """The int32 places of the elements in order along `axis`; equal ones stay in their order."""
     return _ordered(values, axis, direction, 1, name, 'argsort')
 

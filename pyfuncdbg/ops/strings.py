@@ -29,7 +29,8 @@ def _each(function: Callable[..., Any], dtype: Any = object) -> Kernel:
 
 # ---------------------------------------------------------------- one string at a time
 def _define(op: str, function: Callable[..., Any], attrs: tuple[str, ...] = (), dtype: DType = dtypes.string) -> None:
-    register(OpDef(op, _each(function, dtype.array), same_rule(op, _STRING, 'input', dtype), no_gradient, kernel_attrs=attrs))
+    register(OpDef(op, _each(function, dtype.array), same_rule(op, _STRING, 'input', dtype), no_gradient,
+                   kernel_attrs=attrs))
 
 
 def _length(value: bytes, unit: str = 'BYTE') -> int:
@@ -132,21 +133,25 @@ def _reduce_join_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
         return [(dtypes.string, UNKNOWN)]
     gone = {a % len(sizes) for a in axes}
     keep = attrs.get('keep_dims')
-    return [(dtypes.string, TensorShape.of(tuple([1 if i in gone else n for i, n in enumerate(sizes) if keep or i not in gone])))]
+    left = [1 if i in gone else n for i, n in enumerate(sizes) if keep or i not in gone]
+    return [(dtypes.string, TensorShape.of(tuple(left)))]
 
 
 register(OpDef('ReduceJoin', _reduce_join, _reduce_join_types, no_gradient, kernel_attrs=('keep_dims', 'separator')))
 
 
-def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = '', name: str | None = None) -> Tensor:
+def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = '',
+                name: str | None = None) -> Tensor:
     """Join the strings of a tensor along `axis` (all axes)."""
     x = convert_to_tensor(inputs)
     axes = np.arange(x.shape.rank or 0) if axis is None else np.atleast_1d(axis)
-    return apply('ReduceJoin', (x, convert_to_tensor(axes.astype(np.int32))), {'keep_dims': keepdims, 'separator': separator}, name)
+    return apply('ReduceJoin', (x, convert_to_tensor(axes.astype(np.int32))),
+                 {'keep_dims': keepdims, 'separator': separator}, name)
 
 
 # ---------------------------------------------------------------- strings and numbers
-def _as_string(x: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = '') -> Any:
+def _as_string(x: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1,
+               fill: str = '') -> Any:
     kind = x.dtype.kind
     pad = f'{fill}{width}' if width >= 0 else fill
     form = f'.{precision}' if precision >= 0 else ''
@@ -174,7 +179,8 @@ register(OpDef('AsString', _as_string, same_rule('AsString', None, 'input', dtyp
                kernel_attrs=('precision', 'scientific', 'shortest', 'width', 'fill')))
 
 
-def as_string(input: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = '',
+def as_string(input: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1,
+              fill: str = '',
               name: str | None = None) -> Tensor:
     """Each number as text, by C's printf rules."""
     attrs = {'precision': precision, 'scientific': scientific, 'shortest': shortest, 'width': width, 'fill': fill}
@@ -265,7 +271,8 @@ def format(template: str, inputs: Any, placeholder: str = '{}', summarize: int =
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     count = template.count(placeholder)
     if count != len(values):
-        raise ValueError(f'The template expects {count} tensors, but the inputs only has {len(values)}. Please ensure the number of '
+        raise ValueError(f'The template expects {count} tensors, but the inputs only has {len(values)}. Please ensure the '
+                         f'number of '
                          'placeholders in template matches inputs length.')
     attrs = {'template': template, 'placeholder': placeholder, 'summarize': summarize}
     return apply('StringFormat', [convert_to_tensor(v) for v in values], attrs, name)

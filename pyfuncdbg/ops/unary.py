@@ -224,11 +224,14 @@ erf = unary('erf', 'Erf', _by_element(math.erf), lambda g, x, y: g * (2 / math.s
 erfc = unary('erfc', 'Erfc', _by_element(math.erfc), lambda g, x, y: g * (-2 / math.sqrt(math.pi)) * exp(-square(x)), FLOAT)
 
 # ---------------------------------------------------------------- rounding and tests
-_round_kernel: Kernel = lambda x: x if x.dtype.kind in 'iu' else np.rint(x)  # noqa: E731
+def _round(x: Any) -> Any:
+    return x.copy() if x.dtype.kind in 'iu' else np.rint(x)     # a copy: only `free` ops return their input
+
+
 floor = unary('floor', 'Floor', np.floor, None, FLOAT)
 ceil = unary('ceil', 'Ceil', np.ceil, None, FLOAT)
 rint = unary('rint', 'Rint', np.rint, None, FLOAT)
-round = unary('round', 'Round', _round_kernel, None, NUMBER)
+round = unary('round', 'Round', _round, None, NUMBER)
 is_nan = unary('is_nan', 'IsNan', np.isnan, None, FLOAT, dtype=dtypes.bool)
 is_inf = unary('is_inf', 'IsInf', np.isinf, None, FLOAT, dtype=dtypes.bool)
 is_finite = unary('is_finite', 'IsFinite', np.isfinite, None, FLOAT, dtype=dtypes.bool)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from snippets import TABLE  # noqa: E402
+from snippets import TABLE
 
 
 def plain(value: Any) -> Any:

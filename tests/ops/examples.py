@@ -49,7 +49,8 @@ def each(*inputs: Any, **attrs: Any) -> Example:
 
 _KEEP, _DROP = {'keep_dims': True}, {'keep_dims': False}
 _MASKS = {'begin_mask': 0, 'end_mask': 0, 'ellipsis_mask': 0, 'new_axis_mask': 0, 'shrink_axis_mask': 0}
-_UNARY_ANYWHERE = ('Neg Square Exp Expm1 Sin Cos Sinh Cosh Tanh Atan Asinh Sigmoid Softplus Abs Relu Relu6 Elu Selu Erf Erfc Sign '
+_UNARY_ANYWHERE = ('Neg Square Exp Expm1 Sin Cos Sinh Cosh Tanh Atan Asinh Sigmoid Softplus Abs Relu Relu6 Elu Selu Erf '
+                   'Erfc Sign '
                    'Reciprocal').split()
 _UNARY_IN_UNIT = 'Sqrt Rsqrt Log Log1p Tan Asin Acos Atanh'.split()
 _FUSED = 'TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad ReluGrad Relu6Grad EluGrad SeluGrad'.split()
@@ -59,16 +60,19 @@ EXAMPLES: dict[str, list[Example]] = {
     **{op: [each(signed(2, 3)), each(np.float64(0.4))] for op in _UNARY_ANYWHERE},
     **{op: [each(real(2, 3)), each(np.float64(0.4))] for op in _UNARY_IN_UNIT},
     **{op: [each(real(2, 3), real(2, 3))] for op in _FUSED},
-    **{op: [each(real(2, 3), real(2, 3)), each(real(3), real(2, 1)), each(real(1, 3), np.float64(0.3)), each(real(4, 1, 2), real(3, 1))]
+    **{op: [each(real(2, 3), real(2, 3)), each(real(3), real(2, 1)), each(real(1, 3), np.float64(0.3)),
+            each(real(4, 1, 2), real(3, 1))]
        for op in _BINARY},
-    **{op: [each(real(2, 3), ints([1]), **_DROP), each(real(2, 3), ints([0, 1]), **_KEEP), each(real(2, 3, 2), ints([0, -1]), **_DROP),
+    **{op: [each(real(2, 3), ints([1]), **_DROP), each(real(2, 3), ints([0, 1]), **_KEEP),
+            each(real(2, 3, 2), ints([0, -1]), **_DROP),
             each(real(3), ints([0]), **_DROP), each(real(2, 2), ints([]), **_DROP)]
        for op in ('Sum', 'Mean', 'Prod', 'Max', 'Min')},
     'Acosh': [each(real(2, 3) + 1.5)],
     'LeakyRelu': [each(signed(2, 3), alpha=0.3)],
     'LeakyReluGrad': [each(signed(2, 3), signed(2, 3), alpha=0.3)],
     'AddN': [each(real(2), real(2), real(2))],
-    'SelectV2': [each(np.array([True, False]), real(3, 2), real(2)), each(np.array([[True], [False]]), real(2), np.float64(0.5))],
+    'SelectV2': [each(np.array([True, False]), real(3, 2), real(2)), each(np.array([[True], [False]]), real(2),
+                                                                          np.float64(0.5))],
     'Cast': [each(real(2, 3), SrcT=dtypes.float64, DstT=dtypes.float64)],
     'BroadcastTo': [each(real(2, 1), ints(3, 2, 2)), each(real(3), ints([3]))],
     'Reshape': [each(real(2, 3), ints(3, 2)), each(real(2, 3), ints(-1))],
@@ -90,14 +94,17 @@ EXAMPLES: dict[str, list[Example]] = {
     'MirrorPad': [each(real(3, 4), ints([[1, 2], [0, 3]]), mode='REFLECT'), each(real(3), ints([[2, 3]]), mode='SYMMETRIC')],
     'MirrorPadGrad': [each(real(6, 7), ints([[1, 2], [0, 3]]), mode='REFLECT')],
     'StridedSlice': [each(real(4, 5), ints(1, 0), ints(4, 0), ints(2, 1), **{**_MASKS, 'shrink_axis_mask': 2}),
-                     each(real(4, 5), ints(0, 0, 3), ints(0, 0, 0), ints(1, 1, -1), **{**_MASKS, 'ellipsis_mask': 1, 'new_axis_mask': 2})],
+                     each(real(4, 5), ints(0, 0, 3), ints(0, 0, 0), ints(1, 1, -1),
+                          **{**_MASKS, 'ellipsis_mask': 1, 'new_axis_mask': 2})],
     'StridedSliceGrad': [each(ints(4, 5), ints(1, 0), ints(4, 3), ints(2, 1), real(2, 3), **_MASKS)],
     'Slice': [each(real(4, 5), ints(1, 0), ints(2, -1))],
-    'GatherV2': [each(real(4, 3), ints([1, 1, 3]), ints(0), batch_dims=0), each(real(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), batch_dims=1),
+    'GatherV2': [each(real(4, 3), ints([1, 1, 3]), ints(0), batch_dims=0),
+                 each(real(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), batch_dims=1),
                  each(real(2, 3), ints(1), ints(1), batch_dims=0)],
     'GatherV2Grad': [each(ints(4, 3), ints([1, 1, 3]), ints(0), real(3, 3), batch_dims=0),
                      each(ints(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), real(2, 4, 2), batch_dims=1)],
-    'GatherNd': [each(real(2, 3), ints([[0, 1], [1, 2], [0, 1]]), batch_dims=0), each(real(2, 3, 2), ints([[0], [2]]), batch_dims=1)],
+    'GatherNd': [each(real(2, 3), ints([[0, 1], [1, 2], [0, 1]]), batch_dims=0),
+                 each(real(2, 3, 2), ints([[0], [2]]), batch_dims=1)],
     'ScatterNd': [each(ints([[1], [1], [0]]), real(3, 2), ints(4, 2), batch_dims=0)],
     'TensorScatterUpdate': [each(real(4), ints([[1], [3]]), real(2))],
     'TensorScatterAdd': [each(real(4), ints([[1], [1]]), real(2))],
@@ -108,7 +115,8 @@ EXAMPLES: dict[str, list[Example]] = {
     'TopKV2': [each(real(2, 5), ints(3), sorted=True)],
     'MatMul': [each(real(2, 3) if not a else real(3, 2), real(3, 4) if not b else real(4, 3), transpose_a=a, transpose_b=b)
                for a in (False, True) for b in (False, True)],
-    'BatchMatMulV2': [each(real(2, 2, 3) if not a else real(2, 3, 2), real(1, 3, 4) if not b else real(1, 4, 3), adj_x=a, adj_y=b)
+    'BatchMatMulV2': [each(real(2, 2, 3) if not a else real(2, 3, 2), real(1, 3, 4) if not b else real(1, 4, 3), adj_x=a,
+                           adj_y=b)
                       for a in (False, True) for b in (False, True)],
     'L2Loss': [each(real(2, 3))],
     'Softmax': [each(signed(2, 3))],
@@ -125,7 +133,8 @@ EXAMPLES: dict[str, list[Example]] = {
     # ---------------------------------------------------------------- without a gradient
     **{op: [each(signed(2, 3)), each(np.float64(1.5))] for op in
        'Floor Ceil Rint Round IsNan IsInf IsFinite ZerosLike OnesLike StopGradient PreventGradient Where Rank'.split()},
-    **{op: [each(real(2, 3), real(3))] for op in 'Less LessEqual Greater GreaterEqual Equal NotEqual FloorDiv TruncateDiv TruncateMod'.split()},
+    **{op: [each(real(2, 3), real(3))] for op in 'Less LessEqual Greater GreaterEqual Equal NotEqual FloorDiv TruncateDiv '
+                                                 'TruncateMod'.split()},
     **{op: [each(ints(5, 3), ints([[1], [2]]))] for op in 'BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift'.split()},
     **{op: [each(np.array([True, False]), np.array([[True], [False]]))] for op in ('LogicalAnd', 'LogicalOr')},
     **{op: [each(np.array([[True, False]]), ints([1]), **_DROP)] for op in ('All', 'Any')},
@@ -136,7 +145,8 @@ EXAMPLES: dict[str, list[Example]] = {
     'BroadcastGradientArgs': [each(ints(2, 1, 3), ints(4, 1))],
     'InvertPermutation': [each(ints(2, 0, 1))],
     'Range': [each(ints(1), ints(9), ints(3)), each(ints(5), ints(0), ints(-2))],
-    'OneHot': [each(ints(0, 2), ints(3), np.float64(1), np.float64(0), axis=-1), each(ints([[0, 2]]), ints(3), np.float64(1), np.float64(0), axis=1)],
+    'OneHot': [each(ints(0, 2), ints(3), np.float64(1), np.float64(0), axis=-1),
+               each(ints([[0, 2]]), ints(3), np.float64(1), np.float64(0), axis=1)],
     'ArgMax': [each(real(2, 3), ints(1), output_type=dtypes.int64)],
     'ArgMin': [each(real(2, 3), ints(-2), output_type=dtypes.int32)],
     'Unique': [each(ints(3, 1, 3), out_idx=dtypes.int32)],
