@@ -5,11 +5,15 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 from pyfuncdbg.ops.comparison import where as where
 from pyfuncdbg.ops.filling import ones_like as ones_like
 from pyfuncdbg.ops.filling import zeros_like as zeros_like
+from pyfuncdbg.ops.script import numpy_function as numpy_function
+from pyfuncdbg.ops.script import py_func as py_func
+from pyfuncdbg.ops.script import py_function as py_function
 from pyfuncdbg.ops.shaping import transpose as transpose
 from pyfuncdbg.ops.sorting import argmax as argmax
 from pyfuncdbg.ops.sorting import argmin as argmin
 from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import compat as compat
+from pyfuncdbg.tf import contrib as contrib
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import dtypes as dtypes
 from pyfuncdbg.tf import errors as errors
@@ -18,5 +22,6 @@ from pyfuncdbg.tf import math as math
 from pyfuncdbg.tf import nn as nn
 from pyfuncdbg.tf import random as random
 from pyfuncdbg.tf import strings as strings
+from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403

@@ -1,0 +1,41 @@
+"""Names for building and running programs: graphs, sessions, functions, variables, gradients; the same in both versions."""
+from pyfuncdbg.graph.context import (
+    disable_eager_execution,
+    enable_eager_execution,
+    executing_eagerly,
+    executing_eagerly_outside_functions,
+    get_default_graph,
+    reset_default_graph,
+)
+from pyfuncdbg.graph.context import default_session as get_default_session
+from pyfuncdbg.graph.dtypes import DType, as_dtype
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.spec import TensorSpec, TypeSpec
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.constant import constant_value as get_static_value
+from pyfuncdbg.ops.scopes import control_dependencies, device, group, init_scope, name_scope
+from pyfuncdbg.ops.scopes import grouped_tuple as tuple
+from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
+from pyfuncdbg.ops.variables import (
+    Variable,
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+    variables_initializer,
+)
+from pyfuncdbg.runtime.function import function
+from pyfuncdbg.runtime.gradients import gradients
+from pyfuncdbg.runtime.session import InteractiveSession, Session
+from pyfuncdbg.runtime.tape import GradientTape
+
+__all__ = [
+    'DType', 'Graph', 'GradientTape', 'InteractiveSession', 'Operation', 'Session', 'Tensor', 'TensorShape', 'TensorSpec',
+    'TypeSpec', 'Variable', 'as_dtype', 'constant', 'control_dependencies', 'convert_to_tensor', 'device',
+    'disable_eager_execution', 'enable_eager_execution', 'executing_eagerly', 'executing_eagerly_outside_functions',
+    'function', 'get_default_graph', 'get_default_session', 'get_static_value', 'global_variables',
+    'global_variables_initializer', 'gradients', 'group', 'init_scope', 'name_scope', 'no_op', 'placeholder',
+    'placeholder_with_default', 'reset_default_graph', 'trainable_variables', 'tuple', 'variables_initializer',
+]
