@@ -86,7 +86,7 @@ Taken = Any
 class Snapshots:
     """Takes snapshots by one policy, for one recorder. Any thread."""
 
-    __slots__ = ('_small', '_wait', 'allowance', 'full_limit', 'level', 'pool', 'starved')
+    __slots__ = ('_small', '_wait', 'allowance', 'full_limit', 'level', 'pool')
 
     def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: Pool, wait: Callable[[], bool]) -> None:
         """Set the policy; `wait` waits a little for the writer to give memory back, and is False if it did not."""
@@ -96,14 +96,12 @@ class Snapshots:
         self._small = -1 if level == 'none' else min(self.full_limit, _SMALL)
         self.allowance = allowance
         self.pool = pool
-        self.starved = False
-        """Set by the writer when the log has no room for tensor bytes, so that none are copied in vain."""
 
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
         """A snapshot of one host value that is no plain scalar."""
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
             size = value.nbytes
-            if size <= TINY or (not self.starved and self.allowance.take(size)):
+            if size <= TINY or self.allowance.take(size):
                 return value.dtype, value.shape, value.tobytes(), False
         try:
             array = value if type(value) is np.ndarray else host.to_numpy(value)
@@ -127,7 +125,7 @@ class Snapshots:
             taken.data = array.tobytes()
         elif not taken.keep and size > self.allowance.limit // 4:
             taken.stats = stats_of(array)       # no copy of it would find room
-        elif (self.starved and taken.keep) or not self._charge(size):
+        elif not self._charge(size):
             taken.note = OVER_BUDGET
         else:
             taken.charge = size
@@ -153,7 +151,7 @@ class Snapshots:
             taken.keep = taken.nbytes <= self.full_limit
             if taken.keep:
                 charge = taken.nbytes + 8 * len(elements)
-                if self.starved or not self._charge(charge):
+                if not self._charge(charge):
                     taken.note = OVER_BUDGET
                 else:
                     taken.charge = charge

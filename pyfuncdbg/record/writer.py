@@ -78,7 +78,7 @@ class Writer:
         except OSError:
             self._ledger.abandon()
             raise
-        self._store = Store(self._ledger, snapshots, self._add)
+        self._store = Store(self._ledger, self._add)
         self._reserve = _CLOSING if self._ledger.afford(_CLOSING + frames.HEADER_SIZE) else 0
         self._put(frames.PROCESS, _process_record(facts))
         self._commit()

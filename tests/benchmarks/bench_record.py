@@ -72,7 +72,7 @@ def main() -> None:
             with Recorder(Path(place) / 'steady.pfd', budget=2 << 30) as recorder:
                 steady = median(lambda v=value, n=count, r=recorder: sustained(r, call, v, n))  # type: ignore[misc]
             with Recorder(Path(place) / 'burst.pfd', budget=2 << 30) as recorder:
-                few = min(count, 5000)
+                few = max(min(count, 5000) // (10 if value.nbytes > 1 << 20 else 1), 1)     # must fit into the queue
                 alone = median(lambda v=value, n=few, r=recorder: burst(r, call, v, n))  # type: ignore[misc]
             with Trace.open(Path(place) / 'steady.pfd') as trace:
                 info = trace.info()
