@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import re
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pyfuncdbg.errors import nearest
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.control import ControlStack
 from pyfuncdbg.graph.device import chosen, parsed
+from pyfuncdbg.graph.elements import element
 from pyfuncdbg.graph.misfit import completed
 from pyfuncdbg.graph.naming import Names
 from pyfuncdbg.graph.operation import Operation
@@ -37,6 +38,7 @@ class Graph:
         sites: The call sites of nodes, by serial.
         seed: Graph-level random seed, None if not set.
         reads: By id of a handle here, the value of an eager variable as a session fetches it.
+        variables: Those that the function of this graph reads, in order, by id of the handle.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
     """
 
@@ -52,6 +54,7 @@ class Graph:
         self.sites: dict[int, CallSite] = {}
         self.gradient_steps: list[Any] = []
         self.reads: dict[int, SymbolicTensor] = {}
+        self.variables: dict[int, weakref.ref[Any]] = {}
         self.variables_made: int | None = None
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
@@ -162,6 +165,10 @@ class Graph:
                              'tf.Variable is only created once or created outside tf.function. See '
                              'https://www.tensorflow.org/guide/function#creating_tfvariables for more information.')
         self.variables_made += 1
+
+    def note_variable(self, variable: Any) -> None:
+        """The function of this graph reads an outer variable."""
+        self.variables.setdefault(id(variable.handle), weakref.ref(variable))
 
     def dismantle(self) -> None:
         """Let go of everything: the trace that owned this graph is gone, and nobody can run it any more."""
@@ -322,46 +329,7 @@ class Graph:
             KeyError: No such tensor or operation.
             TypeError: Something else.
         """
-        wanted = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
-        convert = getattr(obj, '_as_graph_element', None)
-        if convert is not None:
-            obj = convert(self)
-        elif allow_tensor and not isinstance(obj, SymbolicTensor) and isinstance(obj, Tensor):
-            obj = self.admit(obj)
-        if isinstance(obj, bytes):
-            obj = obj.decode()
-        if isinstance(obj, str):
-            return self._named(obj, allow_tensor, allow_operation)
-        if isinstance(obj, SymbolicTensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
-            if obj.graph is not self:
-                raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an '
-                                 'element of this graph.')
-            return obj
-        raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
-
-    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
-        if ':' in name and allow_tensor:
-            op_name, _, slot = name.rpartition(':')
-            if not op_name or not slot.isdigit():
-                raise ValueError(f"The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must "
-                                 'be of the form "<op_name>:<output_index>".')
-            op = self._by_name.get(op_name)
-            if op is None:
-                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
-                               'does not exist in the graph.')
-            if int(slot) >= len(op.outputs):
-                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
-                               f'exists but only has {len(op.outputs)} outputs.')
-            return op.outputs[int(slot)]
-        if ':' in name:
-            raise ValueError(f'Name {name!r} appears to refer to a Tensor, not a Operation.')
-        if not allow_operation:
-            known = name in self._by_name
-            raise ValueError(f"The name {name!r} {'refers to an Operation, not a' if known else 'looks like an (invalid) Operation name, not a'} "
-                             'Tensor. Tensor names must be of the form "<op_name>:<output_index>".')
-        if name not in self._by_name:
-            raise KeyError(f'The name {name!r} refers to an Operation not in the graph.{nearest(name, self._by_name)}')
-        return self._by_name[name]
+        return element(self, self._by_name, obj, allow_tensor, allow_operation)
 
     def get_tensor_by_name(self, name: str) -> SymbolicTensor:
         """The tensor 'node:slot'."""

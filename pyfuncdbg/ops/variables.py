@@ -65,6 +65,7 @@ class Variable:
     """
 
     __array_priority__ = 100
+    _is_argument = False
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, validate_shape: bool = True,
                  caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
@@ -196,6 +197,9 @@ class Variable:
         handle = self.handle
         if self._trainable and recording.active.recordings:
             recording.read(handle, self)
+        graph = context.current_graph()
+        if graph is not None and graph.building_function and not self._is_argument:
+            graph.note_variable(self)
         attrs = {'dtype': self.dtype, 'shape': self._shape}
         if self._parent_op is None:
             return apply('ReadVariableOp', (handle,), attrs)
@@ -206,7 +210,7 @@ class Variable:
     def standing_on(self, handle: Any) -> Variable:
         """This variable with another handle, such as a function's argument, to read and assign through."""
         other = copies.copy(self)
-        other._handle, other._parent_op = handle, None
+        other._handle, other._parent_op, other._is_argument, other._origin = handle, None, True, self
         return other
 
     def read_value(self) -> Any:

@@ -3,20 +3,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.graph import context
-from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.registry import CALL
-from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.runtime import recording
-from pyfuncdbg.runtime.dispatch import apply
-from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.concrete import ConcreteFunction
 from pyfuncdbg.runtime.signature import Arguments, Signature
-from pyfuncdbg.runtime.traced import Traced, traced
+from pyfuncdbg.runtime.traced import traced
 
 _numbers = itertools.count()
 _run_eagerly = False
@@ -33,6 +29,27 @@ def functions_run_eagerly() -> bool:
     return _run_eagerly
 
 
+class _Traces:
+    """The traces of one function, or of one method of one object.
+
+    Attributes:
+        found: By the key of the arguments and the graph around.
+        settled: Whether the first call is over, in which variables may be made.
+    """
+
+    __slots__ = ('found', 'lock', 'settled')
+
+    def __init__(self) -> None:
+        self.found: dict[Any, ConcreteFunction] = {}
+        self.settled = False
+        self.lock = threading.RLock()
+
+    def drop_dead(self) -> None:
+        """Forget the traces for argument objects that are gone."""
+        for key in [key for key in self.found if any(type(part) is weakref.ref and part() is None for part in key[0][0])]:
+            del self.found[key]
+
+
 class Function:
     """What `tf.function` returns.
 
@@ -40,16 +57,18 @@ class Function:
         python_function: The function to trace.
         signature: How its arguments are read.
         name: What it is called in graphs.
+        autograph: Whether errors in it are told as TensorFlow's AutoGraph tells them.
+        traces: Those of the same method of the same object so far.
     """
 
-    def __init__(self, python_function: Callable[..., Any], signature: Signature, name: str, instance: Any = None) -> None:
+    def __init__(self, python_function: Callable[..., Any], signature: Signature, name: str, autograph: bool = True,
+                 traces: _Traces | None = None) -> None:
         self._python_function = python_function
         self._signature = signature
         self._name = name
-        self._instance = instance
-        self._traces: dict[Any, ConcreteFunction] = {}
-        self._methods: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
-        self._variables_made = False
+        self._autograph = autograph
+        self._traces = _Traces() if traces is None else traces
+        self._methods: dict[int, tuple[weakref.ref[Any], _Traces]] = {}
         functools.update_wrapper(self, python_function, updated=())
 
     @property
@@ -62,23 +81,40 @@ class Function:
         """The specs given, or None."""
         return self._signature.specs
 
+    @property
+    def function_spec(self) -> Signature:
+        """How arguments are read."""
+        return self._signature
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function; traced first where no trace fits the arguments."""
         if _run_eagerly:
             return self._python_function(*args, **kwargs)
         arguments = self._signature.bind(args, kwargs)
-        return self._trace_for(arguments).call(arguments.tensors)
+        return self._trace_for(arguments).call(arguments.tensors, arguments.variables)
 
     def _trace_for(self, arguments: Arguments) -> ConcreteFunction:
         graph = context.current_graph()
-        key = (arguments.key, None if graph is None else id(graph.root))
-        found = self._traces.get(key)
+        key = arguments.key, _home(graph)
+        found = self._traces.found.get(key)
         if found is None or not found.usable_in(graph):
-            found = self._traces[key] = ConcreteFunction(
-                traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}',
-                       may_create=not self._variables_made), arguments)
-            self._variables_made = True
+            with self._traces.lock:
+                found = self._traces.found.get(key)
+                if found is None or not found.usable_in(graph):
+                    self._traces.drop_dead()
+                    found = self._traces.found[key] = self._traced(arguments)
         return found
+
+    def _traced(self, arguments: Arguments) -> ConcreteFunction:
+        """A new trace. The first may make variables; another one that makes none then takes its place."""
+        def trace(first: bool) -> Any:
+            return traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first, self._autograph)
+        made = trace(not self._traces.settled)
+        self._traces.settled = True
+        if made.graph.variables_made:
+            made = trace(False)
+        made.graph.variables_made = None
+        return ConcreteFunction(made, self._signature, arguments)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, which may be specs."""
@@ -86,95 +122,42 @@ class Function:
 
     def experimental_get_tracing_count(self) -> int:
         """How many traces there are."""
-        return len(self._traces)
+        return len(self._traces.found)
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """The signatures of all traces."""
+        return '\n\n'.join(str(found) for found in self._traces.found.values())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: the traces belong to the object and go with it."""
         if instance is None:
             return self
+        return Function(self._python_function.__get__(instance, owner), self._signature.without_self(), self._name,
+                        self._autograph, self._traces_of(instance))
+
+    def _traces_of(self, instance: Any) -> _Traces | None:
+        """By identity: objects that are equal have traces of their own. None where there are no weak references."""
+        key, methods = id(instance), self._methods
+        known = methods.get(key)
+        if known is not None and known[0]() is instance:
+            return known[1]
         try:
-            bound = self._methods.get(instance)
+            reference = weakref.ref(instance, lambda _: methods.pop(key, None))
         except TypeError:
-            bound = None
-        if bound is None:
-            method = self._python_function.__get__(instance, owner)
-            bound = Function(method, self._signature.without_self(), self._name, instance)
-            try:
-                self._methods[instance] = bound
-            except TypeError:
-                return bound
-        return bound
+            return None
+        traces = _Traces()
+        methods[key] = reference, traces
+        return traces
 
     def __repr__(self) -> str:
         return f'<pyfuncdbg.tf.function {self._python_function!r}>'
 
 
-class ConcreteFunction:
-    """One trace, callable with tensors."""
-
-    def __init__(self, trace: Traced, arguments: Arguments) -> None:
-        self._trace = trace
-        self._arguments = arguments
-
-    @property
-    def graph(self) -> Any:
-        """The traced graph."""
-        return self._trace.graph
-
-    @property
-    def name(self) -> str:
-        """'__inference_f_7'."""
-        return self._trace.name
-
-    @property
-    def inputs(self) -> list[Any]:
-        """The placeholders, captured ones last."""
-        return [*self._trace.inputs, *(inner for _, inner in self._trace.graph.captures)]
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The output tensors of the trace."""
-        return list(self._trace.outputs)
-
-    @property
-    def captured_inputs(self) -> list[Any]:
-        """The outer tensors that the trace captured."""
-        return [outer for outer, _ in self._trace.graph.captures]
-
-    @property
-    def structured_outputs(self) -> Any:
-        """The outputs in the structure that the function returned, as the trace's tensors."""
-        return self._trace.pack(self._trace.outputs)
-
-    def usable_in(self, graph: Graph | None) -> bool:
-        """Whether what the trace captured can be reached from `graph` (None: eager code)."""
-        around = []
-        while graph is not None:
-            around.append(graph)
-            graph = graph.outer
-        return all(not isinstance(outer, SymbolicTensor) or outer.graph in around for outer, _ in self._trace.graph.captures)
-
-    def call(self, tensors: Sequence[Tensor]) -> Any:
-        """Run the trace on its tensor arguments."""
-        captured = self.captured_inputs
-        if recording.active.recordings:
-            for handle in captured:
-                variable = handle._value.variable() if handle.dtype is resource and isinstance(handle, EagerTensor) else None
-                if variable is not None and variable.trainable:
-                    recording.read(handle)
-        inputs = [*tensors, *captured]
-        results = apply(CALL, inputs, {'f': self._trace.name, '_py_trace': self._trace}, self._trace.short_name)
-        return self._trace.pack(results if isinstance(results, list) else [])
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the trace.
-
-        Raises:
-            TypeError: The arguments do not fit its signature.
-        """
-        return self.call(self._arguments.rebound(args, kwargs))
-
-    def __repr__(self) -> str:
-        return f'<ConcreteFunction {self._trace.short_name} at 0x{id(self):X}>'
+def _home(graph: Graph | None) -> int:
+    """What keeps traces of different graphs of TensorFlow 1 apart; eager code and functions in it share theirs."""
+    while graph is not None and graph.building_function:
+        graph = graph.outer
+    return 0 if graph is None else id(graph)
 
 
 def function(func: Callable[..., Any] | None = None, input_signature: Any = None, autograph: bool = True,
@@ -187,14 +170,17 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
     Args:
         func: The function.
         input_signature: Specs of its positional arguments; one trace then serves all calls.
-        autograph: Accepted; Python control flow is executed while tracing.
+        autograph: Python control flow is executed while tracing either way; False leaves errors in it unchanged.
         jit_compile: Accepted.
         reduce_retracing: Trace with wider shapes once a second shape comes.
 
     Returns:
         A `Function`, or a decorator where `func` is not given.
+
+    Raises:
+        TypeError: `input_signature` does not fit the function.
     """
     def decorated(inner: Callable[..., Any]) -> Function:
         signature = Signature.of(inner, input_signature, reduce_retracing or bool(experimental_relax_shapes))
-        return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__))
+        return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__), autograph)
     return decorated if func is None else decorated(func)

@@ -9,25 +9,26 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import of_value
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.nodedef import FunctionName
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import CALL, CONSTANT, INPUT, Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.registry import CALL, CONSTANT, IDENTITY, INPUT, Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution, eager_execution
 from pyfuncdbg.runtime.executor import execute, take_over
-from pyfuncdbg.runtime.failure import function_error
+from pyfuncdbg.runtime.failure import KERNEL_ERRORS, function_error
 from pyfuncdbg.runtime.gradients import backpropagated
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.plan import Plan, compiled
-from pyfuncdbg.runtime.signature import Arguments
+from pyfuncdbg.runtime.usercode import in_user_code
 
 
 class Traced:
@@ -53,6 +54,13 @@ class Traced:
         self._plans: dict[Any, Plan] = {}
         self._backward: dict[Any, tuple[Traced, list[int]]] = {}
         self._site = CallSite(self.short_name, 'tf.function', 'run', host)
+
+    def __del__(self) -> None:
+        # A graph and its nodes, a plan and its function refer to each other: without this, what they hold (captured
+        # tensors, the user's functions) would wait for the garbage collector.
+        for plan in self._plans.values():
+            plan.names.clear()
+        self.graph.dismantle()
 
     @property
     def short_name(self) -> str:
@@ -116,7 +124,7 @@ class Traced:
     def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         try:
             return execute(plan, execution, values)
-        except (OpError, ValueError, TypeError, IndexError, ArithmeticError) as error:
+        except KERNEL_ERRORS as error:
             step = plan.failed_step(error) or execution.failed
             if step is None:
                 raise
@@ -183,7 +191,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     backward, needed = trace.backward([g is not None for g in incoming])
     available = [*node.inputs, *node.outputs, *hidden]
     values = [g for g in incoming if g is not None] + [available[i] for i in needed]
-    results = apply(CALL, values, {'f': backward.name, '_py_trace': backward}, backward.short_name)
+    results = apply(CALL, values, {'f': FunctionName(backward.name), '_py_trace': backward})
     return backward.pack(results if isinstance(results, list) else [])  # type: ignore[no-any-return]
 
 
@@ -191,45 +199,59 @@ register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel
                hidden=_hidden, python=True, sealed=True))
 
 
-def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool) -> Traced:
+def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool, reworded: bool = True) -> Traced:
     """Trace a Python function for arguments of these types.
 
+    Args:
+        python_function: The user's function.
+        arguments: What it is traced for.
+        name: '__inference_f_7'.
+        may_create: Whether it may make variables.
+        reworded: Tell errors in it the way TensorFlow's AutoGraph does.
+
     Raises:
-        ValueError: It creates variables on a call that is not its first.
+        ValueError: It makes variables on a call that is not its first.
         TypeError: It returns something that is no tensor.
     """
     graph = Graph(name=name, outer=context.current_graph(), building_function=True)
+    graph.variables_made = 0 if may_create else None
     with graph.as_default(), recording.suspended():
-        inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, i.name).outputs[0] for i in arguments.inputs]
-        args, kwargs = arguments.rebuild(inputs)
-        result = python_function(*args, **kwargs)
-        leaves = nest.flatten(result)
+        inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
+                  for i in arguments.inputs]
+        args, kwargs = arguments.rebuilt(inputs)
+        with in_user_code(python_function, reworded):
+            result = python_function(*args, **kwargs)
         outputs, places = [], []
-        for leaf in leaves:
+        for leaf in nest.flatten(result):
             if leaf is None:
                 places.append(-1)
                 continue
             places.append(len(outputs))
-            outputs.append(graph.admit(_returned(leaf, name)))
+            outputs.append(apply(IDENTITY, (_returned(leaf, python_function),)))
+    if not any(isinstance(outer, SymbolicTensor) for outer, _ in graph.captures):
+        graph.outer = None
 
     def pack(values: Sequence[Any]) -> Any:
         return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places])
     return Traced(graph, inputs, outputs, pack, name)
 
 
-def _returned(leaf: Any, name: str) -> Tensor:
-    if isinstance(leaf, Operation):
-        raise TypeError(f'To be compatible with tf.function, Python functions must return zero or more Tensors or '
-                        f'ExtensionTypes or None values; in compilation of {name}, found return value of type '
-                        f'{type(leaf).__name__}, which is not a Tensor or ExtensionType.')
+def _node_name(argument: str) -> str:
+    """An argument's name as that of a node, which may not begin with '_'."""
+    return argument.lstrip('_') or 'args'
+
+
+def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
     if isinstance(leaf, Tensor):
         return leaf
     if hasattr(leaf, '_as_tensor'):
         return leaf._as_tensor()  # type: ignore[no-any-return]
     try:
+        if isinstance(leaf, Operation):
+            raise TypeError(leaf)
         value = to_array(leaf)
     except (TypeError, ValueError) as error:
-        raise TypeError(f'To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes '
-                        f'or None values; in compilation of {name}, found return value of type {type(leaf).__name__}, which is '
+        raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or '
+                        f'None values; in compilation of {function}, found return value of type {type(leaf).__name__}, which is '
                         'not a Tensor or ExtensionType.') from error
     return apply(CONSTANT, (), {'dtype': of_value(value), 'value': value})  # type: ignore[no-any-return]

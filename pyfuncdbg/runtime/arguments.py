@@ -1,0 +1,144 @@
+"""The arguments of one call of a traced function: which are tensors, and which Python values a trace belongs to."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.convert import to_array
+from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.spec import TensorSpec
+from pyfuncdbg.graph.tensor import Reference, Tensor
+from pyfuncdbg.runtime.eager import EagerTensor
+
+Described = tuple[str, str, Any]
+"""A parameter: its name, its kind as `inspect` calls it, and the value with a named spec for each tensor."""
+_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), type, DType, TensorShape, frozenset, type(Ellipsis))
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One tensor argument of a trace."""
+
+    name: str
+    dtype: DType
+    shape: TensorShape
+
+
+class Arguments:
+    """The arguments of one call, read.
+
+    Attributes:
+        key: Equal for calls that one trace serves; its first element has a weak reference for each object argument.
+        tensors: The tensor arguments in order; the handle for a variable.
+        variables: The variables among the arguments.
+        inputs: Names and types of the tensors.
+    """
+
+    __slots__ = ('_leaves', '_names', '_places', '_structure', 'inputs', 'key', 'tensors', 'variables')
+
+    def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str], allow_specs: bool,
+                 wide: Mapping[int, TensorShape]) -> None:
+        self.tensors: list[Any] = []
+        self.variables: list[Any] = []
+        self.inputs: list[Input] = []
+        self._leaves: list[Any] = []
+        self._places: list[int] = []
+        self._names = [*names[:len(args)], *sorted(kwargs)]
+        self._structure = tuple(args), dict(kwargs)
+        parts: list[Any] = []
+        nested: list[Any] = []
+        for name, value in [*zip(names, args, strict=False), *((name, kwargs[name]) for name in sorted(kwargs))]:
+            if nest.is_nested(value):
+                nested.append(_outline(value))
+                for i, leaf in enumerate(nest.flatten(value)):
+                    parts.append(self._read(f'{name}_{i}' if i else name, leaf, allow_specs, wide))
+            else:
+                nested.append(0)
+                parts.append(self._read(name, value, allow_specs, wide))
+        self.key = tuple(parts), tuple(nested), tuple(sorted(kwargs))
+
+    def _read(self, name: str, leaf: Any, allow_specs: bool, wide: Mapping[int, TensorShape]) -> Any:
+        """Take one leaf in; what it contributes to the key."""
+        self._leaves.append(leaf)
+        variable = hasattr(leaf, 'standing_on')
+        tensor = leaf.handle if variable else as_argument(leaf, allow_specs)
+        if tensor is None:
+            self._places.append(-1)
+            return _static_key(leaf)
+        index = len(self.inputs)
+        self._places.append(index)
+        self.tensors.append(tensor)
+        if variable:
+            same = next((i for i, known in enumerate(self.variables) if known is leaf), len(self.variables))
+            self.variables.append(leaf)
+            self.inputs.append(Input(name, tensor.dtype, tensor.shape))
+            return 'variable', leaf.dtype, leaf.shape.sizes, leaf.trainable, same
+        shape = wide.get(index, tensor.shape)
+        self.inputs.append(Input(getattr(leaf, 'name', None) or name if isinstance(leaf, TensorSpec) else name, tensor.dtype, shape))
+        return tensor.dtype, shape.sizes
+
+    def rebuilt(self, stand_ins: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The (args, kwargs) to trace with: stand-ins for the tensors, a variable on its stand-in for a variable."""
+        def filled(leaf: Any, place: int) -> Any:
+            if place < 0:
+                return leaf
+            return leaf.standing_on(stand_ins[place]) if hasattr(leaf, 'standing_on') else stand_ins[place]
+        return self._packed(filled)
+
+    def _packed(self, filled: Callable[[Any, int], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        leaves = iter([filled(leaf, place) for leaf, place in zip(self._leaves, self._places, strict=True)])
+        args, kwargs = self._structure
+
+        def packed(value: Any) -> Any:
+            if not nest.is_nested(value):
+                return next(leaves)
+            return nest.pack_sequence_as(value, [next(leaves) for _ in nest.flatten(value)])
+        new_args = tuple(packed(value) for value in args)
+        new_kwargs = {name: packed(kwargs[name]) for name in sorted(kwargs)}
+        return new_args, {name: new_kwargs[name] for name in kwargs}
+
+    def described(self) -> list[Described]:
+        """The parameters with specs in place of tensors; objects of the user's classes as text, so that they can go."""
+        def described(leaf: Any, place: int) -> Any:
+            if place < 0:
+                return leaf if isinstance(leaf, _BY_VALUE) else repr(leaf)
+            given = self.inputs[place]
+            return TensorSpec(given.shape, given.dtype, given.name)
+        args, kwargs = self._packed(described)
+        count = len(args)
+        found = [(name, 'POSITIONAL_OR_KEYWORD', value) for name, value in zip(self._names, args, strict=False)]
+        return [*found, *((name, 'KEYWORD_ONLY', kwargs[name]) for name in self._names[count:])]
+
+
+def as_argument(leaf: Any, allow_specs: bool) -> Any:
+    """The tensor (or spec) that an argument is, None for a Python value."""
+    if isinstance(leaf, Tensor) or (allow_specs and isinstance(leaf, TensorSpec)):
+        return leaf
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return EagerTensor(to_array(np.array(leaf)))
+    return None
+
+
+def _static_key(leaf: Any) -> Any:
+    """What a Python argument contributes to the key: equal values share a trace; objects are held weakly."""
+    if isinstance(leaf, _BY_VALUE):
+        return leaf
+    try:
+        hash(leaf)
+    except TypeError:
+        return Reference(leaf)
+    try:
+        return weakref.ref(leaf)
+    except TypeError:
+        return leaf
+
+
+def _outline(value: Any) -> Any:
+    """The nesting of an argument, without its values."""
+    return type(value).__name__, str(nest.map_structure(lambda leaf: 0, value))

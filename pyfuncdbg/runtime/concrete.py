@@ -1,0 +1,169 @@
+"""A concrete function: one trace, with the arguments it is for, callable with tensors."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.dtypes import resource
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.nodedef import FunctionName
+from pyfuncdbg.graph.registry import CALL
+from pyfuncdbg.graph.spec import TensorSpec
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.signature import Arguments, Signature
+from pyfuncdbg.runtime.traced import Traced
+
+
+class ConcreteFunction:
+    """One trace, callable with tensors."""
+
+    def __init__(self, trace: Traced, signature: Signature, arguments: Arguments) -> None:
+        self._trace = trace
+        self._signature = signature
+        self._inputs = arguments.inputs
+        self._parameters = arguments.described()
+
+    # ------------------------------------------------------------------ what it is
+    @property
+    def graph(self) -> Any:
+        """The traced graph."""
+        return self._trace.graph
+
+    @property
+    def name(self) -> bytes:
+        """b'__inference_f_7'."""
+        return self._trace.name.encode()
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The placeholders, captured ones last."""
+        return [*self._trace.inputs, *(inner for _, inner in self._trace.graph.captures)]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The output tensors of the trace."""
+        return list(self._trace.outputs)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """The outer tensors that the trace captured."""
+        return [outer for outer, _ in self._trace.graph.captures]
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables that it reads."""
+        found = [reference() for reference in self._trace.graph.variables.values()]
+        return tuple(variable for variable in found if variable is not None)
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """Those of `variables` that are trainable."""
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The outputs in the structure that the function returned, as the trace's tensors."""
+        return self._trace.pack(self._trace.outputs)
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with a named spec for each tensor."""
+        return tuple(value for _, _, value in self._parameters), {}
+
+    # ------------------------------------------------------------------ calling
+    def usable_in(self, graph: Graph | None) -> bool:
+        """Whether what the trace captured can be reached from `graph` (None: eager code)."""
+        symbolic = [outer.graph for outer, _ in self._trace.graph.captures if isinstance(outer, SymbolicTensor)]
+        if not symbolic:
+            return True
+        around = []
+        while graph is not None:
+            around.append(graph)
+            graph = graph.outer
+        return all(home in around for home in symbolic)
+
+    def call(self, tensors: Sequence[Tensor], variables: Sequence[Any] = ()) -> Any:
+        """Run the trace on its tensor arguments; `variables` are those among the arguments."""
+        trace = self._trace
+        read = [*variables, *self.variables] if trace.graph.variables or variables else ()
+        if read:
+            graph = context.current_graph()
+            for variable in read:
+                if graph is not None and graph.building_function:
+                    graph.note_variable(variable)
+                if recording.active.recordings and variable.trainable:
+                    recording.read(variable.handle, variable)
+        inputs = [*tensors, *(outer for outer, _ in trace.graph.captures)]
+        results = apply(CALL, inputs, {'f': FunctionName(trace.name), '_py_trace': trace})
+        return trace.pack(results if isinstance(results, list) else [])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the trace.
+
+        Raises:
+            TypeError: The arguments do not fit its signature.
+            InvalidArgumentError: A tensor is of another dtype.
+        """
+        leaves = nest.flatten([list(args), kwargs])
+        if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
+            arguments = self._signature.bind_same(args, kwargs, self._parameters, self._shown())
+            leaves, variables = arguments.tensors, arguments.variables
+        else:
+            variables = []
+        for i, (tensor, expected) in enumerate(zip(leaves, self._inputs, strict=True)):
+            if tensor.dtype != expected.dtype and expected.dtype is not resource:
+                name = self._trace.name
+                raise InvalidArgumentError(
+                    None, None, f'cannot compute {name} as input #{i}(zero-based) was expected to be a '
+                                f'{expected.dtype.kernel_name} tensor but is a {tensor.dtype.kernel_name} tensor [Op:{name}]')
+            if not expected.shape.is_compatible_with(tensor.shape):
+                raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '
+                                f'{TensorSpec(tensor.shape, tensor.dtype)} to {TensorSpec(expected.shape, expected.dtype)}`. '
+                                f'Received args: {tuple(args)} and kwargs: {dict(kwargs)} for signature: {self._shown()}.')
+        return self.call(leaves, variables)
+
+    # ------------------------------------------------------------------ text
+    def _shown(self) -> str:
+        parameters = ', '.join(f'{name}: {_described(value)}' for name, _, value in self._parameters)
+        return f'({parameters}) -> {self._result()}'
+
+    def _result(self) -> str:
+        shown = nest.map_structure(lambda t: None if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs)
+        return str(shown)
+
+    def __repr__(self) -> str:
+        return f'<ConcreteFunction {self._shown()} at 0x{id(self):X}>'
+
+    def __str__(self) -> str:
+        lines = ['ConcreteFunction Input Parameters:']
+        lines += [f'  {name} ({kind}): {_described(value)}' for name, kind, value in self._parameters] or ['  None']
+        lines += ['Output Type:', f'  {self._result()}', 'Captures:']
+        lines += [f'  {id(outer)}: {TensorSpec(outer.shape, outer.dtype)}' for outer, _ in self._trace.graph.captures] or ['  None']
+        return '\n'.join(lines)
+
+
+def _described(value: Any) -> str:
+    """A parameter's type as TensorFlow shows it."""
+    if nest.is_nested(value):
+        return str(nest.map_structure(_plain, value))
+    return str(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorSpec) else _Literal(value)
+
+
+class _Literal:
+    """Shows a Python argument."""
+
+    __slots__ = ('_value',)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return f'Literal[{self._value!r}]'
