@@ -14,18 +14,18 @@ from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec, TypeSpec
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.constant import constant_value as get_static_value
-from pyfuncdbg.ops.scopes import control_dependencies, device, group, init_scope, name_scope
-from pyfuncdbg.ops.scopes import grouped_tuple as tuple
-from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
-from pyfuncdbg.ops.variables import (
-    Variable,
+from pyfuncdbg.ops.collections import (
     global_variables,
     global_variables_initializer,
     trainable_variables,
     variables_initializer,
 )
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.constant import constant_value as get_static_value
+from pyfuncdbg.ops.scopes import control_dependencies, device, group, init_scope, name_scope
+from pyfuncdbg.ops.scopes import grouped_tuple as tuple
+from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
+from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.function import function
 from pyfuncdbg.runtime.gradients import gradients
 from pyfuncdbg.runtime.session import InteractiveSession, Session
