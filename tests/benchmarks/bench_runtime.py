@@ -1,0 +1,138 @@
+"""The runtime against TensorFlow (where it is installed) and against NumPy by hand: `python tests/benchmarks/bench_runtime.py`.
+
+Prints one line for each target, with the ratio measured in this run. Asserts nothing: these machines are shared.
+"""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from timing import Result, Work, measured, table
+
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+from pyfuncdbg import tf as ours  # noqa: E402
+
+try:
+    import tensorflow as theirs
+except ImportError:
+    theirs = None
+
+
+def session_config(tf: Any) -> Any:
+    """TensorFlow at its best: one thread, run in the caller's."""
+    if tf is ours:
+        return None
+    return tf.compat.v1.ConfigProto(inter_op_parallelism_threads=-1, intra_op_parallelism_threads=1)
+
+
+def in_graph(tf: Any, build: Any) -> Work:
+    """A call of `session.run` on what `build(tf)` gives: (fetch, feeds)."""
+    graph = tf.Graph()
+    with graph.as_default():
+        fetch, feeds = build(tf)
+    session = tf.compat.v1.Session(graph=graph, config=session_config(tf))
+    return lambda: session.run(fetch, feeds)
+
+
+def py_func(tf: Any) -> Any:
+    x = tf.compat.v1.placeholder(tf.float32, [])
+    return tf.compat.v1.py_func(np.sinh, [x], tf.float32), {x: np.float32(1)}
+
+
+def chain(count: int, size: int | None) -> Any:
+    def build(tf: Any) -> Any:
+        value = np.float32(1) if size is None else np.ones(size, np.float32)
+        x = tf.compat.v1.placeholder(tf.float32, np.shape(value))
+        one, y = tf.constant(value), x
+        for _ in range(count):
+            y = y + one
+        return y, {x: value}
+    return build
+
+
+def network(tf: Any) -> Any:
+    """One training step of 784-128-10 at batch 32, from fixed weights: forward, backward, four gradients."""
+    rng = np.random.default_rng(0)
+    x = tf.compat.v1.placeholder(tf.float32, [32, 784])
+    t = tf.compat.v1.placeholder(tf.int32, [32])
+    w1, b1, w2, b2 = (tf.constant(rng.normal(0, 0.05, s).astype(np.float32)) for s in ((784, 128), (128,), (128, 10), (10,)))
+    logits = tf.matmul(tf.nn.relu(tf.matmul(x, w1) + b1), w2) + b2
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=t, logits=logits))
+    feeds = {x: rng.normal(size=(32, 784)).astype(np.float32), t: rng.integers(0, 10, 32).astype(np.int32)}
+    return tf.compat.v1.gradients(loss, [w1, b1, w2, b2]), feeds
+
+
+def eager_tape(tf: Any) -> Work:
+    x, p = tf.constant(1.0), tf.constant(1.001)
+
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in range(50):
+                y = y * p
+        return tape.gradient(y, x)
+    return step
+
+
+def by_hand(count: int) -> Work:
+    names = {'k': np.float32(1)}
+    exec('def run(x):\n' + '    x = x + k\n' * count + '    return x', names)
+    run: Any = names['run']
+    return lambda: run(np.float32(1))
+
+
+def plan_alone(count: int) -> Work:
+    """The compiled plan without the session around it."""
+    tf = ours
+    graph = tf.Graph()
+    with graph.as_default():
+        fetch, feeds = chain(count, None)(tf)
+    session = tf.compat.v1.Session(graph=graph)
+    session.run(fetch, feeds)
+    entry = next(iter(session._entries.values()))
+    function = entry.plan.function
+    return lambda: function(None, np.float32(1))
+
+
+def imports() -> Result:
+    def seconds(statement: str) -> float:
+        best = float('inf')
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, '-c', statement], check=True)
+            best = min(best, time.perf_counter() - start)
+        return best * 1e6
+    bare = seconds('pass')
+    mine, numpy = seconds('import pyfuncdbg.tf') - bare, seconds('import numpy') - bare
+    return Result('import pyfuncdbg.tf against NumPy', mine, numpy, '<= 1.5x the time', f'{mine / numpy:.2f}x the time')
+
+
+def results() -> Iterator[Result]:
+    def against(build: Any) -> tuple[Work, Work | None]:
+        return in_graph(ours, build), None if theirs is None else in_graph(theirs, build)
+
+    yield measured('Session.run -> py_func, scalar', *against(py_func), '15x faster')
+    yield measured('eager py_function', lambda: ours.py_function(np.sinh, [1.0], ours.float32),
+                   None if theirs is None else lambda: theirs.py_function(np.sinh, [1.0], theirs.float32), '100x faster')
+    yield measured('100-op scalar chain', *against(chain(100, None)), '10x faster')
+    yield measured('10,000-op scalar chain', *against(chain(10_000, None)), '3x faster')
+    yield measured('100 ops on 1,000 elements', *against(chain(100, 1000)), '2.5x faster')
+    yield measured('eager tape, 50 ops forward and back', eager_tape(ours), None if theirs is None else eager_tape(theirs), '25x faster')
+    yield measured('gradients of an MLP 784-128-10, batch 32', *against(network), '1.5x faster')
+    yield measured('plan of 100 ops against NumPy by hand', plan_alone(100), by_hand(100), '<= 1.1x the time', faster=False)
+    yield imports()
+
+
+if __name__ == '__main__':
+    print(f'NumPy {np.__version__}, TensorFlow {"not installed" if theirs is None else theirs.__version__}, '
+          f'Python {sys.version.split()[0]}')
+    print(table(list(results())))
