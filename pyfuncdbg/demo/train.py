@@ -56,12 +56,12 @@ def normalize_fixed(images: Any) -> Any:
     return (pixels - mean) / np.where(std == 0, 1, std)
 
 
-def dense(x: Any, inputs: int, outputs: int, rng: np.random.Generator, name: str) -> Any:
-    """A fully connected layer; the initial weights keep the variance of what goes in."""
+def dense(x: Any, inputs: int, outputs: int, rng: np.random.Generator, name: str) -> tuple[Any, list[Any]]:
+    """A fully connected layer and its variables; the initial weights keep the variance of what goes in."""
     weights = rng.normal(0, np.sqrt(1 / inputs), (inputs, outputs)).astype(np.float32)
     w = tf.Variable(weights, name=name + '_w')
     b = tf.Variable(np.zeros(outputs, np.float32), name=name + '_b')
-    return tf.matmul(x, w) + b
+    return tf.matmul(x, w) + b, [w, b]
 
 
 def train(normalization: Any, epochs: int, seed: int = 1) -> float:
@@ -77,12 +77,14 @@ def train(normalization: Any, epochs: int, seed: int = 1) -> float:
         y = tf.compat.v1.placeholder(tf.int32, [None], name='digits')
         normalized = tf.py_function(normalization, [x], tf.float32, name='normalize')
         normalized.set_shape([None, 64])
-        hidden = tf.tanh(dense(normalized, 64, HIDDEN, rng, 'hidden'))
-        logits = dense(hidden, HIDDEN, 10, rng, 'logits')
+        hidden, hidden_variables = dense(normalized, 64, HIDDEN, rng, 'hidden')
+        logits, logits_variables = dense(tf.tanh(hidden), HIDDEN, 10, rng, 'logits')
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits), name='loss')
         hits = tf.equal(tf.argmax(logits, axis=1, output_type=tf.int32), y)
         accuracy = tf.reduce_mean(tf.cast(hits, tf.float32), name='accuracy')
-        step = tf.compat.v1.train.GradientDescentOptimizer(LEARNING_RATE).minimize(loss)
+        variables = hidden_variables + logits_variables
+        slopes = tf.gradients(loss, variables)
+        step = tf.group(*[v.assign_sub(LEARNING_RATE * slope) for v, slope in zip(variables, slopes, strict=True)])
         initialize = tf.compat.v1.global_variables_initializer()
 
     terminal = Console(stderr=True)
