@@ -58,7 +58,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     types = output_types(Tout)
     graph = context.current_graph() or _graph_of(items)
     if graph is not None:
-        variables = captured_variables(func)
+        variables = captured_variables(func, graph)
         function = PythonFunction(func, EAGER, types, name, layout, True, variables)
         return _node(graph, function, items)
     function = PythonFunction(func, EAGER, types, name, layout)

@@ -1,60 +1,74 @@
 """The variables that a function can reach: in its closure, the globals it names, and the object it is a method of.
 
 In a graph they become hidden inputs of the function's node, so that `tf.gradients` knows of them. Read when the node is
-made, on that thread; nothing is called and no property is read.
+made, on that thread. Nothing of the user's is called: types are asked, not objects, which may be proxies of anything.
 """
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.variables import Variable
 
 _MOST = 2000
 """Objects looked at; a model with more that is only reached by attribute must be passed in `inp`."""
 _DEEPEST = 4
-_ATOMS = (str, bytes, int, float, complex, Tensor, ModuleType, type, type(None))
+_ATOMS = (str, bytes, int, float, complex, np.ndarray, np.generic, Tensor, Graph, ModuleType, type, type(None))
 
 
-def captured_variables(func: Any) -> tuple[Variable, ...]:
-    """Trainable variables that `func` can reach, in order of discovery: breadth first, at most 2,000 objects."""
+def captured_variables(func: Any, graph: Graph) -> tuple[Variable, ...]:
+    """Variables that `func` can reach and a node of `graph` can read: breadth first, at most 2,000 objects.
+
+    Those that are not trainable only if they are nodes themselves, and so have no value outside of a run.
+    """
     found: dict[int, Variable] = {}
     seen: set[int] = set()
     level = [func]
     for _ in range(_DEEPEST + 1):
         deeper: list[Any] = []
         for thing in level:
-            if id(thing) in seen or isinstance(thing, _ATOMS):
+            kind = type(thing)
+            if id(thing) in seen or issubclass(kind, _ATOMS):
                 continue
             seen.add(id(thing))
-            if isinstance(thing, Variable):
-                if thing.trainable:
+            if issubclass(kind, Variable):
+                if (_is_within(graph, thing._graph) if thing._graph is not None else thing.trainable):
                     found[id(thing)] = thing
             elif len(seen) > _MOST:
                 return tuple(found.values())
             else:
-                deeper.extend(_reached(thing))
+                deeper.extend(_reached(thing, kind))
         level = deeper
     return tuple(found.values())
 
 
-def _reached(thing: Any) -> Iterator[Any]:
+def _is_within(graph: Graph | None, outer: Graph) -> bool:
+    while graph is not None and graph is not outer:
+        graph = graph.outer if graph.building_function else None
+    return graph is outer
+
+
+def _reached(thing: Any, kind: type) -> Iterator[Any]:
     """What one object leads to."""
-    if isinstance(thing, FunctionType):
+    if kind is FunctionType:
         yield from _of_function(thing)
-    elif isinstance(thing, MethodType):
+    elif kind is MethodType:
         yield from (thing.__self__, thing.__func__)
-    elif isinstance(thing, functools.partial):
+    elif kind is functools.partial:
         yield from (thing.func, *thing.args, *thing.keywords.values())
-    elif isinstance(thing, (list, tuple, set, frozenset)):
-        yield from thing
-    elif isinstance(thing, dict):
-        yield from thing.values()
+    elif issubclass(kind, dict):
+        yield from dict.values(thing)
     else:
-        yield from _attributes(thing)
+        for sequence in (list, tuple, set, frozenset):
+            if issubclass(kind, sequence):
+                yield from sequence.__iter__(thing)
+        yield from _attributes(thing, kind)
 
 
 def _of_function(func: FunctionType) -> Iterator[Any]:
@@ -78,13 +92,12 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _attributes(thing: Any) -> Iterator[Any]:
+def _attributes(thing: Any, kind: type) -> Iterator[Any]:
     """What an object of a user's class holds, and its `__call__`."""
-    if type(thing).__module__ in ('builtins', 'numpy'):
-        return
-    held = getattr(thing, '__dict__', None)
-    if isinstance(held, dict):
-        yield from held.values()
-    call = type(thing).__dict__.get('__call__')
-    if isinstance(call, FunctionType):
-        yield call
+    for base in kind.__mro__:
+        attributes = base.__dict__
+        holder = attributes.get('__dict__')
+        if type(holder) is GetSetDescriptorType:
+            yield from holder.__get__(thing, kind).values()
+        if type(attributes.get('__call__')) is FunctionType:
+            yield attributes['__call__']

@@ -48,8 +48,8 @@ class PythonFunction:
         traced: Whether it is a node of a graph.
     """
 
-    __slots__ = ('__weakref__', '_site', 'convert', 'func', 'layout', 'name', 'number', 'op_type', 'outputs', 'traced',
-                 'variables')
+    __slots__ = ('__weakref__', '_handles', '_site', 'convert', 'func', 'layout', 'name', 'number', 'op_type', 'outputs',
+                 'traced', 'variables')
 
     def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
                  traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
@@ -64,6 +64,7 @@ class PythonFunction:
         self.convert: Callable[[PythonFunction, Any], Any] = (
             script_results.as_tensors if op_type == EAGER else script_results.as_arrays)
         self._site: CallSite | None = None
+        self._handles: Sequence[EagerTensor] = ()
 
     @property
     def token(self) -> str:
@@ -101,6 +102,7 @@ class PythonFunction:
         run = execution.run
         if not hooks.python and run.aborted is None:
             return self._body(execution, keeping, handles, *inputs)
+        self._handles = handles                     # somebody watches, and may want to call it again
         return around(self.site, partial(self._body, execution, keeping, handles), run, inputs)
 
     def _body(self, execution: Execution, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
@@ -148,11 +150,14 @@ class PythonFunction:
         return self.func(*inputs)
 
     def again(self, run: Run, inputs: list[Any]) -> Sequence[Any]:
-        """Call the function outside of any run, on values such as `Call.inputs` holds."""
+        """Call the function outside of any run, on values such as `Call.inputs` holds.
+
+        Graph variables have the values that they have now in the session of the last call.
+        """
         execution = Execution(run, {}, errstate.current())
         before = errstate.current()
         try:
-            return self.invoke(execution, inputs)
+            return self.invoke(execution, inputs, handles=self._handles)
         finally:
             errstate.state.set(before)
 

@@ -120,12 +120,14 @@ def op_site(op: Operation) -> CallSite:
 def needed_ops(roots: Iterable[Operation], fed: set[int]) -> list[Operation]:
     """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor."""
     found: set[Operation] = set()
+    recording: set[Operation] = set()           # must run for their record, even if their outputs are fed
     stack = list(roots)
     while stack:
         op = stack.pop()
-        if op in found or (op.outputs and all(id(t) in fed for t in op.outputs)):
+        if op in found or (op.outputs and op not in recording and all(id(t) in fed for t in op.outputs)):
             continue
         found.add(op)
+        recording.update(t.op for t in op.inputs if t.index >= len(t.op.outputs))
         stack.extend(t.op for t in op.inputs if id(t) not in fed)
         stack.extend(op.control_inputs)
     return in_order(found)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.ops.script import numpy_function, py_func, py_function
 from pyfuncdbg.ops.state import placeholder
+from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.session import Session
 from pyfuncdbg.runtime.tape import GradientTape
@@ -262,6 +264,25 @@ def test_calling_again_gives_what_the_call_gave() -> None:
         with pytest.raises(InvalidArgumentError):
             py_function(fail, [], tf.float32)
         host.call_again(failing.calls[0].site, [])
+
+
+def test_calling_again_reads_the_variables_of_the_session() -> None:
+    with Watcher() as watcher, Graph().as_default(), Session() as session:
+        v = Variable(3.)
+        y = py_function(lambda a: a * v, [2.], tf.float32)
+        session.run(v.initializer)
+        assert session.run(y) == 6.
+        (call,) = tuple(watcher.calls)
+        assert float(host.call_again(call.site, [host.from_numpy(np.asarray(5., np.float32), call.inputs[0])])[0]) == 15.
+
+
+def test_a_watched_failure_has_the_users_frames_only() -> None:
+    def fail() -> None:
+        raise ValueError('mine')
+
+    with Watcher(), pytest.raises(InvalidArgumentError) as caught:
+        py_function(fail, [], tf.float32)
+    assert [entry.name for entry in traceback.extract_tb(caught.value.__cause__.__traceback__)] == ['fail']  # type: ignore[union-attr]
 
 
 def test_gradient_calls_name_the_forward_call() -> None:

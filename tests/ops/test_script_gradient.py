@@ -183,6 +183,14 @@ def test_the_forward_op_runs_once_and_records_only_when_a_gradient_is_wanted() -
         assert session.run(slope, {p: 4.}) == 8. and len(calls) == 2
 
 
+def test_a_gradient_at_a_fed_result_runs_the_function_for_its_record() -> None:
+    with Graph().as_default(), Session() as session:
+        p = placeholder(tf.float32, [])
+        y = py_function(lambda a: a * a, [p], tf.float32)
+        slope = gradients(y + 0. * p, p)[0]
+        assert session.run([slope, y], {p: 5., y: 100.}) == [10., 100.]
+
+
 def test_int_inputs_in_a_graph() -> None:
     with Graph().as_default(), Session() as session:
         p, n = placeholder(tf.float32), placeholder(tf.int32)
