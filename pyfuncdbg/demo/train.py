@@ -64,46 +64,53 @@ def dense(x: Any, inputs: int, outputs: int, rng: np.random.Generator, name: str
     return tf.matmul(x, w) + b, [w, b]
 
 
+def build(normalization: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """The parts of the current graph that a program feeds and fetches, by name."""
+    x = tf.compat.v1.placeholder(tf.float32, [None, 64], name='images')
+    y = tf.compat.v1.placeholder(tf.int32, [None], name='digits')
+    normalized = tf.py_function(normalization, [x], tf.float32, name='normalize')
+    normalized.set_shape([None, 64])
+    hidden, hidden_variables = dense(normalized, 64, HIDDEN, rng, 'hidden')
+    logits, logits_variables = dense(tf.tanh(hidden), HIDDEN, 10, rng, 'logits')
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits), name='loss')
+    hits = tf.equal(tf.argmax(logits, axis=1, output_type=tf.int32), y)
+    variables = hidden_variables + logits_variables
+    slopes = tf.gradients(loss, variables)
+    return {
+        'images': x, 'digits': y, 'loss': loss,
+        'accuracy': tf.reduce_mean(tf.cast(hits, tf.float32), name='accuracy'),
+        'step': tf.group(*[v.assign_sub(LEARNING_RATE * slope) for v, slope in zip(variables, slopes, strict=True)]),
+        'initialize': tf.compat.v1.global_variables_initializer(),
+    }
+
+
 def train(normalization: Any, epochs: int, seed: int = 1) -> float:
-    """Build the graph, train it, and give the accuracy on images it has not seen."""
+    """Train the network, and give the accuracy on images it has not seen."""
     rng = np.random.default_rng(seed)
     images, digits = load_digits()
     order = rng.permutation(len(images))
     test, training = order[:TEST_IMAGES], order[TEST_IMAGES:]
-
     graph = tf.Graph()
     with graph.as_default():
-        x = tf.compat.v1.placeholder(tf.float32, [None, 64], name='images')
-        y = tf.compat.v1.placeholder(tf.int32, [None], name='digits')
-        normalized = tf.py_function(normalization, [x], tf.float32, name='normalize')
-        normalized.set_shape([None, 64])
-        hidden, hidden_variables = dense(normalized, 64, HIDDEN, rng, 'hidden')
-        logits, logits_variables = dense(tf.tanh(hidden), HIDDEN, 10, rng, 'logits')
-        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits), name='loss')
-        hits = tf.equal(tf.argmax(logits, axis=1, output_type=tf.int32), y)
-        accuracy = tf.reduce_mean(tf.cast(hits, tf.float32), name='accuracy')
-        variables = hidden_variables + logits_variables
-        slopes = tf.gradients(loss, variables)
-        step = tf.group(*[v.assign_sub(LEARNING_RATE * slope) for v, slope in zip(variables, slopes, strict=True)])
-        initialize = tf.compat.v1.global_variables_initializer()
+        net = build(normalization, rng)
 
     terminal = Console(stderr=True)
     columns = (TextColumn('training'), BarColumn(), MofNCompleteColumn(), TextColumn('{task.fields[loss]}'),
                TimeRemainingColumn())
     with tf.compat.v1.Session(graph=graph) as session, \
             Progress(*columns, console=terminal, disable=not terminal.is_terminal, transient=True) as progress:
-        session.run(initialize)
+        session.run(net['initialize'])
         batches = [training[i:i + BATCH] for i in range(0, len(training), BATCH)]
         task = progress.add_task('training', total=epochs * len(batches), loss='')
         score = 0.0
         for epoch in range(1, epochs + 1):
             losses = []
             for batch in batches:
-                feeds = {x: erase_patches(images[batch], rng), y: digits[batch]}
-                _, value = session.run([step, loss], feeds)
+                feeds = {net['images']: erase_patches(images[batch], rng), net['digits']: digits[batch]}
+                _, value = session.run([net['step'], net['loss']], feeds)
                 losses.append(value)
                 progress.update(task, advance=1, loss=f'loss {value:.3f}')
-            score = float(session.run(accuracy, {x: images[test], y: digits[test]}))
+            score = float(session.run(net['accuracy'], {net['images']: images[test], net['digits']: digits[test]}))
             print(f'epoch {epoch}: loss {np.mean(losses):.3f}, test accuracy {score:.1%}')
     return score
 

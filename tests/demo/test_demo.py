@@ -1,6 +1,7 @@
 """The demo: its data, and that the program has the bug and the repair that it promises, here and under TensorFlow."""
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ DEMO = Path(pyfuncdbg.demo.__file__).parent
 def trained(script: Path, *args: str) -> tuple[list[str], float, str]:
     """(losses of the epochs, final accuracy in percent, stderr)."""
     done = subprocess.run([sys.executable, str(script), *args], capture_output=True, text=True, check=True,
-                          stdin=subprocess.DEVNULL, timeout=110)
+                          stdin=subprocess.DEVNULL, timeout=110, env=dict(os.environ, PYTHONPATH=str(DEMO.parents[1])))
     losses = re.findall(r'^epoch \d+: loss (\S+),', done.stdout, re.MULTILINE)
     return losses, float(re.findall(r'^train.*: test accuracy (\S+)%$', done.stdout, re.MULTILINE)[-1]), done.stderr
 
@@ -52,6 +53,21 @@ def test_the_repaired_program_learns() -> None:
     assert float(losses[-1]) < float(losses[0])
     assert accuracy > 90
     assert 'Warning' not in err
+
+
+def test_the_command_names_call_and_line_of_the_first_nan(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'demo'], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ, PYTHONPATH=str(DEMO.parents[1]), COLUMNS='150'))
+    assert done.returncode == 0
+    assert 'training failed' in done.stdout
+    with pyfuncdbg.load(tmp_path / 'demo.pfd') as trace:
+        bad = next(call for call in trace.calls(kind='python') if np.isnan(call.outputs[0].to_numpy()).any())
+        images = bad.inputs[0].to_numpy()
+        (row,) = np.flatnonzero(images.std(axis=1) == 0)
+    line = (DEMO / 'train.py').read_text().splitlines().index('    return (pixels - mean) / std') + 1
+    assert f'NaN born in call #{bad.number} {bad.label}, normalize at train.py:{line}' in done.stderr
+    assert f'faint image: number {row} of 32' in done.stderr        # what this call printed
+    assert f'row {row}  every element is 0' in done.stderr
 
 
 @pytest.mark.tensorflow
