@@ -24,6 +24,7 @@ from pyfuncdbg.ops.inference import (
     invalid,
     merge_all_rule,
     permit,
+    permits,
 )
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.ops.unary import conj, log, scalar, square
@@ -76,26 +77,34 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
         TypeError: In a graph: the dtypes differ, or the op does not take them.
         InvalidArgumentError: The same in eager mode.
     """
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        if x.dtype is not y.dtype or not permits(op, x.dtype):
+            _refuse_eagerly(op, x, y, name)
+        return apply(op, (x, y), None, name)
     if current_graph() is None:
         x, y = _alike(x, y, names)
-        if x.dtype is not y.dtype:
-            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {x.dtype.kernel_name} tensor '
-                          f'but '
-                          f'is a {y.dtype.kernel_name} tensor [Op:{op}] name: {name or ""}')
-        check_eager(op, x)
-        return apply(op, (x, y), None, name)
-    if isinstance(x, Tensor) and isinstance(y, Tensor):
-        return apply(op, (x, y), None, name)
+        return elementwise(op, x, y, name, names)
     with scope(name, op) as full:               # a constant beside `add` is `add/y`
         return apply(op, _alike(x, y, names), None, full)
 
 
-def _alike(x: Any, y: Any, names: tuple[str, str]) -> Sequence[Any]:
+def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
+    """In a graph the shape rule says it."""
+    if current_graph() is None:
+        if x.dtype is not y.dtype:
+            wanted, found = x.dtype.kernel_name, y.dtype.kernel_name
+            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {wanted} tensor but is a '
+                          f'{found} tensor [Op:{op}] name: {name or ""}')
+        check_eager(op, x)
+
+
+def _alike(x: Any, y: Any, names: tuple[str, str]) -> tuple[Any, Any]:
     """Both as tensors, of one dtype if that can be; if not, the op says what does not fit."""
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return x, y
     try:
-        return convert_together([x, y], names=names)
+        x, y = convert_together([x, y], names=names)
+        return x, y
     except TypeError:
         return convert_to_tensor(x, name=names[0]), convert_to_tensor(y, name=names[1])
 
@@ -262,7 +271,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         return elementwise('RealDiv', x, y, full)
 
 
-def _widened(x: Any, y: Any) -> Sequence[Any]:
+def _widened(x: Any, y: Any) -> tuple[Any, Any]:
     x, y = _alike(x, y, ('x', 'y'))
     if x.dtype.is_integer and x.dtype is y.dtype:
         wide = {'DstT': _WIDE[x.dtype]}

@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape, broadcast, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.inference import as_static_shape, invalid
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 
 def vector(values: Sequence[int]) -> Tensor:
     """A constant int32 vector: axes or sizes."""
-    return constant(np.array(values, np.int32))
+    array = np.array(values, np.int32)
+    return EagerTensor(array) if current_graph() is None else constant(array)
 
 
 def sizes_of(x: Tensor) -> Tensor:

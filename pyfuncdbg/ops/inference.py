@@ -60,6 +60,11 @@ def permit(op: str, allowed: Allowed | None) -> None:
     _permitted[op], _names[op] = frozenset(map(id, chosen)), chosen
 
 
+def permits(op: str, dtype: DType) -> bool:
+    """Whether an op takes a dtype."""
+    return id(dtype) in _permitted[op]
+
+
 def check_eager(op: str, x: Any) -> None:
     """Refuse a dtype that an op does not take; in a graph its shape rule does.
 

@@ -26,7 +26,7 @@ def _is_foreign(x: Any) -> bool:
 def _pair(apply_to: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
     """An operator and its reflected version."""
     def forward(self: Any, other: Any) -> Any:
-        return NotImplemented if _is_foreign(other) else apply_to(self, other)
+        return apply_to(self, other) if isinstance(other, Tensor) or not _is_foreign(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
         return apply_to(other, self)

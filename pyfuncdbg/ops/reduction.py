@@ -203,7 +203,7 @@ def reduce(op: str, x: Any, axis: Any, keepdims: Any, name: str | None) -> Tenso
     attrs = {'keep_dims': bool(keepdims)}
     if axis is None:
         rank = x.shape.rank
-        axes = _all_axes(x) if rank is None else constant(np.arange(rank, dtype=np.int32))
+        axes = _all_axes(x) if rank is None else vector(range(rank))
         return apply(op, (x, axes), attrs, name)
     return call(op, {'input': x, 'reduction_indices': axis}, attrs, name, reduction_indices=dtypes.int32)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -15,6 +16,7 @@ from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.inference import as_static_shape, ints, invalid
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 MASKS = ('begin_mask', 'end_mask', 'ellipsis_mask', 'new_axis_mask', 'shrink_axis_mask')
 Index = tuple[Any, ...]
@@ -154,52 +156,51 @@ def getitem(tensor: Any, key: Any) -> Tensor:
         TypeError: Anything else.
         ValueError: More than one ellipsis.
     """
-    keys = key if isinstance(key, (tuple, list)) else (key,)
-    begin: list[Any] = []
-    end: list[Any] = []
-    strides: list[Any] = []
+    *positions, masks = _specification(key if isinstance(key, (tuple, list)) else (key,))
+    with scope(None, 'strided_slice') as full:
+        stacked = [_positions(part, label) for part, label in zip(positions, ('stack', 'stack_1', 'stack_2'), strict=True)]
+        return apply('StridedSlice', (tensor, *_of_one_dtype(stacked)), masks, full or 'strided_slice')
+
+
+def _specification(keys: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any], dict[str, int]]:
+    """(begin, end, strides, masks) for the items between the brackets."""
+    begin, end, strides = [], [], []
     masks = dict.fromkeys(MASKS, 0)
     for i, item in enumerate(keys):
-        bit = 1 << i
+        first, last, step = 0, 0, 1
         if isinstance(item, slice):
-            for part, mask in ((item.start, 'begin_mask'), (item.stop, 'end_mask')):
-                if part is None:
-                    masks[mask] |= bit
-                else:
+            for part, mask in ((item.start, 'begin_mask'), (item.stop, 'end_mask'), (item.step, '')):
+                if part is not None:
                     _check(part)
-            if item.step is not None:
-                _check(item.step)
-            begin.append(0 if item.start is None else item.start)
-            end.append(0 if item.stop is None else item.stop)
-            strides.append(1 if item.step is None else item.step)
-            continue
-        if item is Ellipsis:
+                elif mask:
+                    masks[mask] |= 1 << i
+            first, last, step = (default if part is None else part for part, default in
+                                 ((item.start, 0), (item.stop, 0), (item.step, 1)))
+        elif item is Ellipsis:
             if masks['ellipsis_mask']:
                 raise ValueError('Multiple ellipses in slice spec not allowed')
-            masks['ellipsis_mask'] |= bit
+            masks['ellipsis_mask'] |= 1 << i
         elif item is None:
-            masks['new_axis_mask'] |= bit
+            masks['new_axis_mask'] |= 1 << i
         else:
             _check(item)
-            masks['shrink_axis_mask'] |= bit
-            begin.append(item)
-            end.append(item + 1)
-            strides.append(1)
-            continue
-        begin.append(0)
-        end.append(0)
-        strides.append(1)
-    with scope(None, 'strided_slice') as full:
-        stacked = [_positions(part, label) for part, label in ((begin, 'stack'), (end, 'stack_1'), (strides, 'stack_2'))]
-        return apply('StridedSlice', (tensor, *_of_one_dtype(stacked)), masks, full or 'strided_slice')
+            masks['shrink_axis_mask'] |= 1 << i
+            first, last = item, item + 1
+        begin.append(first)
+        end.append(last)
+        strides.append(step)
+    return begin, end, strides, masks
 
 
 def _positions(values: list[Any], name: str) -> Tensor:
     for value in values:
         if isinstance(value, Tensor):
             return apply('Pack', [convert_to_tensor(v, value.dtype) for v in values], {'axis': 0, 'N': len(values)}, name)
-    wide = any(not -2**31 <= v < 2**31 for v in values)
-    return constant(np.array(values, np.int64 if wide else np.int32), name=name)
+    try:
+        array: Any = np.array(values, np.int32)
+    except OverflowError:
+        array = np.array(values, np.int64)
+    return EagerTensor(array) if current_graph() is None else constant(array, name=name)
 
 
 def _of_one_dtype(parts: list[Tensor]) -> list[Tensor]:

@@ -20,8 +20,8 @@ from pyfuncdbg.runtime.tape import GradientTape
 
 CASES = [pytest.param(op, example, id=f'{op}-{i}') for op, group in EXAMPLES.items() for i, example in enumerate(group)]
 DIFFERENTIABLE = [case for case in CASES if lookup(case.values[0]).gradient not in (None, no_gradient)]
-ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWithDefault'}
-"""Ops of variables and Python functions have tests of their own."""
+ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWithDefault', 'StatefulPartitionedCall'}
+"""Ops of variables and functions have tests of their own."""
 
 
 def test_every_differentiable_op_has_an_example() -> None:

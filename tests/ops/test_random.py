@@ -12,7 +12,7 @@ from pyfuncdbg.runtime.session import Session
 @pytest.mark.parametrize('dtype', [tf.float16, tf.bfloat16, tf.float32, tf.float64])
 def test_uniform_stays_below_one(dtype: tf.DType) -> None:
     drawn = tf.random.uniform([100_000], dtype=dtype).numpy().astype(np.float64)
-    assert 0 <= drawn.min() and drawn.max() < 1
+    assert drawn.min() >= 0 and drawn.max() < 1
     assert abs(drawn.mean() - 0.5) < 0.01
 
 
