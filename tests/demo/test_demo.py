@@ -57,7 +57,8 @@ def test_the_repaired_program_learns() -> None:
 
 def test_the_command_names_call_and_line_of_the_first_nan(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'demo'], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ, PYTHONPATH=str(DEMO.parents[1]), COLUMNS='150'))
+                          timeout=60, stdin=subprocess.DEVNULL,
+                          env=dict(os.environ, PYTHONPATH=str(DEMO.parents[1]), COLUMNS='150'))
     assert done.returncode == 0
     assert 'training failed' in done.stdout
     with pyfuncdbg.load(tmp_path / 'demo.pfd') as trace:
