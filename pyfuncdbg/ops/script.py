@@ -15,17 +15,19 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops import script_kernel, script_registry  # noqa: F401  (the kernels register themselves)
+from pyfuncdbg.ops import script_registry
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.script_arguments import Layout, flat_inputs, laid_out, or_decorator
 from pyfuncdbg.ops.script_captures import captured_variables
 from pyfuncdbg.ops.script_errors import word_for_eager
 from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
+from pyfuncdbg.ops.script_kernel import call_eagerly
 from pyfuncdbg.ops.script_outputs import ANY, output_types
 from pyfuncdbg.ops.script_structure import filled, is_row, leaves
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.dispatch import apply, graph_of
 from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.recording import active
 
 _HOST = '/job:localhost/replica:0/task:0'
 """Where TensorFlow 2 puts script ops in functions."""
@@ -64,7 +66,10 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     function = PythonFunction(func, EAGER, types, name, layout)
     inputs = [item if type(item) is EagerTensor else convert_to_tensor(item) for item in items]
     try:
-        outputs = apply(EAGER, inputs, {'_py_function': function}, name)
+        if active.recordings:
+            outputs = apply(EAGER, inputs, {'_py_function': function}, name)
+        else:
+            outputs = call_eagerly(function, inputs)
     except OpError as error:
         word_for_eager(error, inputs, len(types.dtypes), name)
         raise

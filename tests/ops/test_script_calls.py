@@ -1,6 +1,7 @@
 """How wrapped functions are called: protected inputs, error state, tapes, threads, hooks, statefulness."""
 from __future__ import annotations
 
+import contextlib
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -125,6 +126,20 @@ def test_graphs_and_tapes_that_a_body_leaves_open_are_closed() -> None:
         tape.watch(x)
         y = x * 2.
     assert float(tape.gradient(y, x)) == 2.
+
+
+@pytest.mark.parametrize('recorded', [False, True])
+def test_an_argument_is_another_tensor_than_the_callers(recorded: bool) -> None:
+    x = tf.constant(3.)
+
+    def partial_slope(a: Any) -> Any:
+        with GradientTape() as tape:
+            tape.watch(a)
+            y = a * x
+        return tape.gradient(y, a)
+
+    with GradientTape() if recorded else contextlib.nullcontext():
+        assert float(py_function(partial_slope, [x], tf.float32)) == 3.
 
 
 def test_functions_may_run_sessions_and_other_functions() -> None:
