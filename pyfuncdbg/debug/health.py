@@ -159,7 +159,8 @@ class _Tracker:
             if before is not None:
                 self._began(call, before)
                 return Finding('inherited', call, made, call.outputs[made], blamed(call), before)
-            certain = all(tensor.stats is not None for tensor in call.inputs)
+            seen = call.site.kind != 'gradient' or bool(call.forward)
+            certain = seen and all(tensor.stats is not None for tensor in call.inputs)
             self._began(call, call.number)
             return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
         tensor = call.inputs[came]
@@ -176,7 +177,10 @@ class _Tracker:
         """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
         if call.site.kind != 'gradient':
             return None
-        return self._origin.get(call.forward) or self._last.get((call.process, call.run))
+        known = self._origin.get(call.forward) or self._last.get((call.process, call.run))
+        if known is None and not call.forward:      # its forward values were not recorded: a variable may have carried it
+            known = self._first.get(call.process)
+        return known
 
     def _suspected(self, call: CallRecord) -> Finding | None:
         slot = _unseen(call)
