@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import context
+from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import float64
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.stack import creation_stack, is_machinery
@@ -94,7 +95,7 @@ class PythonFunction:
             handles: Handles of `variables`, to be read in the function.
 
         Returns:
-            The converted outputs.
+            The converted outputs: one tensor or value for each of `Tout`.
 
         Raises:
             BaseException: What the function or the conversion of its result raised.
@@ -103,7 +104,17 @@ class PythonFunction:
         if not hooks.python and run.aborted is None:
             return self._body(execution, keeping, handles, *inputs)
         self._handles = handles                     # somebody watches, and may want to call it again
-        return around(self.site, partial(self._body, execution, keeping, handles), run, inputs)
+        return self._settled(around(self.site, partial(self._body, execution, keeping, handles), run, inputs))
+
+    def _settled(self, outputs: Sequence[Any]) -> list[Any]:
+        """Outputs that a hook may have replaced, as the conversion would have given them."""
+        script_results.check_count(self, len(outputs))
+        values = [output._value if type(output) is EagerTensor else to_array(output, dtype)
+                  for output, dtype in zip(outputs, self.outputs.dtypes, strict=True)]
+        if self.op_type != EAGER:
+            return values
+        return [output if type(output) is EagerTensor else EagerTensor(value)
+                for output, value in zip(outputs, values, strict=True)]
 
     def _body(self, execution: Execution, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
         """The function in its surroundings: eager mode, the user's error state, the thread's tapes put aside."""

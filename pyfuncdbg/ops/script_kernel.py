@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.hooks import errstate
@@ -19,7 +18,6 @@ from pyfuncdbg.ops.script_errors import is_refusal, op_error
 from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.ops.script_gradient import gradient, hidden
 from pyfuncdbg.ops.script_record import Keeping
-from pyfuncdbg.ops.script_results import check_count
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution, eager_execution
@@ -31,16 +29,6 @@ def boxed(value: Any) -> EagerTensor:
     if isinstance(value, (np.ndarray, np.generic)):
         return EagerTensor(value)
     return EagerTensor(value, dtypes.resource if isinstance(value, Storage) else dtypes.variant)
-
-
-def _unboxed(function: PythonFunction, outputs: Sequence[Any]) -> list[Any]:
-    """The values of what a call gave, which a hook may have replaced."""
-    types = function.outputs.dtypes
-    if len(outputs) == 1 == len(types) and type(outputs[0]) is EagerTensor:
-        return [outputs[0]._value]
-    check_count(function, len(outputs))
-    return [output._value if type(output) is EagerTensor else to_array(output, dtype)
-            for output, dtype in zip(outputs, types, strict=True)]
 
 
 def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
@@ -55,11 +43,11 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
             outputs = function.invoke(execution, inputs[:count], keeping, inputs[count:])
         else:
             outputs = function.invoke(execution, inputs, keeping)
-        results = _unboxed(function, outputs)
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
         if is_refusal(error):
             raise
         raise op_error(error) from error
+    results = [tensor._value for tensor in outputs]
     if keeping is None:
         return results
     return Recorded(results, (keeping.record(inputs, outputs),), keeping.met, keeping.call)
@@ -71,10 +59,7 @@ def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Seq
     execution.errstate = errstate.current()
     try:
         # New tensors: the function may watch its argument, and close over the one that the caller has.
-        outputs = function.invoke(execution, [EagerTensor(tensor._value, tensor.dtype) for tensor in inputs])
-        if len(outputs) == 1 == len(function.outputs.dtypes) and type(outputs[0]) is EagerTensor:
-            return outputs
-        return [EagerTensor(value) for value in _unboxed(function, outputs)]
+        return function.invoke(execution, [EagerTensor(tensor._value, tensor.dtype) for tensor in inputs])
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
         if is_refusal(error):
             raise
@@ -84,12 +69,13 @@ def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Seq
 
 
 def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
-                    owned: Collection[int] = ()) -> list[Any]:
+                    owned: Collection[int] = ()) -> Sequence[Any]:
     """Arrays that somebody else may look at are copied: the function may write to what it gets."""
-    inputs = [_writable(value, position in owned) for position, value in enumerate(values)]
+    inputs = [value if type(value) is not np.ndarray else _writable(value, position in owned)
+              for position, value in enumerate(values)]
     try:
         function = script_registry.found(token) if _py_function is None else _py_function
-        return _unboxed(function, function.invoke(execution, inputs))
+        return function.invoke(execution, inputs)
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
         if is_refusal(error):
             raise
@@ -97,9 +83,7 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
 
 
 def _writable(value: Any, owned: bool) -> Any:
-    """An array as the function gets it; a scalar at rank 0, `bytes` for a string."""
-    if type(value) is not np.ndarray:
-        return value
+    """An array as the function gets it; `bytes` for a string of rank 0."""
     if not value.ndim:
         return value[()]
     return value if owned and value.flags.writeable else value.copy()

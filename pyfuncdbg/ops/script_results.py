@@ -97,8 +97,12 @@ def as_arrays(function: PythonFunction, result: Any) -> list[Any]:
         Exception: What NumPy raises for it, as if the user's function had.
     """
     types = function.outputs
-    if types.form == 'one' and type(result) is np.ndarray and not types.checked and _fits(result, types.dtypes[0]):
-        return [own(result)]
+    if types.form == 'one' and not types.checked:
+        dtype = types.dtypes[0]
+        if type(result) is np.ndarray and _fits(result, dtype):
+            return [own(result)]
+        if isinstance(result, np.generic) and type(result) is dtype.as_numpy_dtype:
+            return [result]
     if types.form == 'nested':
         values: Sequence[Any] = matched(types.structure, result)
     else:

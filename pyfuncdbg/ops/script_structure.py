@@ -14,10 +14,10 @@ from pyfuncdbg.graph.dtypes import DType
 
 def is_keyed(value: Any) -> bool:
     """Whether a value is a mapping, a dataclass or an attrs object: a structure that no tensor can be made of."""
-    if isinstance(value, Mapping):
-        return True
     kind = type(value)
-    return (hasattr(kind, '__dataclass_fields__') and kind is not DType) or hasattr(kind, '__attrs_attrs__')
+    if hasattr(kind, '__array__') or kind is DType:
+        return False
+    return isinstance(value, Mapping) or hasattr(kind, '__dataclass_fields__') or hasattr(kind, '__attrs_attrs__')
 
 
 def holds_keyed(value: Any) -> bool:

@@ -136,6 +136,17 @@ def test_mappings_and_dataclasses_reach_the_function_in_their_form() -> None:
     assert type(seen[0]['q']) is tuple and seen[0]['r'].shape == (2,)
 
 
+def test_a_dataclass_that_is_an_array_is_one_input() -> None:
+    @dataclasses.dataclass
+    class Measured:
+        values: list[float]
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            return np.array(self.values, dtype)
+
+    assert py_function(lambda a: a.shape, [Measured([1., 2., 3.])], [tf.int32])[0].numpy() == 3
+
+
 @pytest.mark.parametrize('op', [py_function, numpy_function])
 def test_nested_results_come_back_in_the_form_of_tout(op: Any) -> None:
     types = {'a': tf.float32, 'b': Point(TensorSpec([2], tf.float32), [tf.int64])}
