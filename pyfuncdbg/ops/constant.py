@@ -157,3 +157,13 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     if op is not None and op.type == 'Shape' and op.inputs[0].shape.is_fully_defined():
         return np.array(op.inputs[0].shape.as_list(), op.attrs.get('out_type', int32).array)
     return None
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor as an ndarray if it is known before the run, else None; what is no tensor as it is."""
+    return constant_value(tensor, partial) if isinstance(tensor, Tensor) else tensor
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor or a variable."""
+    return isinstance(x, Tensor) or hasattr(x, '_as_tensor')

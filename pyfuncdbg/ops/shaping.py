@@ -254,11 +254,17 @@ def _same(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(inputs[0].dtype, inputs[0].shape)]
 
 
+def _identity_n_gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    """That of `custom_gradient` where the node stands for one."""
+    rule = node.attrs.get('_py_gradient')
+    return list(grads) if rule is None else rule(node, *grads)
+
+
 register(OpDef('Identity', lambda x: x, _same, lambda node, grad: [grad], free=True))
 register(OpDef('StopGradient', lambda x: x, _same, no_gradient, free=True))
 register(OpDef('PreventGradient', lambda x: x, _same, None, free=True))
 register(OpDef('IdentityN', lambda *values: values, lambda inputs, attrs: [(x.dtype, x.shape) for x in inputs],
-               lambda node, *grads: list(grads), outputs=-1, free=True))
+               _identity_n_gradient, outputs=-1, free=True))
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:

@@ -62,7 +62,12 @@ def _handle(execution: Execution, *, shared_name: str, _py_storage: Storage | No
     return _py_storage or execution.resource(('variable', shared_name), lambda: Storage(shared_name))
 
 
-def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
+def stored(execution: Execution, storage: Storage) -> Any:
+    """The value of a variable.
+
+    Raises:
+        FailedPreconditionError: It has none yet.
+    """
     if storage.value is None:
         others = any(isinstance(known, Storage) and known.value is not None for known in execution.resources.values())
         status = (f'Resource localhost/{storage.name}/N10tensorflow3VarE does not exist.' if others else
@@ -71,6 +76,10 @@ def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
             None, None, f'Could not find variable {storage.name}. This could mean that the variable has been deleted. In TF1, it '
             f'can also mean the variable is uninitialized. Debug info: container=localhost, status error message={status}')
     return storage.value
+
+
+def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
+    return stored(execution, storage)
 
 
 def _resource(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
@@ -87,7 +96,7 @@ def _assign(execution: Execution, storage: Storage, value: Any) -> None:
 
 def _updated(function: Callable[[Any, Any], Any]) -> Callable[[Execution, Storage, Any], None]:
     def update(execution: Execution, storage: Storage, value: Any) -> None:
-        storage.value = function(_read(execution, storage, dtype=None), value)
+        storage.value = function(stored(execution, storage), value)
     return update
 
 

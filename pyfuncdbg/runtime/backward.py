@@ -64,7 +64,7 @@ def backward(nodes: Iterable[Any], gradients: Gradients, step: Step) -> None:
                 'error in cases where you know gradients are not needed, e.g. the forward pass of tf.custom_gradient. Please see '
                 'more details in https://www.tensorflow.org/api_docs/python/tf/custom_gradient.')
         for i, output in enumerate(node.outputs):
-            if incoming[i] is None and output.dtype.is_trainable:
+            if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:
                 incoming[i] = zeros_like(output)
         outgoing, call = step(node, incoming, gradients.sources(outputs))
         for tensor, gradient in zip(node.inputs, outgoing, strict=False):

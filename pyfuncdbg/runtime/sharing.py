@@ -36,34 +36,66 @@ class Sharing:
         self._users: dict[int, set[int]] = {}
         self.last_use: dict[int, int] = {}
         for index, step in enumerate(steps):
-            self._add(index, step)
+            self._add(index, step, slots)
         for slot in self.fetched:
             self.last_use.pop(slot, None)
         self.to_copy = self._copies() if protect else set()
 
-    def _add(self, index: int, step: Step) -> None:
+    def _add(self, index: int, step: Step, slots: Mapping[int, int]) -> None:
         definition = step.op.definition
         for slot in step.inputs:
-            self.last_use[slot] = index
-            self._users.setdefault(self.root(slot), set()).add(index)
-            if definition.in_execution:              # a user's function or a variable may keep it
-                self._seen.add(self.root(slot))
-        for group in step.gradients:
-            for tensor in (*group.incoming, *group.outgoing):
-                self._seen.update(s for s, t in zip(step.outputs, step.op.outputs, strict=False) if t is tensor)
+            self._use(slot, index, kept=definition.in_execution)     # a user's function or a variable may keep it
         for slot, tensor in zip(step.outputs, [*step.op.outputs, *step.op.hidden], strict=False):
             self.last_use.setdefault(slot, index)
             sizes = tensor.shape.sizes
             if sizes is not None and None not in sizes:
                 self._shapes[slot] = (tensor.dtype.name, *sizes)
-            if definition.free and step.inputs:
-                self._roots[slot] = self.root(step.inputs[0])
-            elif not definition.in_execution:
+            if not definition.free and not definition.in_execution:
                 self._fresh.add(slot)
+        if definition.free and step.inputs:
+            self._pass_on(step)
+        for group in step.gradients:                 # who watches gradient calls may keep what they show
+            for shown in (*group.incoming, *group.outgoing, group.record):
+                known = None if shown is None else slots.get(id(shown))
+                if known is not None and known in self.last_use:
+                    self._use(known, index, kept=True)
+
+    def _use(self, slot: int, index: int, kept: bool) -> None:
+        self.last_use[slot] = index
+        self._users.setdefault(self.root(slot), set()).add(index)
+        if kept:
+            self._seen.add(self.root(slot))
+
+    def _pass_on(self, step: Step) -> None:
+        """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else of
+        any that has their dtype (`Split` has its data behind the axis)."""
+        op = step.op
+        for place, slot in enumerate(step.outputs):
+            if len(op.inputs) == len(op.outputs):
+                sources = [step.inputs[place]]
+            else:
+                sources = [s for s, t in zip(step.inputs, op.inputs, strict=True) if t.dtype is op.outputs[place].dtype]
+            for other in sources[1:]:
+                self._join(sources[0], other)
+            self._roots[slot] = self.root(sources[0])
+
+    def _join(self, a: int, b: int) -> None:
+        """Two slots may be the same memory."""
+        first, second = self.root(a), self.root(b)
+        if first == second:
+            return
+        self._roots[second] = first
+        self._users.setdefault(first, set()).update(self._users.pop(second, ()))
+        if second not in self._fresh:
+            self._fresh.discard(first)
+        if second in self._seen:
+            self._seen.add(first)
 
     def root(self, slot: int) -> int:
         """The slot whose memory this one may share."""
-        return self._roots.get(slot, slot)
+        while slot in self._roots:
+            slot = self._roots[slot]
+        return slot
 
     def _copies(self) -> set[int]:
         """Fetched values that somebody else holds: constants, feeds, variables, or another fetch."""
@@ -93,7 +125,7 @@ class Sharing:
         if shape is None or _elements(shape) < _WORTH_REUSING:
             return None
         for slot in step.inputs:
-            if (slot in self._fresh and slot not in self._seen and self._shapes.get(slot) == shape
+            if (slot in self._fresh and self.root(slot) == slot and slot not in self._seen and self._shapes.get(slot) == shape
                     and max(self._users[slot]) == index and slot not in {self.root(s) for s in self.fetched}
                     and step.inputs.count(slot) == 1):
                 return slot

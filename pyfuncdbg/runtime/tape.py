@@ -1,6 +1,7 @@
 """`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates what it saw."""
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
@@ -16,6 +17,13 @@ from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_like, plain_step, zeros_like
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.host import host
+
+class UnconnectedGradients(enum.Enum):
+    """What a gradient is where the target does not depend on the source."""
+
+    NONE = 'none'
+    ZERO = 'zero'
+
 
 _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
 

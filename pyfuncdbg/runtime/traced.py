@@ -52,7 +52,7 @@ class Traced:
         self.pack = pack
         self.name = name
         self._plans: dict[Any, Plan] = {}
-        self._backward: dict[Any, tuple[Traced, list[int]]] = {}
+        self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
         self._site = CallSite(self.short_name, 'tf.function', 'run', host)
 
     def __del__(self) -> None:
@@ -134,14 +134,15 @@ class Traced:
             raise raised from error
 
     # ------------------------------------------------------------------ differentiating
-    def backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[int]]:
+    def backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[Any]]:
         """The function from (gradients of the outputs that have one, what it needs of the forward call) to input gradients.
 
         Args:
             wanted: For each output and kept tensor, whether its gradient is given.
 
         Returns:
-            The function, and for each value that it needs: its index among inputs, captures, outputs and kept.
+            The function, and for each value that it needs: its index among inputs, captures, outputs and kept, or a tensor
+            from outside that the rules brought in.
         """
         key = tuple(wanted), self.graph.version
         found = self._backward.get(key)
@@ -150,7 +151,7 @@ class Traced:
             self._backward[tuple(wanted), self.graph.version] = found
         return found
 
-    def _made_backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[int]]:
+    def _made_backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[Any]]:
         available = [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
         index = {id(t): i for i, t in reversed(list(enumerate(available)))}
         inputs = available[:len(self.inputs) + len(self.graph.captures)]
@@ -161,14 +162,14 @@ class Traced:
             seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
             found = backpropagated(graph, chosen, inputs, seeds)
         needed = [outer for outer, _ in graph.captures]
-        missing = [t for t in needed if id(t) not in index]
+        missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
         if missing:
             raise LookupError(f'{missing[0]!r} is not kept for the gradient of {self.short_name}')
         outputs = [t for t in found if t is not None]
         places = [None if t is None else sum(x is not None for x in found[:i]) for i, t in enumerate(found)]
         backward = Traced(graph, seeds, outputs, lambda values: [None if p is None else values[p] for p in places],
                           graph.name)
-        return backward, [index[id(t)] for t in needed]
+        return backward, [index.get(id(t), t) for t in needed]
 
 
 # ---------------------------------------------------------------- the op
@@ -190,7 +191,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     incoming = [*grads, *[None] * (len(node.outputs) + len(hidden) - len(grads))]
     backward, needed = trace.backward([g is not None for g in incoming])
     available = [*node.inputs, *node.outputs, *hidden]
-    values = [g for g in incoming if g is not None] + [available[i] for i in needed]
+    values = [g for g in incoming if g is not None] + [available[i] if isinstance(i, int) else i for i in needed]
     results = apply(CALL, values, {'f': FunctionName(backward.name), '_py_trace': backward})
     return backward.pack(results if isinstance(results, list) else [])  # type: ignore[no-any-return]
 

@@ -13,15 +13,20 @@ from pyfuncdbg.ops.sorting import argmax as argmax
 from pyfuncdbg.ops.sorting import argmin as argmin
 from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import compat as compat
+from pyfuncdbg.tf import config as config
 from pyfuncdbg.tf import contrib as contrib
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import dtypes as dtypes
 from pyfuncdbg.tf import errors as errors
+from pyfuncdbg.tf import initializers as initializers
 from pyfuncdbg.tf import linalg as linalg
 from pyfuncdbg.tf import math as math
+from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import nn as nn
 from pyfuncdbg.tf import random as random
 from pyfuncdbg.tf import strings as strings
+from pyfuncdbg.tf import train as train
 from pyfuncdbg.tf.graphs import *  # noqa: F403
+from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403

@@ -6,12 +6,16 @@ from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import dtypes as dtypes
 from pyfuncdbg.tf import errors as errors
+from pyfuncdbg.tf import initializers as initializers
 from pyfuncdbg.tf import linalg as linalg
 from pyfuncdbg.tf import math as math
+from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import strings as strings
+from pyfuncdbg.tf import train as train
 from pyfuncdbg.tf.compat.v1 import nn as nn
 from pyfuncdbg.tf.compat.v1 import random as random
-from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403
 from pyfuncdbg.tf.graphs import *  # noqa: F403
+from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
+from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403, I001  (after what it replaces)

@@ -1,0 +1,115 @@
+"""`tf.custom_gradient`: a function of tensors that brings its own gradient.
+
+Its results pass through an `IdentityN` together with its arguments and the variables it reads; the gradient of that node is
+the user's function. So tapes, `tf.gradients` and traced functions treat it as any op.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.registry import Node
+from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.dispatch import apply
+
+_numbers = itertools.count()
+
+
+def custom_gradient(f: Any = None) -> Any:
+    """Let a function give its own gradient; usable as a decorator.
+
+    Args:
+        f: `f(*tensors)` returns (result, grad_fn): `grad_fn(*output_gradients)` gives one gradient for each argument, and with
+            `variables=` also a list with one for each variable that `f` reads.
+
+    Returns:
+        The function, with that gradient.
+    """
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return _called(f, args, kwargs)
+    return decorated
+
+
+def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+    """Run `f` unrecorded, then record the node that stands for it.
+
+    Raises:
+        TypeError: It reads variables that its gradient function does not take.
+    """
+    given = [arg for arg in nest.flatten(list(args)) if not hasattr(arg, 'standing_on')]
+    tensors = [convert_to_tensor(arg) for arg in given]
+    flat = iter(tensors)
+    passed = [arg if hasattr(arg, 'standing_on') else next(flat) for arg in nest.flatten(list(args))]
+    inner = recording.Recording()
+    with recording.suspended(inner):
+        result, gradient = f(*nest.pack_sequence_as(list(args), passed), **kwargs)
+    results = [convert_to_tensor(value) for value in nest.flatten(result)]
+    variables = list(inner.variables.values())
+    if variables and not _takes_variables(gradient):
+        raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
+                        f'{variables}')
+    handles = [variable.handle for variable in variables]
+    if variables and recording.active.recordings:
+        for variable in variables:
+            recording.read(variable.handle, variable)
+    sources = [apply('Identity', (tensor,)) for tensor in tensors] if _in_graph([*results, *tensors]) else tensors
+    attrs = {'_py_gradient': _rule(gradient, len(results), len(tensors), variables),
+             '_gradient_op_type': f'CustomGradient-{next(_numbers)}'}
+    outputs = apply('IdentityN', [*results, *sources, *handles], attrs)
+    return nest.pack_sequence_as(result, outputs[:len(results)])
+
+
+def _in_graph(tensors: Sequence[Any]) -> bool:
+    return context.current_graph() is not None or any(isinstance(t, SymbolicTensor) for t in tensors)
+
+
+def _takes_variables(gradient: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(gradient).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(p.name == 'variables' or p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+
+
+def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+    """The gradient of the node, from the user's function."""
+    def rule(node: Node, *grads: Any) -> Sequence[Any]:
+        if variables:
+            found, of_variables = gradient(*grads[:results], variables=list(variables))
+            of_variables = list(of_variables)
+            if len(of_variables) != len(variables):
+                raise ValueError('Must return gradient for each variable from @custom_gradient grad_fn.')
+        else:
+            found, of_variables = gradient(*grads[:results]), []
+        flat = nest.flatten(found)
+        if len(flat) != tensors:
+            raise ValueError(f'custom_gradient function expected to return {tensors} gradients, but returned {len(flat)} instead.')
+        converted = [None if value is None else convert_to_tensor(value) for value in (*flat, *of_variables)]
+        return [*[None] * results, *converted]
+    return rule
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose values are computed again for the gradient; here a tape keeps them, so it is `f` itself."""
+    return f
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f` with the gradient of the identity."""
+    @custom_gradient
+    def passed(*args: Any, **kwargs: Any) -> Any:
+        def gradient(*dys: Any, variables: Sequence[Any] = ()) -> Any:
+            kept = dys[0] if len(dys) == 1 else dys
+            return (kept, [None] * len(variables)) if variables else kept
+        return f(*args, **kwargs), gradient
+    return passed
