@@ -17,7 +17,7 @@ BINS = 20
 
 # Its temporaries stay in the cache and in memory that malloc hands out warm: three times faster than a million at once.
 _CHUNK = 1 << 14
-# Above this, sums of squares of finite doubles may overflow.
+# Beyond this, and below its inverse, squares of finite doubles may overflow or vanish.
 _SAFE = 1e150
 
 
@@ -111,7 +111,7 @@ def _magnitudes(finite: np.ndarray) -> np.ndarray:
 def _moments(flat: np.ndarray, has_bad: bool, count: int, low: Any, high: Any) -> tuple[float, float, tuple[int, ...]]:
     """Mean, standard deviation and histogram of the finite elements, given their number and range."""
     largest = max(abs(float(low)), abs(float(high)))
-    scale = largest if largest > _SAFE else 1.0
+    scale = largest if largest > _SAFE or 0 < largest < 1 / _SAFE else 1.0
     total = 0.0
     pieces = range(0, flat.size, _CHUNK)
     one_piece = _doubles(flat, has_bad, scale) if len(pieces) == 1 else None

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from time import perf_counter_ns
 
@@ -12,6 +13,7 @@ from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import call as hooks_call
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.record.recorder import Recorder
@@ -57,7 +59,10 @@ def context(tmp_path_factory):
     batches = [np.arange(24.0).reshape(4, 6) ** 2 for _ in range(4)]
     batches[1][2] = 7
     batches[3] = batches[3][:3]
-    with np.errstate(invalid='warn'), pytest.warns(RuntimeWarning, match='invalid value'), Recorder(path):
+    with pytest.MonkeyPatch.context() as patch, np.errstate(invalid='warn'), \
+            pytest.warns(RuntimeWarning, match='invalid value'), Recorder(path):
+        for counter in ('_run_ids', '_call_ids'):           # numbers as in a process of its own
+            patch.setattr(hooks_call, counter, itertools.count(1))
         for x in batches:
             run = Run('Session.run', HOST, perf_counter_ns(), sites=lambda: (norm, scale), feeds=('x:0',),
                       fetches=('loss:0',))

@@ -75,6 +75,10 @@ def test_values_at_the_end_of_the_range_do_not_overflow():
     assert stats.histogram[0] == 2 and stats.histogram[-1] == 2
 
 
+def test_values_near_zero_keep_their_spread():
+    assert stats_of(np.array([0, 1.7e-273])).std == pytest.approx(0.85e-273, rel=1e-12, abs=0)
+
+
 def test_integers_keep_all_their_digits():
     stats = stats_of(np.array([2**63 - 1, -2**63, 5]))
     assert (stats.min, stats.max, stats.neg, stats.pos) == (-2**63, 2**63 - 1, 1, 2)
