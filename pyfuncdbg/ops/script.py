@@ -14,6 +14,7 @@ from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.registry import CONSTANT
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops import script_registry
 from pyfuncdbg.ops.constant import convert_to_tensor
@@ -197,6 +198,8 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any]) -> Any:
             attrs['is_async'] = False
         made = apply(function.op_type, inputs, attrs, scope)
     op: Operation = made if isinstance(made, Operation) else made[0].op
+    if function.op_type == STATELESS and not op.control_inputs:
+        op.attrs['_py_constant'] = all(t.op.type == CONSTANT or t.op.attrs.get('_py_constant') for t in op.inputs)
     function.place(op)
     script_registry.register(function)
     outermost = graph

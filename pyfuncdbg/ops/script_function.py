@@ -47,10 +47,11 @@ class PythonFunction:
         number: Of the token.
         variables: In a graph, the variables it can reach: hidden inputs after the declared ones.
         traced: Whether it is a node of a graph.
+        constant: In a traced function, the outputs of a call without effect on constants, once it was made.
     """
 
-    __slots__ = ('__weakref__', '_handles', '_site', 'convert', 'func', 'layout', 'name', 'number', 'op_type', 'outputs',
-                 'traced', 'variables')
+    __slots__ = ('__weakref__', '_handles', '_site', 'constant', 'convert', 'func', 'layout', 'name', 'number', 'op_type',
+                 'outputs', 'traced', 'variables')
 
     def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
                  traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
@@ -66,6 +67,7 @@ class PythonFunction:
             script_results.as_tensors if op_type == EAGER else script_results.as_arrays)
         self._site: CallSite | None = None
         self._handles: Sequence[EagerTensor] = ()
+        self.constant: Sequence[Any] | None = None
 
     @property
     def token(self) -> str:
@@ -78,7 +80,7 @@ class PythonFunction:
 
     def replace(self, func: Any) -> Any:
         """Call another function from now on; gives the one before."""
-        before, self.func = self.func, func
+        before, self.func, self.constant = self.func, func, None
         if self._site is not None:
             self._site.function = func
         return before

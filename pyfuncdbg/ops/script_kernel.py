@@ -20,7 +20,7 @@ from pyfuncdbg.ops.script_gradient import gradient, hidden
 from pyfuncdbg.ops.script_record import Keeping
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime.eager import EagerTensor
-from pyfuncdbg.runtime.execution import Execution, eager_execution
+from pyfuncdbg.runtime.execution import EAGER_RESOURCES, Execution, eager_execution
 from pyfuncdbg.runtime.recording import Recorded
 
 
@@ -82,6 +82,21 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
         raise op_error(error) from error
 
 
+def _call_once(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
+               _py_constant: bool = False, owned: Collection[int] = ()) -> Sequence[Any]:
+    """A function without effect; on constants it is called once per session, or once per traced function."""
+    def call() -> Sequence[Any]:
+        return _call_on_arrays(execution, *values, token=token, _py_function=_py_function, owned=owned)
+
+    if not _py_constant or _py_function is None:
+        return call()
+    if execution.resources is not EAGER_RESOURCES:
+        return execution.resource(('constant', token, _py_function.func), call)
+    if _py_function.constant is None:
+        _py_function.constant = call()
+    return _py_function.constant
+
+
 def _writable(value: Any, owned: bool) -> Any:
     """An array as the function gets it; `bytes` for a string of rank 0."""
     if not value.ndim:
@@ -101,5 +116,5 @@ register(OpDef(EAGER, _call_on_tensors, _infer, gradient, outputs=-1, stateful=T
                in_execution=True, hidden=hidden, python=True))
 register(OpDef(NUMPY, _call_on_arrays, _infer, no_gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
                in_execution=True, python=True))
-register(OpDef(STATELESS, _call_on_arrays, _infer, no_gradient, outputs=-1, kernel_attrs=_KEYWORDS, in_execution=True,
-               python=True))
+register(OpDef(STATELESS, _call_once, _infer, no_gradient, outputs=-1, kernel_attrs=(*_KEYWORDS, '_py_constant'),
+               in_execution=True, python=True))

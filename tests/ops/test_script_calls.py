@@ -20,6 +20,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.ops.script import numpy_function, py_func, py_function
 from pyfuncdbg.ops.state import placeholder
 from pyfuncdbg.ops.variables import Variable
+from pyfuncdbg.runtime.function import function
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.session import Session
 from pyfuncdbg.runtime.tape import GradientTape
@@ -321,6 +322,31 @@ def test_which_ops_are_stateful() -> None:
         ops.append(py_func(lambda: np.float32(1), [], tf.float32, stateful=False).op)
     assert [(op.type, op.definition.stateful) for op in ops] == [
         ('EagerPyFunc', True), ('PyFunc', True), ('PyFunc', True), ('PyFuncStateless', False)]
+
+
+def test_a_function_without_effect_is_called_once_per_session_on_constants() -> None:
+    calls: list[float] = []
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(1)
+        return np.float32([len(calls), *arguments])
+
+    with Graph().as_default():
+        p = placeholder(tf.float32)
+        bare, on_constant = (py_func(counted, inp, tf.float32, stateful=False) for inp in ([], [tf.constant(7.)]))
+        behind = py_func(lambda a: counted(*a), [on_constant], tf.float32, stateful=False)
+        fed = py_func(counted, [p], tf.float32, stateful=False)
+        with Session() as session:
+            assert [session.run([bare, on_constant])[1].tolist() for _ in range(3)] == [[2., 7.]] * 3 and len(calls) == 2
+            session.run(bare)[:] = 99.
+            assert session.run(bare).tolist() == [1.]
+            assert session.run(py_func(spoil, [bare], tf.float32)) == 99. and session.run(bare).tolist() == [1.]
+            assert [session.run(behind).tolist() for _ in range(2)] == [[3., 2., 7.]] * 2
+            assert [session.run(fed, {p: 5.}).tolist() for _ in range(2)] == [[4., 5.], [5., 5.]]
+        with Session() as session:
+            assert session.run(bare).tolist() == [6.]
+    traced = function(lambda: py_func(counted, [], tf.float32, stateful=False))
+    assert [traced().numpy().tolist() for _ in range(3)] == [[7.]] * 3
 
 
 def test_a_stateful_function_is_called_in_every_run_and_once_for_two_uses() -> None:
