@@ -151,6 +151,24 @@ def test_an_error_in_the_backward_pass_has_its_cause() -> None:
     assert type(caught.value.__cause__) is LookupError
 
 
+def test_an_error_of_the_users_own_rule_is_the_cause() -> None:
+    failure = ZeroDivisionError('division by zero')
+
+    @tf.custom_gradient
+    def strange(a: Any) -> Any:
+        def fail(dy: Any) -> Any:
+            raise failure
+        return a * 2., fail
+
+    x = tf.constant(3.)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = py_function(strange, [x], tf.float32)
+    with pytest.raises(UnknownError, match='ZeroDivisionError: division by zero') as caught:
+        tape.gradient(y, x)
+    assert caught.value.__cause__ is failure
+
+
 # ---------------------------------------------------------------- graphs
 def test_symbolic_gradients_of_two_orders_and_twice_in_one_run() -> None:
     with Graph().as_default() as graph, Session() as session:
