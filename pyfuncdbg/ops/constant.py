@@ -132,17 +132,17 @@ def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
     array = to_array(value, wanted) if not isinstance(value, EagerTensor) else (
         value._value if wanted is None or value.dtype == wanted else cast_array(value._value, wanted))
     if shape is not None:
-        array = _shaped(array, TensorShape(shape))
+        array = _shaped(array, TensorShape(shape), value)
     return _constant_of(array, value if shape is None else None, name)
 
 
-def _shaped(array: Any, shape: TensorShape) -> Any:
+def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
     sizes = tuple(shape.as_list())
     if array.size == 1 and sizes != array.shape:
         filled = np.full(sizes, array.reshape(()) if isinstance(array, np.ndarray) else array, dtype=array.dtype)
         return filled if sizes or filled.dtype == object else filled[()]
     if array.size != shape.num_elements():
-        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array!r} (converted from {array!r}) has '
+        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) has '
                         f'{array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')
     return array.reshape(sizes)
 

@@ -77,7 +77,7 @@ class Variable:
         self._trainable = trainable is not False
         self._parent_op: Any = None
         self.constraint = constraint
-        self.collections = list(collections) if collections is not None else [GLOBAL, *([TRAINABLE] if self._trainable else [])]
+        self.collections = list(collections) if collections is not None else [*([TRAINABLE] if self._trainable else []), GLOBAL]
         graph = context.current_graph()
         if graph is not None and graph.building_function:
             graph.make_variable()

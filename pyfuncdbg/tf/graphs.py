@@ -1,4 +1,5 @@
 """Names for building and running programs: graphs, sessions, functions, variables, gradients; the same in both versions."""
+from pyfuncdbg.graph.context import default_session as get_default_session
 from pyfuncdbg.graph.context import (
     disable_eager_execution,
     enable_eager_execution,
@@ -7,7 +8,6 @@ from pyfuncdbg.graph.context import (
     get_default_graph,
     reset_default_graph,
 )
-from pyfuncdbg.graph.context import default_session as get_default_session
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation

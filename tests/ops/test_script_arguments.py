@@ -14,7 +14,7 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.spec import TensorSpec
-from pyfuncdbg.ops.script import (
+from pyfuncdbg.ops.script.calls import (
     eager_py_func,
     framework_py_func,
     numpy_function,

@@ -17,7 +17,7 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.ops.script import numpy_function, py_func, py_function
+from pyfuncdbg.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.ops.state import placeholder
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.function import function

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.ops.script_captures import captured_variables
+from pyfuncdbg.ops.script.captures import captured_variables
 from pyfuncdbg.ops.variables import Variable
 
 GRAPH = Graph()

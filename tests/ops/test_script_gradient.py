@@ -12,7 +12,7 @@ import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import UnknownError
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.ops.collections import global_variables_initializer
-from pyfuncdbg.ops.script import numpy_function, py_function
+from pyfuncdbg.ops.script.calls import numpy_function, py_function
 from pyfuncdbg.ops.state import placeholder
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.function import function

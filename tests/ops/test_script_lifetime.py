@@ -14,8 +14,8 @@ import pytest
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.ops import script_registry
-from pyfuncdbg.ops.script import numpy_function, py_func, py_function
+from pyfuncdbg.ops.script import registry
+from pyfuncdbg.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.runtime.session import Session
 from pyfuncdbg.runtime.tape import GradientTape
 
@@ -63,11 +63,11 @@ def test_eager_calls_leave_nothing_behind(call: Callable[[int], None], times: in
     for i in range(20):
         call(i)
     gc.collect()
-    living, objects, blocks = script_registry.size(), len(gc.get_objects()), sys.getallocatedblocks()
+    living, objects, blocks = registry.size(), len(gc.get_objects()), sys.getallocatedblocks()
     for i in range(times):
         call(i)
     gc.collect()
-    assert script_registry.size() == living
+    assert registry.size() == living
     assert len(gc.get_objects()) - objects < 200
     assert sys.getallocatedblocks() - blocks < 2_000
 
@@ -158,10 +158,10 @@ def imported(token: bytes) -> Any:
 def test_a_token_finds_its_function_while_the_graph_lives() -> None:
     graph, token = made_in_a_graph(lambda: np.float32(4))
     assert imported(token) == 4.
-    living = script_registry.size()
+    living = registry.size()
     del graph
     gc.collect()
-    assert script_registry.size() == living - 1
+    assert registry.size() == living - 1
     with pytest.raises(OpError, match=rf'ValueError: Could not find callback with key={token.decode()} in the registry\.'):
         imported(token)
 
@@ -184,11 +184,11 @@ def test_the_memory_of_tokens_is_bounded() -> None:
         return np.float32(5)
 
     for number in range(5000):
-        script_registry._remembered[f'test_{number}'] = lambda: None
+        registry._remembered[f'test_{number}'] = lambda: None
     made_in_a_graph(named)
-    assert len(script_registry._remembered) <= 4096
+    assert len(registry._remembered) <= 4096
     for number in range(5000):
-        script_registry._remembered.pop(f'test_{number}', None)
+        registry._remembered.pop(f'test_{number}', None)
 
 
 def test_tokens_differ_for_every_use() -> None:

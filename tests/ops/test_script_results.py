@@ -13,7 +13,7 @@ import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, UnknownError
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.ops.script import numpy_function, py_func, py_function
+from pyfuncdbg.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.session import Session

@@ -1,7 +1,7 @@
 """`tf.compat.v1`: the namespace of TensorFlow 1."""
-from pyfuncdbg.ops.script import numpy_function as numpy_function
-from pyfuncdbg.ops.script import py_func as py_func
-from pyfuncdbg.ops.script import py_function as py_function
+from pyfuncdbg.ops.script.calls import numpy_function as numpy_function
+from pyfuncdbg.ops.script.calls import py_func as py_func
+from pyfuncdbg.ops.script.calls import py_function as py_function
 from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import dtypes as dtypes
@@ -14,8 +14,8 @@ from pyfuncdbg.tf import strings as strings
 from pyfuncdbg.tf import train as train
 from pyfuncdbg.tf.compat.v1 import nn as nn
 from pyfuncdbg.tf.compat.v1 import random as random
+from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
-from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403, I001  (after what it replaces)

@@ -17,8 +17,8 @@ from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks import errstate
-from pyfuncdbg.ops.script_errors import op_error, word_for_eager
-from pyfuncdbg.ops.script_record import BodyRecord
+from pyfuncdbg.ops.script.errors import op_error, word_for_eager
+from pyfuncdbg.ops.script.record import BodyRecord
 from pyfuncdbg.runtime.backward import zeros_like
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor

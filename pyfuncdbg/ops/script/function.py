@@ -21,10 +21,10 @@ from pyfuncdbg.graph.stack import creation_stack, is_machinery
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.ops import script_registry, script_results
-from pyfuncdbg.ops.script_arguments import Layout
-from pyfuncdbg.ops.script_outputs import ANY, OutputTypes, output_types
-from pyfuncdbg.ops.script_record import Keeping
+from pyfuncdbg.ops.script import registry, results
+from pyfuncdbg.ops.script.arguments import Layout
+from pyfuncdbg.ops.script.outputs import ANY, OutputTypes, output_types
+from pyfuncdbg.ops.script.record import Keeping
 from pyfuncdbg.ops.variables import Variable, bound
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution, eager_execution
@@ -62,9 +62,9 @@ class PythonFunction:
         self.layout = layout
         self.traced = traced
         self.variables = variables
-        self.number = next(script_registry.numbers) if number is None else number
+        self.number = next(registry.numbers) if number is None else number
         self.convert: Callable[[PythonFunction, Any], Any] = (
-            script_results.as_tensors if op_type == EAGER else script_results.as_arrays)
+            results.as_tensors if op_type == EAGER else results.as_arrays)
         self._site: CallSite | None = None
         self._handles: Sequence[EagerTensor] = ()
         self.constant: Sequence[Any] | None = None
@@ -110,7 +110,7 @@ class PythonFunction:
 
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
-        script_results.check_count(self, len(outputs))
+        results.check_count(self, len(outputs))
         values = [output._value if type(output) is EagerTensor else to_array(output, dtype)
                   for output, dtype in zip(outputs, self.outputs.dtypes, strict=True)]
         if self.op_type != EAGER:
@@ -153,8 +153,8 @@ class PythonFunction:
 
     def _plainly(self, *inputs: Any) -> Sequence[Any]:
         if self.outputs is ANY:
-            return script_results.as_found(self._result(inputs))
-        return [EagerTensor(value) for value in script_results.as_arrays(self, self._result(inputs))]
+            return results.as_found(self._result(inputs))
+        return [EagerTensor(value) for value in results.as_arrays(self, self._result(inputs))]
 
     def _result(self, inputs: Sequence[Any]) -> Any:
         if self.layout is not None:
@@ -230,4 +230,4 @@ def _convert_fresh() -> tuple[int, Any]:
     return made[0], tensor._value
 
 
-script_results.calibrate(_convert_fresh)
+results.calibrate(_convert_fresh)

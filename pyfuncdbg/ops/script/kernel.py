@@ -13,11 +13,11 @@ from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.hooks import errstate
-from pyfuncdbg.ops import script_registry
-from pyfuncdbg.ops.script_errors import is_refusal, op_error
-from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
-from pyfuncdbg.ops.script_gradient import gradient, hidden
-from pyfuncdbg.ops.script_record import Keeping
+from pyfuncdbg.ops.script import registry
+from pyfuncdbg.ops.script.errors import is_refusal, op_error
+from pyfuncdbg.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
+from pyfuncdbg.ops.script.gradient import gradient, hidden
+from pyfuncdbg.ops.script.record import Keeping
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import EAGER_RESOURCES, Execution, eager_execution
@@ -36,7 +36,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     """Tensors never show their memory, so nothing needs protection here."""
     inputs = [boxed(value) for value in values]
     try:
-        function = script_registry.found(token) if _py_function is None else _py_function
+        function = registry.found(token) if _py_function is None else _py_function
         keeping = Keeping(function.traced) if record else None
         if function.variables:
             count = len(inputs) - len(function.variables)
@@ -74,7 +74,7 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
     inputs = [value if type(value) is not np.ndarray else _writable(value, position in owned)
               for position, value in enumerate(values)]
     try:
-        function = script_registry.found(token) if _py_function is None else _py_function
+        function = registry.found(token) if _py_function is None else _py_function
         return function.invoke(execution, inputs)
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
         if is_refusal(error):

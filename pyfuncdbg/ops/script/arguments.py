@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.script_structure import filled, holds_keyed, is_keyed, leaves
+from pyfuncdbg.ops.script.structure import filled, holds_keyed, is_keyed, leaves
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.eager import EagerTensor
 

@@ -15,13 +15,13 @@ from pyfuncdbg.graph.dtypes import DType, of_value
 from pyfuncdbg.graph.nest import flatten
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.script_errors import refusal
-from pyfuncdbg.ops.script_structure import matched
+from pyfuncdbg.ops.script.errors import refusal
+from pyfuncdbg.ops.script.structure import matched
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.eager import EagerTensor
 
 if TYPE_CHECKING:
-    from pyfuncdbg.ops.script_function import PythonFunction
+    from pyfuncdbg.ops.script.function import PythonFunction
 
 _NUMPY_NAMES = {'M': 'NPY_DATETIME', 'm': 'NPY_TIMEDELTA', 'g': 'NPY_LONGDOUBLE', 'G': 'NPY_CLONGDOUBLE',
                 'T': 'not a numpy type'}

@@ -16,15 +16,15 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CONSTANT
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops import script_registry
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.script_arguments import Layout, flat_inputs, laid_out, or_decorator
-from pyfuncdbg.ops.script_captures import captured_variables
-from pyfuncdbg.ops.script_errors import word_for_eager
-from pyfuncdbg.ops.script_function import EAGER, NUMPY, STATELESS, PythonFunction
-from pyfuncdbg.ops.script_kernel import call_eagerly
-from pyfuncdbg.ops.script_outputs import ANY, output_types
-from pyfuncdbg.ops.script_structure import filled, is_row, leaves
+from pyfuncdbg.ops.script import registry
+from pyfuncdbg.ops.script.arguments import Layout, flat_inputs, laid_out, or_decorator
+from pyfuncdbg.ops.script.captures import captured_variables
+from pyfuncdbg.ops.script.errors import word_for_eager
+from pyfuncdbg.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
+from pyfuncdbg.ops.script.kernel import call_eagerly
+from pyfuncdbg.ops.script.outputs import ANY, output_types
+from pyfuncdbg.ops.script.structure import filled, is_row, leaves
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.dispatch import apply, graph_of
 from pyfuncdbg.runtime.eager import EagerTensor
@@ -201,7 +201,7 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any]) -> Any:
     if function.op_type == STATELESS and not op.control_inputs:
         op.attrs['_py_constant'] = all(t.op.type == CONSTANT or t.op.attrs.get('_py_constant') for t in op.inputs)
     function.place(op)
-    script_registry.register(function)
+    registry.register(function)
     outermost = graph
     while outermost.building_function and outermost.outer is not None:
         outermost = outermost.outer

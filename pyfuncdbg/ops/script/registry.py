@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyfuncdbg.ops.script_function import PythonFunction
+    from pyfuncdbg.ops.script.function import PythonFunction
 
 _REMEMBERED = 4096
 """So many tokens of dead graphs can be revived, at about 200 bytes each."""

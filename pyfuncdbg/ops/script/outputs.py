@@ -11,7 +11,7 @@ from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
-from pyfuncdbg.ops.script_structure import filled, is_keyed, is_row, leaves
+from pyfuncdbg.ops.script.structure import filled, is_keyed, is_row, leaves
 
 _UNKNOWN = TensorShape(None)
 
