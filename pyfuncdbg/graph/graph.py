@@ -176,7 +176,7 @@ class Graph:
             op.inputs, op.attrs, op.control_inputs = (), {}, []
         for held in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded, self.resources,
                      self.reads, self.gradient_steps, self.sites, self._collections):
-            held.clear()  # type: ignore[attr-defined]
+            held.clear()
 
     def changed(self) -> None:
         """Plans compiled before are out of date."""
@@ -185,10 +185,12 @@ class Graph:
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Refuse values for this tensor."""
         self.unfeedable.add(id(tensor))
+        self.changed()
 
     def prevent_fetching(self, op: Operation) -> None:
         """Refuse to give this op's values."""
         self.unfetchable.add(op)
+        self.changed()
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
@@ -361,5 +363,5 @@ class Graph:
         return self._collections.setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[Any]:
-        """The names of collections that are not empty."""
-        return [key for key, items in self._collections.items() if items]
+        """The names of collections that are not empty; what is kept under another key is private."""
+        return [key for key, items in self._collections.items() if items and isinstance(key, str)]

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from pyfuncdbg.graph.operation import Operation
 
 
+_RESOLUTIONS = (
+    'You can attempt the following resolutions to the problem: If you are running in Graph mode, use Eager execution mode or '
+    'decorate this function with @tf.function. If you are using AutoGraph, you can try decorating this function with @tf.function. '
+    'If that does not work, then you may be using an unsupported feature or your source code may not be visible to AutoGraph. See '
+    'https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/limitations.md'
+    '#access-to-source-code for more information.')
+
+
 class Tensor:
     """`tf.Tensor`: what eager and symbolic tensors have in common."""
 
@@ -194,25 +202,17 @@ class SymbolicTensor(Tensor):
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
-            'Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. You can attempt the following resolutions '
-            'to the problem: If you are running in Graph mode, use Eager execution mode or decorate this function with '
-            '@tf.function. Use `tf.cond` to choose by the value of a tensor.')
+            'Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. ' + _RESOLUTIONS)
 
     def __iter__(self) -> Iterator[Any]:
         if context.executing_eagerly():
             raise TypeError('`tf.Tensor` is not iterable when eager execution is not enabled. Use `tf.map_fn` instead.')
         raise OperatorNotAllowedInGraphError(
-            'Iterating over a symbolic `tf.Tensor` is not allowed. You can attempt the following resolutions to the '
-            'problem: If you are running in Graph mode, use Eager execution mode or decorate this function with '
-            '@tf.function. Use `tf.unstack` or `tf.map_fn` to go through a tensor.')
+            'Iterating over a symbolic `tf.Tensor` is not allowed. ' + _RESOLUTIONS)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise NotImplementedError(f'Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may '
                                   'indicate that you\'re trying to pass a Tensor to a NumPy call, which is not supported.')
-
-    def numpy(self) -> Any:
-        """Symbolic tensors have no value yet."""
-        raise AttributeError('numpy() is only available when eager execution is enabled.')
 
     def __str__(self) -> str:
         shape = '' if self._shape.rank is None else f', shape={self._shape}'

@@ -137,7 +137,7 @@ def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
 
 
 def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
-    sizes = tuple(shape.as_list())
+    sizes: Any = tuple(shape.as_list())
     if array.size == 1 and sizes != array.shape:
         filled = np.full(sizes, array.reshape(()) if isinstance(array, np.ndarray) else array, dtype=array.dtype)
         return filled if sizes or filled.dtype == object else filled[()]

@@ -127,7 +127,7 @@ def _default_shape(inputs: Sequence[Typed], attrs: Attrs) -> TensorShape:
         raise ValueError(f'Shapes must be equal rank, but are {default.rank} and {shape.rank}')
     if not shape.is_compatible_with(default):
         raise ValueError(f'Shapes {default} and {shape} are not compatible')
-    return shape  # type: ignore[no-any-return]
+    return shape
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:

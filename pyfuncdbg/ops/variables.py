@@ -66,6 +66,7 @@ class Variable:
 
     __array_priority__ = 100
     _is_argument = False
+    _origin: Variable | None = None
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, validate_shape: bool = True,
                  caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,

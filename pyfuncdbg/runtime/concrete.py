@@ -13,8 +13,9 @@ from pyfuncdbg.graph.registry import CALL
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
+from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.dispatch import apply
-from pyfuncdbg.runtime.signature import Arguments, Signature
+from pyfuncdbg.runtime.signature import Signature
 from pyfuncdbg.runtime.traced import Traced
 
 

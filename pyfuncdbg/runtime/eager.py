@@ -137,7 +137,7 @@ class EagerTensor(Tensor):
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise TypeError('Cannot iterate over a scalar tensor.')
-        return (self[i] for i in range(len(self._value)))  # type: ignore[index]
+        return (self[i] for i in range(len(self._value)))
 
     def __contains__(self, item: object) -> bool:
         raise TypeError('Tensor does not support `in`; use tf.reduce_any(tf.equal(...)).')
@@ -159,7 +159,8 @@ class EagerTensor(Tensor):
         if self.dtype.name in ('resource', 'variant'):
             return f'<{self.dtype.name.capitalize()} Tensor>'
         if isinstance(value, np.ndarray) and value.ndim:
-            return repr(value) if as_repr else str(value)
+            text = repr(value) if as_repr else str(value)
+            return f'\n{text}' if '\n' in text else text
         scalar = self._scalar_like()
         return repr(scalar) if isinstance(scalar, bytes) else str(scalar)
 

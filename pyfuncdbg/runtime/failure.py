@@ -8,7 +8,6 @@ from pyfuncdbg.errors import InvalidArgumentError, OpError, ResourceExhaustedErr
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.hooks.call import Frame
 
-
 KERNEL_ERRORS = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
 """What a kernel may raise: TensorFlow's errors, and NumPy's."""
 
@@ -46,6 +45,9 @@ def function_error(error: OpError | Exception, op: Operation, function: str) -> 
     raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, kernel_text(error))
     if raised is not error:
         raised.__cause__ = error
+    if not raised.located and '<lambda>' in function:
+        raised.locate(None, None, f'{{{{function_node {function}}}}} {raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]',
+                      f'\n\nDetected at node {op.name} defined at (most recent call last):\n{"".join(_lines(op.stack, "  "))}')
     if not raised.located:
         raised.locate(None, None, f'Graph execution error:\n\nDetected at node {op.name} defined at (most recent call last):\n'
                       f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]")

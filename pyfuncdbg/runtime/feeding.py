@@ -67,7 +67,7 @@ def converter(tensor: SymbolicTensor) -> Callable[[Any], Any]:
             array = _array_of(tensor, value)
         if sizes is not None and array.shape != sizes and not _fits(array.shape, sizes):
             raise ValueError(f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name}, which has shape "
-                             f'{str(tensor.shape)}')
+                             f'{tensor.shape!s}')
         return array if array.ndim or dtype.kind == 'O' else array[()]
     return convert
 
@@ -94,5 +94,6 @@ def _array_of(tensor: SymbolicTensor, value: Any) -> np.ndarray:
         raise TypeError(f'Type of feed value {value} with type {type(value)} is not compatible with Tensor type '
                         f'{tensor.dtype.array.type}. Try explicitly setting the type of the feed tensor to a larger type '
                         '(e.g. int64).')
-    return np.ascontiguousarray(np.asarray(value, dtype=tensor.dtype.array)) if np.ndim(value) else np.asarray(
-        value, dtype=tensor.dtype.array)
+    if value is None:
+        return np.asarray(value, dtype=tensor.dtype.array)
+    return np.asarray(np.asarray(value).astype(tensor.dtype.array, copy=False), order='C')

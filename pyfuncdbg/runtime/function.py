@@ -10,8 +10,9 @@ from typing import Any
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete import ConcreteFunction
-from pyfuncdbg.runtime.signature import Arguments, Signature
+from pyfuncdbg.runtime.signature import Signature
 from pyfuncdbg.runtime.traced import traced
 
 _numbers = itertools.count()

@@ -9,8 +9,8 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.runtime.backward import Gradients, backward, between, ones_like, plain_step
-from pyfuncdbg.runtime.plan import in_order
 from pyfuncdbg.runtime.gradient_step import GradientStep
+from pyfuncdbg.runtime.plan import in_order
 from pyfuncdbg.runtime.tape import connected_or, zeros_of
 
 
@@ -74,7 +74,7 @@ def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any],
     def step(node: Operation, incoming: Sequence[Any], _: Sequence[int]) -> tuple[Sequence[Any], int]:
         graph.changed()
         with graph.outside_scopes_of(f'{node.name}_grad'):
-            outgoing, _ = plain_step(node, incoming, ())
+            outgoing = plain_step(node, incoming, ())[0]
         feeding = tuple(dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made))
         for gradient in outgoing:
             if isinstance(gradient, SymbolicTensor):

@@ -23,7 +23,6 @@ from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.sharing import Sharing
 from pyfuncdbg.runtime.source import Source
 
-
 HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
 """`hand_over(plan, execution, position, locals)`: the results of the run."""
 
@@ -103,7 +102,7 @@ class Plan:
 def site_of(op: Operation) -> CallSite:
     """The call site of a node: that of its Python function, or one for the op."""
     function = op.attrs.get('_py_function')
-    return op_site(op) if function is None else function.site  # type: ignore[no-any-return]
+    return op_site(op) if function is None else function.site
 
 
 def op_site(op: Operation) -> CallSite:
@@ -165,7 +164,8 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
     slots: dict[int, int] = {}
     for tensor in feeds:
         slots.setdefault(id(tensor), len(slots))
-    steps, constants = [], {}
+    steps: list[Step] = []
+    constants: dict[int, Any] = {}
     after = _completed(ops, gradients)
     for op in ops:
         recorded = any(id(t) in wanted for t in op.hidden)

@@ -7,8 +7,11 @@ from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.errors import NotFoundError
 from pyfuncdbg.graph import context
+from pyfuncdbg.graph.dtypes import string
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks import errstate
@@ -32,10 +35,11 @@ class _Entry:
     Attributes:
         version: Of the graph it was compiled for.
         nested: Whether keys of the feed_dict are structures.
+        strings: Whether a fetch is of strings.
         asked: The fetches, which live as long as the key that holds their ids.
     """
 
-    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'nested', 'pack', 'plan', 'version')
+    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'nested', 'pack', 'plan', 'strings', 'version')
 
     def __init__(self, plan: Plan, converters: Sequence[Callable[[Any], Any]], pack: Pack, nested: bool, asked: Any) -> None:
         self.plan = plan
@@ -44,8 +48,13 @@ class _Entry:
         self.nested = nested
         self.asked = asked
         self.version = plan.graph.version
+        self.strings = any(t.dtype is string for t in plan.fetches)
         self.feeds = tuple(t.name for t in plan.feeds)
         self.fetches = tuple(t.name for t in plan.fetches)
+
+
+def _bytes_at_rank_0(value: Any) -> Any:
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim and value.dtype.hasobject else value
 
 
 class Session:
@@ -101,7 +110,8 @@ class Session:
             values = [convert(value) for convert, value in zip(entry.converters, given, strict=True)]
         else:
             values = []
-        return entry.pack(self._execute(entry, values))
+        results = self._execute(entry, values)
+        return entry.pack(results if not entry.strings else [_bytes_at_rank_0(value) for value in results])
 
     def _execute(self, entry: _Entry, values: list[Any]) -> tuple[Any, ...]:
         plan = entry.plan

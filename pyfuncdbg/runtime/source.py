@@ -144,9 +144,9 @@ def unpacked(recorded: Any) -> tuple[Any, ...]:
 
 
 def own(value: Any) -> Any:
-    """A copy for the caller to write to; a scalar at rank 0."""
+    """A copy for the caller to write to; a scalar at rank 0, but a string is an array also there."""
     if isinstance(value, np.ndarray):
-        return value.copy() if value.ndim else value[()]
+        return value.copy() if value.ndim or value.dtype.hasobject else value[()]
     return value
 
 
@@ -156,5 +156,5 @@ def own_feed(value: Any) -> Any:
 
 
 def settled(value: Any) -> Any:
-    """A scalar instead of an array of rank 0."""
-    return value if not isinstance(value, np.ndarray) or value.ndim else value[()]
+    """A scalar instead of an array of rank 0, but for strings."""
+    return value if not isinstance(value, np.ndarray) or value.ndim or value.dtype.hasobject else value[()]

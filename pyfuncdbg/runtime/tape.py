@@ -1,7 +1,6 @@
 """`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates what it saw."""
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
@@ -18,7 +17,8 @@ from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.host import host
 
-class UnconnectedGradients(enum.Enum):
+
+class UnconnectedGradients:
     """What a gradient is where the target does not depend on the source."""
 
     NONE = 'none'

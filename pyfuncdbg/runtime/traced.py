@@ -222,7 +222,8 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
         args, kwargs = arguments.rebuilt(inputs)
         with in_user_code(python_function, reworded):
             result = python_function(*args, **kwargs)
-        outputs, places = [], []
+        outputs: list[Any] = []
+        places: list[int] = []
         for leaf in nest.flatten(result):
             if leaf is None:
                 places.append(-1)

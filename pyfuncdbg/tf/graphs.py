@@ -22,7 +22,7 @@ from pyfuncdbg.ops.collections import (
 )
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, get_static_value, is_tensor
 from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, recompute_grad
-from pyfuncdbg.ops.scopes import control_dependencies, device, group, init_scope, inside_function, name_scope
+from pyfuncdbg.ops.scopes import control_dependencies, group, init_scope, inside_function
 from pyfuncdbg.ops.scopes import grouped_tuple as tuple
 from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
 from pyfuncdbg.ops.variables import Variable
@@ -34,9 +34,9 @@ from pyfuncdbg.runtime.tape import GradientTape, UnconnectedGradients
 __all__ = [
     'DType', 'GradientTape', 'Graph', 'InteractiveSession', 'Operation', 'Session', 'Tensor', 'TensorShape',
     'TensorSpec', 'TypeSpec', 'UnconnectedGradients', 'Variable', 'as_dtype', 'constant', 'control_dependencies',
-    'convert_to_tensor', 'custom_gradient', 'device', 'disable_eager_execution', 'enable_eager_execution',
+    'convert_to_tensor', 'custom_gradient', 'disable_eager_execution', 'enable_eager_execution',
     'executing_eagerly', 'executing_eagerly_outside_functions', 'function', 'get_default_graph', 'get_default_session',
     'get_static_value', 'global_variables', 'global_variables_initializer', 'grad_pass_through', 'gradients', 'group',
-    'init_scope', 'inside_function', 'is_tensor', 'name_scope', 'no_op', 'placeholder', 'placeholder_with_default',
+    'init_scope', 'inside_function', 'is_tensor', 'no_op', 'placeholder', 'placeholder_with_default',
     'recompute_grad', 'reset_default_graph', 'trainable_variables', 'tuple', 'variables_initializer',
 ]
