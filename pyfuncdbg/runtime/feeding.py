@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.convert import cast_array
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
@@ -41,11 +40,19 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
     flat: dict[Any, Any] = {}
     for key, value in feed_dict.items():
         if isinstance(key, tuple):
-            nest.assert_same_structure(key, value)
-            flat.update(zip(nest.flatten(key), nest.flatten(value), strict=True))
+            flat.update(_paired(key, value))
         else:
             flat[key] = value
     return flat
+
+
+def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    """Each tensor of a structure of keys, with its value: a list may be the value of one tensor."""
+    if not isinstance(key, (tuple, list)):
+        return [(key, value)]
+    if not isinstance(value, (tuple, list)) or len(key) != len(value):
+        raise ValueError(f'Cannot feed {value!r} for {len(key)} tensors: {key!r}')
+    return [pair for k, v in zip(key, value, strict=True) for pair in _paired(k, v)]
 
 
 def converter(tensor: SymbolicTensor) -> Callable[[Any], Any]:

@@ -132,6 +132,7 @@ class Session:
                 raise
             raise raised from error
         finally:
+            raised = None                           # its traceback leads here: a cycle that would keep the run's arrays
             run.control = None
             errstate.state.set(execution.errstate)
 

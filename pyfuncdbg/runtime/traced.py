@@ -132,6 +132,8 @@ class Traced:
             if raised is error:
                 raise
             raise raised from error
+        finally:
+            raised = None                           # its traceback leads here: a cycle
 
     # ------------------------------------------------------------------ differentiating
     def backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[Any]]:
