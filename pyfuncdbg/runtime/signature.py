@@ -125,7 +125,7 @@ class Signature:
         """An argument as its spec, or structure of specs, wants it."""
         if nest.is_nested(spec):
             try:
-                nest.assert_same_structure(spec, value, check_types=False)
+                nest.assert_same_structure(spec, value, check_types=isinstance(spec, Mapping))
             except (TypeError, ValueError) as error:
                 raise self._binding_error(f'Can not cast {value!r} to {spec}: {error}', args, {}) from None
             leaves = zip(nest.flatten(spec), nest.flatten(value), strict=True)

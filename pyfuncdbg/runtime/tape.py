@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.registry import Node
@@ -183,9 +185,19 @@ class GradientTape:
                 self._recording = None
 
 
+def _is_seed(value: Any) -> bool:
+    return value is None or isinstance(value, (Tensor, np.ndarray)) or hasattr(value, '_as_tensor')
+
+
 def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
     """A gradient to begin with for each target: what the user gave, ones where it is None."""
-    given = [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+    if output_gradients is None:
+        given: list[Any] = [None] * len(targets)
+    elif len(targets) == 1 and not isinstance(output_gradients, dict):
+        given = output_gradients if isinstance(output_gradients, (list, tuple)) and len(output_gradients) == 1 and _is_seed(
+            output_gradients[0]) else [output_gradients]
+    else:
+        given = list(output_gradients) if isinstance(output_gradients, (list, tuple)) else nest.flatten(output_gradients)
     if len(given) != len(targets):
         raise ValueError(f'output_gradients has {len(given)} elements for {len(targets)} targets')
     seeds = []
