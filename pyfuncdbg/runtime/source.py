@@ -102,7 +102,7 @@ class Source:
         definition = step.op.definition
         if reused is not None:
             self.names[f'k{index}'] = definition.kernel
-            return f'{targets[0]} = k{index}({", ".join(arguments)}, {reused})'
+            return f'{targets[0]} = k{index}({", ".join(arguments)}, out={reused})'
         if definition.infix and kernel_for(definition, step.op.inputs[0].dtype.array) is not definition.kernel:
             return f'{targets[0]} = {arguments[0]} {definition.infix} {arguments[1]}'
         self.names[f'k{index}'] = step.kernel
