@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -25,10 +25,11 @@ class Execution:
         paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
         on_pause: What the executor then calls before the next step.
         failed: The step that failed, where the executor ran it.
+        feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
     """
 
-    __slots__ = ('errstate', 'failed', 'gradient_calls', 'on_pause', 'paused', 'resources', 'run')
+    __slots__ = ('errstate', 'failed', 'feeds', 'gradient_calls', 'on_pause', 'paused', 'resources', 'run')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
@@ -37,6 +38,7 @@ class Execution:
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.failed: Any = None
+        self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
 
     def pause(self, on_pause: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import nearest
+from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime.execution import Execution
@@ -22,7 +23,11 @@ def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[An
     """Run a plan at full speed, or step by step if somebody watches ops. The caller has turned NumPy's warnings off."""
     if hooks.op:
         return Executor(plan, execution).start(values)
-    return plan.function(execution, *values)
+    outer, execution.feeds = execution.feeds, values
+    try:
+        return plan.function(execution, *values)
+    finally:
+        execution.feeds = outer
 
 
 def take_over(plan: Plan, execution: Execution, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -30,14 +35,30 @@ def take_over(plan: Plan, execution: Execution, position: int, names: Mapping[st
     return Executor(plan, execution).take_over(position, names)
 
 
-class Undo:
-    """What one step changed beside its outputs: variables, and the random states before it."""
+class State:
+    """What a step may change beside its outputs: the variables among its inputs, and random generators."""
 
-    __slots__ = ('rng', 'stored')
+    __slots__ = ('_generators', '_resources', '_rng', '_stored')
 
-    def __init__(self, stored: Sequence[tuple[Any, Any]], rng: Any) -> None:
-        self.stored = stored
-        self.rng = rng
+    def __init__(self, step: Step, inputs: Sequence[Any], execution: Execution) -> None:
+        self._stored = [(storage, storage.value) for storage in inputs if hasattr(storage, 'variable')]
+        self._rng = execution.run.host.rng_state() if step.op.definition.python else None
+        self._resources = execution.resources
+        self._generators = {key: generator.bit_generator.state for key, generator in execution.resources.items()
+                            if isinstance(generator, np.random.Generator)}
+
+    def restore(self, execution: Execution) -> None:
+        """Put it back. A generator that was not there yet is made again when it is needed."""
+        for storage, value in self._stored:
+            storage.value = value
+        if self._rng is not None:
+            execution.run.host.set_rng_state(self._rng)
+        for key, generator in list(self._resources.items()):
+            if isinstance(generator, np.random.Generator):
+                if key in self._generators:
+                    generator.bit_generator.state = self._generators[key]
+                else:
+                    del self._resources[key]
 
 
 class Executor:
@@ -55,8 +76,8 @@ class Executor:
         self._execution = execution
         self._on_pause = execution.on_pause
         self._goal: int | None = None
-        self._undo: dict[int, Undo] = {}
-        self._recorded: dict[int, tuple[Any, ...]] = {}
+        self._undo: dict[int, State] = {}
+        self._recorded: dict[int, tuple[tuple[Any, ...], State | None]] = {}
         self.position = 0
         self.values: dict[int, Any] = dict(plan.constants)
 
@@ -68,6 +89,7 @@ class Executor:
 
     def take_over(self, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
         """Go on where a plan stopped; `names` are its locals."""
+        self.values.update((self._plan.slots[id(t)], value) for t, value in zip(self._plan.feeds, self._execution.feeds, strict=True))
         self.values.update((slot, names[name]) for name, slot in self._plan.live[position].items())
         self.position = position
         if self._on_pause is not None and self._goal is None:
@@ -75,10 +97,18 @@ class Executor:
         return self._loop()
 
     def _loop(self) -> tuple[Any, ...]:
-        self._execution.run.control = self
+        run = self._execution.run
+        around_this, run.control = run.control, self
+        try:
+            return self._walk()
+        finally:
+            run.control = around_this
+
+    def _walk(self) -> tuple[Any, ...]:
         steps = self._plan.steps
         if self._execution.paused and self._goal is None:
             self._goal = self.position
+        self._execution.paused = False
         while True:
             while self._goal is not None and self.position == self._goal and self._on_pause is not None:
                 self._goal = None
@@ -102,14 +132,16 @@ class Executor:
         inputs = [self._value_of(slot, step.op.inputs[i].name) for i, slot in enumerate(step.inputs)]
         definition = step.op.definition
         if definition.in_execution:
+            self._undo[index] = State(step, inputs, self._execution)
             if definition.python and index in self._recorded:
-                self._keep(step, self._recorded[index])
+                recorded, after = self._recorded[index]
+                self._keep(step, recorded)
+                if after is not None:
+                    after.restore(self._execution)
                 return
-            self._undo[index] = Undo([(v, v.value) for v in inputs if hasattr(v, 'variable')],
-                                     self._execution.run.host.rng_state() if definition.python else None)
         outputs = self._outputs(step, inputs)
         if definition.python:
-            self._recorded[index] = outputs
+            self._recorded[index] = outputs, State(step, inputs, self._execution)
         self._keep(step, outputs)
         for group in step.gradients:
             incoming, outgoing, (record,) = (tuple(self.values.get(self._plan.slots.get(id(t), -1)) for t in tensors)
@@ -213,20 +245,21 @@ class Executor:
                 if self._plan.steps[index].op.definition.in_execution:
                     self._restore_missing(index)
                 continue
-            for storage, value in undo.stored:
-                storage.value = value
-            if undo.rng is not None:
-                self._execution.run.host.set_rng_state(undo.rng)
+            undo.restore(self._execution)
         self.position = position
         self._goal = position
 
     def _restore_missing(self, index: int) -> None:
-        """A step that the plan ran before the hand-over left no undo: a Python call's outputs stand instead."""
+        """A step that the plan ran before the hand-over left no undo: a Python call's outputs stand instead; a handle, or what
+        was read from a variable, can be had again."""
         step = self._plan.steps[index]
+        kinds = [t.dtype is resource for t in step.op.outputs]
+        if not step.op.definition.python and kinds and (all(kinds) or any(t.dtype is resource for t in step.op.inputs)):
+            return
         kept = [self.values.get(slot) for slot in step.outputs if slot >= 0]
         if not step.op.definition.python or any(value is None for value in kept):
             raise ValueError(f'cannot rewind over {step.op.name!r}: it ran before the run was paused')
-        self._recorded[index] = tuple(kept)
+        self._recorded[index] = tuple(kept), None
 
     def inject(self, tensor: str, value: np.ndarray) -> None:
         """Replace a computed value.
