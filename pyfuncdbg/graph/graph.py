@@ -178,6 +178,12 @@ class Graph:
                      self.reads, self.gradient_steps, self.sites, self._collections):
             held.clear()
 
+    def standing_for(self, tensor: Tensor) -> SymbolicTensor | None:
+        """What an outer tensor is here; itself for one of this graph, None for one that is not captured."""
+        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
+            return tensor
+        return self._captured.get(id(tensor))
+
     def changed(self) -> None:
         """Plans compiled before are out of date."""
         self.version += 1

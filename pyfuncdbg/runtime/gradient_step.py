@@ -1,43 +1,77 @@
 """One backward step inside a graph: the nodes that one gradient rule added, shown as one gradient call when they have run."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.runtime.backward import Step, plain_step
 from pyfuncdbg.runtime.execution import Execution
-from pyfuncdbg.runtime.tape import gradient_call, gradient_site
+from pyfuncdbg.runtime.gradient_calls import gradient_call, gradient_site
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class GradientStep:
     """The nodes that one rule added: the backward step of one forward node, to be shown as one gradient call.
 
     Attributes:
-        forward: The node it differentiates.
+        forward: The node it differentiates: an operation, or a node of a tape.
         incoming: Gradients of the forward node's outputs, hidden ones included; None where there is none.
         outgoing: Gradients of its inputs.
         sources: Forward nodes whose backward steps the incoming gradients sum.
+        record: What the forward node recorded, which knows its call; None if it recorded nothing.
     """
 
-    forward: Operation
-    incoming: tuple[SymbolicTensor | None, ...]
-    outgoing: tuple[SymbolicTensor | None, ...]
-    sources: tuple[Operation, ...]
+    __slots__ = ('_site', 'forward', 'incoming', 'outgoing', 'record', 'sources')
 
-    @property
-    def record(self) -> SymbolicTensor | None:
-        """What the forward node recorded, which knows its call."""
-        return self.forward.hidden[0] if self.forward.hidden else None
+    def __init__(self, forward: Any, incoming: Sequence[Any], outgoing: Sequence[Any], sources: Sequence[Any],
+                 record: SymbolicTensor | None) -> None:
+        self.forward = forward
+        self.incoming = tuple(incoming)
+        self.outgoing = tuple(outgoing)
+        self.sources = tuple(sources)
+        self.record = record
+        self._site: CallSite | None = None
 
     def report(self, execution: Execution, incoming: Sequence[Any], outgoing: Sequence[Any], record: Any) -> None:
         """Make it a call of kind 'gradient', now that its values are there."""
         if not hooks.gradient:
             return
+        if self._site is None:
+            self._site = gradient_site(self.forward)
         calls = execution.gradient_calls
         sources = [calls[op] for op in self.sources if op in calls]
-        _, calls[self.forward] = gradient_call(execution.run, gradient_site(self.forward), lambda *_: outgoing, incoming,
+        _, calls[self.forward] = gradient_call(execution.run, self._site, lambda *_: outgoing, incoming,
                                                getattr(record, 'call', 0), sources)
+
+
+def graph_step(graph: Graph) -> Step:
+    """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there."""
+    made: dict[int, Any] = {}
+
+    def step(node: Any, incoming: Sequence[Any], _: Sequence[int]) -> tuple[Sequence[Any], int]:
+        forward = getattr(node, 'op', None) or node
+        graph.changed()
+        with graph.outside_scopes_of(f'{forward.name}_grad'):
+            outgoing = plain_step(node, incoming, ())[0]
+        feeding = dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made)
+        for gradient in outgoing:
+            if isinstance(gradient, SymbolicTensor):
+                made[id(gradient)] = forward
+        record = graph.standing_for(node.hidden[0]) if node.hidden else None
+        graph.gradient_steps.append(GradientStep(forward, incoming, outgoing, list(feeding), record))
+        return outgoing, 0
+    return step
+
+
+def _parts(tensors: Iterable[Any]) -> list[Any]:
+    """Gradients, and what those that are sums were added from."""
+    found = []
+    for tensor in tensors:
+        if tensor is not None:
+            found.append(tensor)
+            if isinstance(tensor, SymbolicTensor):
+                found.extend(tensor.op.inputs)
+    return found

@@ -1,17 +1,17 @@
 """`tf.gradients`: adds the nodes of a backward pass to a graph."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.tensor import SymbolicTensor
-from pyfuncdbg.runtime.backward import Gradients, backward, between, ones_like, plain_step
-from pyfuncdbg.runtime.gradient_step import GradientStep
+from pyfuncdbg.runtime.backward import Gradients, backward, between, ones_like
+from pyfuncdbg.runtime.gradient_step import graph_step
 from pyfuncdbg.runtime.plan import in_order
-from pyfuncdbg.runtime.tape import connected_or, zeros_of
+from pyfuncdbg.runtime.unconnected import connected_or, zeros_of
 
 
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = 'gradients', gate_gradients: bool = False,
@@ -69,32 +69,8 @@ def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any],
         if target.dtype.is_trainable:
             gradients_of.add(target, ones_like(target) if seed is None else seed)
     path = _path(graph, targets, sources, stops)
-    made: dict[int, Operation] = {}
-
-    def step(node: Operation, incoming: Sequence[Any], _: Sequence[int]) -> tuple[Sequence[Any], int]:
-        graph.changed()
-        with graph.outside_scopes_of(f'{node.name}_grad'):
-            outgoing = plain_step(node, incoming, ())[0]
-        feeding = tuple(dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made))
-        for gradient in outgoing:
-            if isinstance(gradient, SymbolicTensor):
-                made[id(gradient)] = node
-        graph.gradient_steps.append(GradientStep(node, tuple(incoming), tuple(outgoing), feeding))
-        return outgoing, 0
-
-    backward(path, gradients_of, step)
+    backward(path, gradients_of, graph_step(graph))
     return [gradients_of.of(s) if s.dtype.is_trainable else None for s in sources]
-
-
-def _parts(tensors: Iterable[Any]) -> list[Any]:
-    """Gradients, and what those that are sums were added from."""
-    found = []
-    for tensor in tensors:
-        if tensor is not None:
-            found.append(tensor)
-            if isinstance(tensor, SymbolicTensor):
-                found.extend(tensor.op.inputs)
-    return found
 
 
 def _path(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], stops: Sequence[Any]) -> list[Operation]:

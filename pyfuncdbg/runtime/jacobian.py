@@ -15,7 +15,7 @@ from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.registry import CONSTANT, PACK, RESHAPE
 from pyfuncdbg.runtime.dispatch import apply
-from pyfuncdbg.runtime.tape import zeros_of
+from pyfuncdbg.runtime.unconnected import zeros_of
 
 if TYPE_CHECKING:
     from pyfuncdbg.runtime.tape import GradientTape

@@ -8,23 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.graph import nest
+from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.convert import to_array
-from pyfuncdbg.graph.registry import Node
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime import recording
-from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_like, plain_step, zeros_like
+from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_like, plain_step
 from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.gradient_calls import watched_step
+from pyfuncdbg.runtime.gradient_step import graph_step
 from pyfuncdbg.runtime.host import host
-
-
-class UnconnectedGradients:
-    """What a gradient is where the target does not depend on the source."""
-
-    NONE = 'none'
-    ZERO = 'zero'
+from pyfuncdbg.runtime.unconnected import connected_or, zeros_of
 
 
 _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
@@ -211,23 +206,6 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
     return seeds
 
 
-def connected_or(choice: Any) -> str:
-    """'none' or 'zero' from what the user gave for `unconnected_gradients`.
-
-    Raises:
-        ValueError: Something else.
-    """
-    value = getattr(choice, 'value', choice)
-    if value not in ('none', 'zero'):
-        raise ValueError(f'Unknown value for unconnected_gradients: {choice!r}')
-    return str(value)
-
-
-def zeros_of(source: Any) -> Any:
-    """Zeros like a tensor or variable."""
-    return zeros_like(source.read_value() if hasattr(source, 'read_value') else source)
-
-
 def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
                   pass_label: str = 'GradientTape.gradient') -> list[Any]:
     """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where somebody watches."""
@@ -240,44 +218,13 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
         backward(between(nodes, sources), gradients, step)
         return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
 
+    graph = context.current_graph()
+    if graph is not None:                           # the pass is part of a graph: its steps are calls when that runs
+        step: Step = graph_step(graph)
+        return list(whole())
     if not (hooks.gradient or hooks.run):
-        step: Step = plain_step
+        step = plain_step
         return list(whole())
     run = Run(pass_label, host, perf_counter_ns(), feeds=[''] * len(targets), fetches=[''] * len(sources))
     step = watched_step(run)
     return list(around(_PASS_SITE, whole, run, list(targets)) if hooks.run else whole())
-
-
-_gradient_sites: dict[tuple[str, str], CallSite] = {}
-
-
-def watched_step(run: Run) -> Step:
-    """A step that is a call of kind 'gradient', linked to the calls its gradients come from."""
-    def step(node: Node, incoming: Sequence[Any], sources: Sequence[int]) -> tuple[Sequence[Any], int]:
-        if not hooks.gradient:
-            return plain_step(node, incoming, sources)
-        return gradient_call(run, gradient_site(node), lambda *dys: node.definition.gradient(node, *dys),  # type: ignore[misc]
-                             incoming, getattr(node, 'call', 0), sources)
-    return step
-
-
-def gradient_site(node: Any) -> CallSite:
-    """The site of one node's backward step; eager nodes of one type and name share it."""
-    key = node.type, node.name
-    site = _gradient_sites.get(key)
-    if site is None:
-        site = _gradient_sites[key] = CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs={'forward': node.name})
-    return site
-
-
-def gradient_call(run: Run, site: CallSite, rule: Callable[..., Sequence[Any]], incoming: Sequence[Any], forward: int,
-                  sources: Sequence[int]) -> tuple[Sequence[Any], int]:
-    """Run one backward step through the hooks: (its outputs, its call id)."""
-    made: list[int] = []
-
-    def compute(*dys: Any) -> Sequence[Any]:
-        made.append(current_call())
-        return rule(*dys)
-
-    outputs = around(site, compute, run, list(incoming), forward, sources)
-    return outputs, made[-1] if made else 0

@@ -29,7 +29,8 @@ from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.function import function
 from pyfuncdbg.runtime.gradients import gradients
 from pyfuncdbg.runtime.session import InteractiveSession, Session
-from pyfuncdbg.runtime.tape import GradientTape, UnconnectedGradients
+from pyfuncdbg.runtime.tape import GradientTape
+from pyfuncdbg.runtime.unconnected import UnconnectedGradients
 
 __all__ = [
     'DType', 'GradientTape', 'Graph', 'InteractiveSession', 'Operation', 'Session', 'Tensor', 'TensorShape',

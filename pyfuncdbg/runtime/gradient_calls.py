@@ -1,0 +1,50 @@
+"""Backward steps as calls of kind 'gradient': of a tape as they happen, of a graph once their values are there."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyfuncdbg.graph.registry import Node
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.runtime.backward import Step, plain_step
+from pyfuncdbg.runtime.host import host
+
+_eager_sites: dict[tuple[str, str], CallSite] = {}
+
+
+def watched_step(run: Run) -> Step:
+    """A step that is a call of kind 'gradient', linked to the calls its gradients come from."""
+    def step(node: Node, incoming: Sequence[Any], sources: Sequence[int]) -> tuple[Sequence[Any], int]:
+        if not hooks.gradient:
+            return plain_step(node, incoming, sources)
+        return gradient_call(run, eager_gradient_site(node), lambda *dys: node.definition.gradient(node, *dys),  # type: ignore[misc]
+                             incoming, getattr(node, 'call', 0), sources)
+    return step
+
+
+def gradient_site(node: Any) -> CallSite:
+    """A site for one node's backward step."""
+    return CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs={'forward': node.name})
+
+
+def eager_gradient_site(node: Any) -> CallSite:
+    """The site of an eager node's backward step: nodes of one type and name share it."""
+    key = node.type, node.name
+    site = _eager_sites.get(key)
+    if site is None:
+        site = _eager_sites[key] = gradient_site(node)
+    return site
+
+
+def gradient_call(run: Run, site: CallSite, rule: Callable[..., Sequence[Any]], incoming: Sequence[Any], forward: int,
+                  sources: Sequence[int]) -> tuple[Sequence[Any], int]:
+    """Run one backward step through the hooks: (its outputs, its call id)."""
+    made: list[int] = []
+
+    def compute(*dys: Any) -> Sequence[Any]:
+        made.append(current_call())
+        return rule(*dys)
+
+    outputs = around(site, compute, run, list(incoming), forward, sources)
+    return outputs, made[-1] if made else 0
