@@ -166,7 +166,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         slots.setdefault(id(tensor), len(slots))
     steps: list[Step] = []
     constants: dict[int, Any] = {}
-    after = _completed(ops, gradients)
+    after = _completed(ops, gradients, fed)
     for op in ops:
         recorded = any(id(t) in wanted for t in op.hidden)
         outputs = [*op.outputs, *(op.hidden if recorded else ())]
@@ -194,14 +194,14 @@ def _bound(op: Operation) -> Kernel:
     return partial(kernel, **attrs) if attrs else kernel
 
 
-def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep]) -> dict[Operation, tuple[GradientStep, ...]]:
+def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation, tuple[GradientStep, ...]]:
     """For each op, the backward steps whose results are all there once it has run."""
     position = {op: i for i, op in enumerate(ops)}
     after: dict[Operation, tuple[GradientStep, ...]] = {}
     for step in gradients:
         producers = [t.op for t in step.outgoing if t is not None and t.op in position]
         incoming = [t.op for t in step.incoming if t is not None and t.op in position]
-        if producers and all(t is None or t.op in position for t in step.incoming):
+        if producers and all(t is None or t.op in position or id(t) in fed for t in step.incoming):
             last = max([*producers, *incoming], key=position.__getitem__)
             after[last] = (*after.get(last, ()), step)
     return after

@@ -127,7 +127,7 @@ class Session:
             step = execution.failed or plan.failed_step(error)
             if step is None:
                 raise
-            raised = session_error(error, step.op)
+            raised: Any = session_error(error, step.op)
             if raised is error:
                 raise
             raise raised from error

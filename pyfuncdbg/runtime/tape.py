@@ -189,8 +189,8 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
     if output_gradients is None:
         given: list[Any] = [None] * len(targets)
     elif len(targets) == 1 and not isinstance(output_gradients, dict):
-        given = output_gradients if isinstance(output_gradients, (list, tuple)) and len(output_gradients) == 1 and _is_seed(
-            output_gradients[0]) else [output_gradients]
+        single = isinstance(output_gradients, (list, tuple)) and len(output_gradients) == 1 and _is_seed(output_gradients[0])
+        given = list(output_gradients) if single else [output_gradients]
     else:
         given = list(output_gradients) if isinstance(output_gradients, (list, tuple)) else nest.flatten(output_gradients)
     if len(given) != len(targets):

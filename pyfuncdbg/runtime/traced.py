@@ -128,7 +128,7 @@ class Traced:
             step = plan.failed_step(error) or execution.failed
             if step is None:
                 raise
-            raised = function_error(error, step.op, self.name)
+            raised: Any = function_error(error, step.op, self.name)
             if raised is error:
                 raise
             raise raised from error
