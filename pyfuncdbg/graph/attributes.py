@@ -188,7 +188,6 @@ StringUpper encoding=b''
 Substr T<1 unit=b'BYTE'
 Sum keep_dims=False T<0 Tidx<1
 Svd compute_uv=True full_matrices=False T<0
-TensorArrayV3 dtype element_shape=? dynamic_size=False clear_after_read=True identical_element_shapes=False tensor_array_name=b''
 TensorListFromTensor element_dtype<0 shape_type<1
 TensorListGetItem element_dtype>0 Tshape<2
 TensorListPopBack element_dtype>1

@@ -43,8 +43,6 @@ def chosen(stack: Sequence[Any], op: Any) -> str:
     """The device of a node: `stack` holds strings, functions of the op, and None where a scope clears those around it."""
     found = ''
     for entry in stack:
-        if entry is None:
-            found = ''
-        else:
-            found = merged(found, (entry(op) or '') if callable(entry) else str(entry))
+        named = (entry(op) or '') if callable(entry) else entry
+        found = '' if named is None else merged(found, str(named))
     return found

@@ -35,7 +35,8 @@ def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor
         return _named(known, obj, allow_tensor, allow_operation)
     if (isinstance(obj, SymbolicTensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
         if obj.graph is not graph:
-            raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an element of this '
+            raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an element of '
+                             f'this '
                              'graph.')
         return obj
     raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
@@ -57,7 +58,8 @@ def _named(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_
 def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
     op_name, _, slot = name.rpartition(':')
     if not op_name or not slot.isdigit() or ':' in op_name:
-        raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of the form '
+        raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of '
+                         f'the form '
                          '"<op_name>:<output_index>".')
     refers = f'The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, '
     op = known.get(op_name)

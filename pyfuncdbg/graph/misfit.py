@@ -35,7 +35,8 @@ def completed(error: ValueError, op: str, name: str, inputs: Sequence[Any], cont
     return ValueError(text + (f' and with computed input tensors: {", ".join(known)}' if known else '') + '.')
 
 
-_LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', 'Any', 'ExpandDims', 'Split', 'SplitV', 'Transpose',
+_LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', 'Any', 'ExpandDims', 'Split', 'SplitV',
+                       'Transpose',
                        'Tile', 'Slice', 'StridedSlice', 'Pad', 'PadV2', 'BroadcastTo', 'Fill', 'Range', 'OneHot', 'TopKV2',
                        'ReverseV2', 'MirrorPad'))
 """Op types whose shape depends on the values of inputs."""

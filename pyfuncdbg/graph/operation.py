@@ -29,7 +29,8 @@ class Operation:
                  'name', 'outputs', 'serial', 'stack', 'type')
 
     def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
-                 attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...], serial: int) -> None:
+                 attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...],
+                 serial: int) -> None:
         self.graph = graph
         self.definition = definition
         self.type = definition.name

@@ -66,7 +66,8 @@ class OpDef:
         name: TensorFlow's op type, such as 'AddV2'.
         kernel: `kernel(*values, **attrs)` with one NumPy value per input (ndarray, or NumPy scalar at rank 0; an
             object array of bytes for strings); returns one value, or a tuple when `outputs` is not 1. It must not
-            write to its inputs, and returns new memory unless it is `free`. It runs with NumPy's floating-point warnings off.
+            write to its inputs, and returns new memory unless it is `free`. It runs with NumPy's floating-point warnings
+            off.
         infer: `infer(inputs, attrs)` gives the static type of each output. Raises ValueError for shapes that do not
             fit and TypeError for dtypes that do not, with TensorFlow's text.
         gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so

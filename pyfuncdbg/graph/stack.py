@@ -10,7 +10,8 @@ from pathlib import Path
 from pyfuncdbg.hooks.call import Frame
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_MACHINERY = tuple(str(_PACKAGE / room) for room in ('graph', 'runtime', 'ops', 'tf', 'hooks', 'commands', 'cli.py', '__main__.py'))
+_MACHINERY = tuple(str(_PACKAGE / room)
+                   for room in ('graph', 'runtime', 'ops', 'tf', 'hooks', 'commands', 'cli.py', '__main__.py'))
 _DEEPEST = 64
 _ours: dict[str, bool] = {}
 

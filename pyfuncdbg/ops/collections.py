@@ -106,7 +106,8 @@ def is_variable_initialized(variable: Any) -> Any:
     return variable.is_initialized()
 
 
-def report_uninitialized_variables(var_list: Sequence[Any] | None = None, name: str = 'report_uninitialized_variables') -> Any:
+def report_uninitialized_variables(var_list: Sequence[Any] | None = None,
+                                   name: str = 'report_uninitialized_variables') -> Any:
     """A string tensor with the names of the variables that have no value yet."""
     variables = list(var_list) if var_list is not None else [*global_variables(), *local_variables()]
     if not variables:
@@ -119,7 +120,8 @@ def report_uninitialized_variables(var_list: Sequence[Any] | None = None, name: 
         return apply('GatherNd', (names, places), {'batch_dims': 0})
 
 
-def assign(ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign(ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None,
+           name: str | None = None) -> Any:
     """Replace the value of a variable."""
     return ref.assign(value, name=name)
 

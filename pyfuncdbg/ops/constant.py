@@ -56,7 +56,8 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
 
 def _of_dtype(tensor: Tensor, wanted: DType | None) -> Tensor:
     if wanted is not None and tensor.dtype is not wanted and tensor.dtype != wanted:
-        raise ValueError(f'Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: {tensor!r}')
+        raise ValueError(f'Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: '
+                         f'{tensor!r}')
     return tensor
 
 
@@ -142,7 +143,8 @@ def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
         filled = np.full(sizes, array.reshape(()) if isinstance(array, np.ndarray) else array, dtype=array.dtype)
         return filled if sizes or filled.dtype == object else filled[()]
     if array.size != shape.num_elements():
-        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) has '
+        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) '
+                        f'has '
                         f'{array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')
     return array.reshape(sizes)
 

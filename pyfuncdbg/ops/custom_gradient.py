@@ -25,7 +25,8 @@ def custom_gradient(f: Any = None) -> Any:
     """Let a function give its own gradient; usable as a decorator.
 
     Args:
-        f: `f(*tensors)` returns (result, grad_fn): `grad_fn(*output_gradients)` gives one gradient for each argument, and with
+        f: `f(*tensors)` returns (result, grad_fn): `grad_fn(*output_gradients)` gives one gradient for each argument, and
+            with
             `variables=` also a list with one for each variable that `f` reads.
 
     Returns:
@@ -56,7 +57,8 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
     results = [convert_to_tensor(value) for value in nest.flatten(result)]
     variables = list(inner.variables.values())
     if variables and not _takes_variables(gradient):
-        raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
+        raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses "
+                        "variables: "
                         f'{variables}')
     handles = [variable.handle for variable in variables]
     if variables and recording.active.recordings:
@@ -81,7 +83,8 @@ def _takes_variables(gradient: Callable[..., Any]) -> bool:
     return any(p.name == 'variables' or p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
 
 
-def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: Sequence[Any]) -> Callable[...,
+                                                                                                          Sequence[Any]]:
     """The gradient of the node, from the user's function."""
     def rule(node: Node, *grads: Any) -> Sequence[Any]:
         if variables:
@@ -93,7 +96,8 @@ def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: S
             found, of_variables = gradient(*grads[:results]), []
         flat = nest.flatten(found)
         if len(flat) != tensors:
-            raise ValueError(f'custom_gradient function expected to return {tensors} gradients, but returned {len(flat)} instead.')
+            raise ValueError(f'custom_gradient function expected to return {tensors} gradients, but returned {len(flat)} '
+                             f'instead.')
         converted = [None if value is None else convert_to_tensor(value) for value in (*flat, *of_variables)]
         return [*[None] * results, *converted]
     return rule

@@ -1,4 +1,5 @@
-"""Initial values of variables: `initializer(shape, dtype)` gives a tensor. TensorFlow 1's names; the same objects serve both."""
+"""Initial values of variables: `initializer(shape, dtype)` gives a tensor. TensorFlow 1's names; the same objects serve
+both."""
 from __future__ import annotations
 
 import math
@@ -53,7 +54,8 @@ def ones_initializer(dtype: Any = dtypes.float32) -> Initializer:
 
 def constant_initializer(value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> Initializer:
     """A value, or the elements of a list."""
-    return Initializer(lambda shape, kind: constant(value, kind, shape=shape), dtype, {'value': value}, 'constant_initializer')
+    return Initializer(lambda shape, kind: constant(value, kind, shape=shape), dtype, {'value': value},
+                       'constant_initializer')
 
 
 def random_uniform_initializer(minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None,
@@ -63,7 +65,8 @@ def random_uniform_initializer(minval: Any = -0.05, maxval: Any = 0.05, seed: in
                        {'minval': minval, 'maxval': maxval, 'seed': seed}, 'random_uniform_initializer')
 
 
-def random_normal_initializer(mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> Initializer:
+def random_normal_initializer(mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None,
+                              dtype: Any = dtypes.float32) -> Initializer:
     """Normal."""
     return Initializer(lambda shape, kind: random_normal(shape, mean, stddev, kind, seed=seed), dtype,
                        {'mean': mean, 'stddev': stddev, 'seed': seed}, 'random_normal_initializer')
@@ -89,7 +92,8 @@ def variance_scaling_initializer(scale: float = 1.0, mode: str = 'fan_in', distr
         raise ValueError(f"Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). Received: {mode}")
     distribution = distribution.lower()
     if distribution not in ('normal', 'uniform', 'truncated_normal', 'untruncated_normal'):
-        raise ValueError("Argument `distribution` should be one of ('normal', 'uniform', 'truncated_normal', 'untruncated_normal'). "
+        raise ValueError("Argument `distribution` should be one of ('normal', 'uniform', 'truncated_normal', "
+                         "'untruncated_normal'). "
                          f'Received: {distribution}')
 
     def make(shape: Any, kind: Any) -> Any:
@@ -142,6 +146,7 @@ def lecun_normal(seed: int | None = None, dtype: Any = dtypes.float32) -> Initia
 
 FACTORIES: tuple[Any, ...] = (
     zeros_initializer, ones_initializer, constant_initializer, random_uniform_initializer, random_normal_initializer,
-    truncated_normal_initializer, variance_scaling_initializer, glorot_uniform_initializer, glorot_normal_initializer, he_normal,
+    truncated_normal_initializer, variance_scaling_initializer, glorot_uniform_initializer, glorot_normal_initializer,
+    he_normal,
     he_uniform, lecun_normal)
 """The functions above: `get_variable` calls one that it is given itself."""

@@ -53,14 +53,16 @@ def name_scope(name: str) -> AbstractContextManager[str]:
     return _entered(name, ())
 
 
-def name_scope_v1(name: str | None, default_name: str | None = None, values: Sequence[Any] | None = None) -> AbstractContextManager[str]:
+def name_scope_v1(name: str | None, default_name: str | None = None,
+                  values: Sequence[Any] | None = None) -> AbstractContextManager[str]:
     """`name_scope` of TensorFlow 1: `default_name` where `name` is None; None for both leaves all scopes.
 
     Raises:
         TypeError: `default_name` is no string.
     """
     if default_name is not None and not isinstance(default_name, str):
-        raise TypeError(f'`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this into the '
+        raise TypeError(f'`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this '
+                        f'into the '
                         '`values` kwarg.')
     return _entered(default_name if name is None else name, values or ())
 
@@ -173,7 +175,8 @@ def group(*inputs: Any, name: str | None = None) -> Any:
     for item in items:
         if not isinstance(item, (Tensor, Operation)) and not hasattr(item, '_as_graph_element'):
             raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
-    ops = [item if isinstance(item, Operation) else item.op for item in items if not isinstance(getattr(item, 'handle', item), EagerTensor)]
+    ops = [item if isinstance(item, Operation) else item.op for item in items
+           if not isinstance(getattr(item, 'handle', item), EagerTensor)]
     with graph.as_default(), graph.control_dependencies(ops):
         return graph.create_op('NoOp', (), None, name or 'group_deps')
 
@@ -193,5 +196,6 @@ def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_input
     with _entered(name or 'tuple', tensors):
         gate = group(*[t for t in tensors if t is not None], *(control_inputs or ()))
         with control_dependencies([gate]):
-            return [None if t is None else apply('Identity', (convert_to_tensor(t),), None, 'control_dependency') for t in tensors]
+            return [None if t is None else apply('Identity', (convert_to_tensor(t),), None, 'control_dependency')
+                    for t in tensors]
 

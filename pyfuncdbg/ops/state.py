@@ -42,11 +42,13 @@ class Storage:
             attrs.update(dtype=variable.dtype, shape=variable.shape)
             for collection in variable.collections:
                 graph.add_to_collection(collection, variable)
-        return graph.create_op('VarHandleOp', (), attrs, variable.name.removesuffix(':0') if variable is not None else None).outputs[0]
+        return graph.create_op('VarHandleOp', (), attrs,
+                               variable.name.removesuffix(':0') if variable is not None else None).outputs[0]
 
 
 def _unfed(*, dtype: Any, shape: Any, node: str = '') -> Any:
-    sizes = '<unknown>' if shape.rank is None else '[' + ','.join('?' if n is None else str(n) for n in shape.as_list()) + ']'
+    sizes = '<unknown>' if shape.rank is None else '[' + ','.join('?' if n is None else str(n)
+                                                                  for n in shape.as_list()) + ']'
     text = f"You must feed a value for placeholder tensor '{node}' with dtype {dtype.kernel_name}"
     raise InvalidArgumentError(None, None, text + ('' if shape.rank is None else f' and shape {sizes}'))
 
@@ -73,7 +75,8 @@ def stored(execution: Execution, storage: Storage) -> Any:
         status = (f'Resource localhost/{storage.name}/N10tensorflow3VarE does not exist.' if others else
                   f'Container localhost does not exist. (Could not find resource: localhost/{storage.name})')
         raise FailedPreconditionError(
-            None, None, f'Could not find variable {storage.name}. This could mean that the variable has been deleted. In TF1, it '
+            None, None, f'Could not find variable {storage.name}. This could mean that the variable has been deleted. In '
+                        f'TF1, it '
             f'can also mean the variable is uninitialized. Debug info: container=localhost, status error message={status}')
     return storage.value
 
@@ -117,7 +120,8 @@ register(OpDef('VarIsInitializedOp', _initialized, lambda inputs, attrs: [(dtype
 register(OpDef('NoOp', lambda: None, _nothing, outputs=0, stateful=True))
 
 
-register(OpDef('PlaceholderWithDefault', lambda x: x, lambda inputs, attrs: [(inputs[0].dtype, _default_shape(inputs, attrs))],
+register(OpDef('PlaceholderWithDefault', lambda x: x, lambda inputs,
+               attrs: [(inputs[0].dtype, _default_shape(inputs, attrs))],
                lambda node, dy: [dy], free=True))
 
 

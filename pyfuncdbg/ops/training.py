@@ -54,13 +54,16 @@ class Optimizer:
             ValueError: The loss depends on none of the variables.
             RuntimeError: In eager mode the loss is no function.
         """
-        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
+        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops,
+                                       grad_loss)
         if not any(gradient is not None for gradient, _ in pairs):
-            raise ValueError('No gradients provided for any variable, check your graph for ops that do not support gradients, between '
+            raise ValueError('No gradients provided for any variable, check your graph for ops that do not support '
+                             'gradients, between '
                              f'variables {[str(v) for _, v in pairs]} and loss {loss}.')
         return self.apply_gradients(pairs, global_step, name)
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP, aggregation_method: Any = None,
+    def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP,
+                          aggregation_method: Any = None,
                           colocate_gradients_with_ops: bool = False, grad_loss: Any = None) -> list[tuple[Any, Any]]:
         """Pairs (gradient, variable); the gradient is None where the loss does not depend on the variable.
 
@@ -71,10 +74,12 @@ class Optimizer:
         if callable(loss):
             with GradientTape() as tape:
                 value = loss()
-            chosen = list(tape.watched_variables()) if var_list is None else _as_list(var_list() if callable(var_list) else var_list)
+            chosen = list(tape.watched_variables()) if var_list is None else _as_list(var_list() if callable(var_list)
+                                                                                      else var_list)
             return list(zip(tape.gradient(value, chosen, grad_loss), chosen, strict=True))
         if context.current_graph() is None and not isinstance(loss, SymbolicTensor):
-            raise RuntimeError('`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.')
+            raise RuntimeError('`loss` passed to Optimizer.compute_gradients should be a function when eager execution is '
+                               'enabled.')
         with _home(loss).as_default():
             chosen = trainable_variables() if var_list is None else _as_list(var_list)
             if not chosen:
@@ -100,7 +105,8 @@ class Optimizer:
             with nullcontext(None) if graph is None else graph.name_scope(name or self._name) as full:
                 return self._applied(graph, wanted, slots, powers, global_step, full)
 
-    def _applied(self, graph: Graph | None, pairs: Sequence[tuple[Any, Any]], slots: Sequence[Sequence[Any]], powers: Sequence[Any],
+    def _applied(self, graph: Graph | None, pairs: Sequence[tuple[Any, Any]], slots: Sequence[Sequence[Any]],
+                 powers: Sequence[Any],
                  global_step: Any, full: str | None) -> Any:
         settings = self._rule.constants()
         updates = []

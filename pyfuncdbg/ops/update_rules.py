@@ -25,13 +25,15 @@ def _descend(execution: Execution, var: Storage, alpha: Any, delta: Any) -> None
     var.value = stored(execution, var) - alpha * delta
 
 
-def _momentum(execution: Execution, var: Storage, accum: Storage, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool) -> None:
+def _momentum(execution: Execution, var: Storage, accum: Storage, lr: Any, grad: Any, momentum: Any, *,
+              use_nesterov: bool) -> None:
     moved = stored(execution, accum) * momentum + grad
     accum.value = moved
     var.value = stored(execution, var) - (lr * (grad + momentum * moved) if use_nesterov else lr * moved)
 
 
-def _adam(execution: Execution, var: Storage, m: Storage, v: Storage, beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any,
+def _adam(execution: Execution, var: Storage, m: Storage, v: Storage, beta1_power: Any, beta2_power: Any, lr: Any,
+          beta1: Any,
           beta2: Any, epsilon: Any, grad: Any) -> None:
     one = grad.dtype.type(1)
     m.value = stored(execution, m) + (grad - stored(execution, m)) * (one - beta1)
@@ -71,11 +73,13 @@ class Rule:
         return {name: convert_to_tensor(value() if callable(value) else value, dtype_hint='float32', name=name)
                 for name, value in self.settings.items()}
 
-    def update(self, variable: Any, slots: Sequence[Any], powers: Sequence[Any], settings: Mapping[str, Any], gradient: Any) -> Any:
+    def update(self, variable: Any, slots: Sequence[Any], powers: Sequence[Any], settings: Mapping[str, Any],
+               gradient: Any) -> Any:
         """The operation that changes `variable`; None in eager mode, where it is done."""
         def fitted(tensor: Any) -> Any:
             return tensor if tensor.dtype is variable.dtype else apply('Cast', (tensor,), {'DstT': variable.dtype})
-        inputs = self.inputs(variable.handle, [slot.handle for slot in slots], [fitted(power.read_value()) for power in powers],
+        inputs = self.inputs(variable.handle, [slot.handle for slot in slots],
+                             [fitted(power.read_value()) for power in powers],
                              [fitted(tensor) for tensor in settings.values()], gradient)
         return apply(self.op, inputs, {'use_locking': False, **self.attrs})
 

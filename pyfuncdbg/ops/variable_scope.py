@@ -29,7 +29,8 @@ class VariableScope:
         original_name_scope: The name scope of the nodes made in it, with a '/' at the end.
     """
 
-    def __init__(self, reuse: Any, name: str = '', initializer: Any = None, dtype: Any = dtypes.float32, name_scope: str = '',
+    def __init__(self, reuse: Any, name: str = '', initializer: Any = None, dtype: Any = dtypes.float32,
+                 name_scope: str = '',
                  constraint: Any = None, custom_getter: Any = None, regularizer: Any = None) -> None:
         self.name = name
         self.reuse = reuse
@@ -125,7 +126,8 @@ def variable_scope(name_or_scope: Any, default_name: str | None = None, values: 
     with graph.name_scope(short) if auxiliary_name_scope and short else nullcontext('') as nodes:
         scope = VariableScope(
             reuse if reuse is not None and reuse is not False else base.reuse or outer.reuse, full,
-            initializer if initializer is not None else base.initializer, dtype if dtype is not None else base.dtype, nodes or '',
+            initializer if initializer is not None else base.initializer, dtype if dtype is not None else base.dtype,
+            nodes or '',
             constraint if constraint is not None else base.constraint, custom_getter or base.custom_getter,
             regularizer if regularizer is not None else base.regularizer)
         store.scopes.append(scope)
@@ -145,7 +147,8 @@ def _unique(store: _Store, outer: str, name: str) -> str:
 
 def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
                  trainable: bool | None = None, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
-                 validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None, constraint: Any = None,
+                 validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
+                 constraint: Any = None,
                  synchronization: Any = None, aggregation: Any = None) -> Any:
     """The variable of this name in the current scope: made, or shared, as the scope says.
 
@@ -168,31 +171,37 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
         if known is not None:
             return _shared(known, scope, name, shape, dtype)
         if scope.reuse is True:
-            raise ValueError(f'Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set '
+            raise ValueError(f'Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to '
+                             f'set '
                              'reuse=tf.AUTO_REUSE in VarScope?')
         value, typed = _initial_value(name, shape, dtype or dtypes.as_dtype(scope.dtype), initializer
                                       if initializer is not None else scope.initializer, dtype is not None)
         inside = context.current_graph() is None or context.current_graph() is graph
         with graph.as_default() if inside else nullcontext(), graph.name_scope(None):
-            made = Variable(value, trainable, name=name, dtype=typed, constraint=constraint or scope.constraint, collections=collections)
+            made = Variable(value, trainable, name=name, dtype=typed, constraint=constraint or scope.constraint,
+                            collections=collections)
         store.variables[name] = made
         return made
 
     custom = custom_getter or scope.custom_getter
     if custom is None:
         return getter(full)
-    return custom(getter, full, shape=shape, dtype=kind, initializer=initializer, trainable=trainable, collections=collections,
+    return custom(getter, full, shape=shape, dtype=kind, initializer=initializer, trainable=trainable,
+                  collections=collections,
                   constraint=constraint)
 
 
 def _shared(known: Variable, scope: VariableScope, name: str, shape: Any, dtype: Any) -> Variable:
     if scope.reuse is False:
-        raise ValueError(f'Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in '
+        raise ValueError(f'Variable {name} already exists, disallowed. Did you mean to set reuse=True or '
+                         f'reuse=tf.AUTO_REUSE in '
                          'VarScope?')
     if shape is not None and not TensorShape(shape).is_compatible_with(known.shape):
-        raise ValueError(f'Trying to share variable {name}, but specified shape {TensorShape(shape)} and found shape {known.shape}.')
+        raise ValueError(f'Trying to share variable {name}, but specified shape {TensorShape(shape)} and found shape '
+                         f'{known.shape}.')
     if dtype is not None and dtype != known.dtype:
-        raise ValueError(f'Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {known.dtype.name}.')
+        raise ValueError(f'Trying to share variable {name}, but specified dtype {dtype.name} and found dtype '
+                         f'{known.dtype.name}.')
     return known
 
 
@@ -210,11 +219,14 @@ def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: b
         return initializer, dtype if asked else None
     if shape is None:
         if isinstance(initializer, Initializer):
-            raise ValueError('The initializer passed is not valid. It should be a callable with no arguments and the shape should '
-                             "not be provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined.")
+            raise ValueError('The initializer passed is not valid. It should be a callable with no arguments and the shape '
+                             'should '
+                             "not be provided or an instance of `tf.keras.initializers.*' and `shape` should be fully "
+                             "defined.")
         return initializer, dtype if asked else None
     if not TensorShape(shape).is_fully_defined():
-        raise ValueError('The initializer passed is not valid. It should be a callable with no arguments and the shape should not '
+        raise ValueError('The initializer passed is not valid. It should be a callable with no arguments and the shape '
+                         'should not '
                          "be provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined.")
     sizes = TensorShape(shape).as_list()
     return (lambda: initializer(sizes, dtype=dtype)), dtype

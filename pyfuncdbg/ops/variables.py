@@ -70,15 +70,18 @@ class Variable:
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, validate_shape: bool = True,
                  caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
-                 import_scope: str | None = None, constraint: Any = None, synchronization: Any = None, aggregation: Any = None,
+                 import_scope: str | None = None, constraint: Any = None, synchronization: Any = None,
+                 aggregation: Any = None,
                  shape: Any = None, collections: Any = None, use_resource: bool | None = None) -> None:
         if initial_value is None:
-            raise ValueError('The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a '
+            raise ValueError('The `initial_value` arg to `tf.Variable` must be specified except when you are not providing '
+                             'a '
                              '`variable_def`. You provided neither.')
         self._trainable = trainable is not False
         self._parent_op: Any = None
         self.constraint = constraint
-        self.collections = list(collections) if collections is not None else [*([TRAINABLE] if self._trainable else []), GLOBAL]
+        self.collections = list(collections) if collections is not None else [*([TRAINABLE] if self._trainable else []),
+                                                                              GLOBAL]
         graph = context.current_graph()
         if graph is not None and graph.building_function:
             graph.make_variable()
@@ -235,7 +238,8 @@ class Variable:
         known = graph.reads.get(id(handle))
         if known is None:
             with graph.as_default(), graph.outside_scopes():
-                known = graph.reads[id(handle)] = apply('ReadVariableOp', (handle,), {'dtype': self.dtype, 'shape': self._shape})
+                known = graph.reads[id(handle)] = apply('ReadVariableOp', (handle,),
+                                                        {'dtype': self.dtype, 'shape': self._shape})
         return known
 
     def numpy(self) -> Any:
@@ -285,7 +289,8 @@ class Variable:
     def _update(self, op_type: str, value: Any, name: str | None, read_value: bool) -> Any:
         tensor = convert_to_tensor(value, self.dtype)
         if not self._shape.is_compatible_with(tensor.shape):
-            raise ValueError(f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self._shape}, "
+            raise ValueError(f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape "
+                             f"{self._shape}, "
                              f'and the assigned value shape {tensor.shape} are incompatible.')
         op = apply(op_type, (self.handle, tensor), {'dtype': self.dtype}, name)
         if not read_value:
@@ -304,7 +309,8 @@ class Variable:
         return apply('VarIsInitializedOp', (self.handle,), None, name)
 
     def __repr__(self) -> str:
-        shown = self._name.removesuffix(':0') if self._parent_op is not None or self._name == 'UnreadVariable:0' else self._name
+        unread = self._parent_op is not None or self._name == 'UnreadVariable:0'
+        shown = self._name.removesuffix(':0') if unread else self._name
         kind = f"<tf.Variable '{shown}' shape={self._shape} dtype={self.dtype.name}"
         if self._graph is None and context.executing_eagerly():
             return f'{kind}, numpy={self._read()._text(True)}>'

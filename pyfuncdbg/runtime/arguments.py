@@ -80,7 +80,8 @@ class Arguments:
             self.inputs.append(Input(name, tensor.dtype, tensor.shape))
             return 'variable', leaf.dtype, leaf.shape.sizes, leaf.trainable, same
         shape = wide.get(index, tensor.shape)
-        self.inputs.append(Input(getattr(leaf, 'name', None) or name if isinstance(leaf, TensorSpec) else name, tensor.dtype, shape))
+        self.inputs.append(Input(getattr(leaf, 'name', None) or name if isinstance(leaf, TensorSpec) else name, tensor.dtype,
+                                 shape))
         return tensor.dtype, shape.sizes
 
     def rebuilt(self, stand_ins: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

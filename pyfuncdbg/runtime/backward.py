@@ -58,10 +58,14 @@ def backward(nodes: Iterable[Any], gradients: Gradients, step: Step) -> None:
             continue
         if node.definition.gradient is None:
             raise LookupError(
-                f"No gradient defined for operation'{node.name}' (op type: {node.type}). In general every operation must have an "
-                'associated `@tf.RegisterGradient` for correct autodiff, which this op is lacking. If you want to pretend this '
-                'operation is a constant in your program, you may insert `tf.stop_gradient`. This can be useful to silence the '
-                'error in cases where you know gradients are not needed, e.g. the forward pass of tf.custom_gradient. Please see '
+                f"No gradient defined for operation'{node.name}' (op type: {node.type}). In general every operation must "
+                f"have an "
+                'associated `@tf.RegisterGradient` for correct autodiff, which this op is lacking. If you want to pretend '
+                'this '
+                'operation is a constant in your program, you may insert `tf.stop_gradient`. This can be useful to silence '
+                'the '
+                'error in cases where you know gradients are not needed, e.g. the forward pass of tf.custom_gradient. '
+                'Please see '
                 'more details in https://www.tensorflow.org/api_docs/python/tf/custom_gradient.')
         for i, output in enumerate(node.outputs):
             if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:

@@ -120,10 +120,12 @@ class ConcreteFunction:
                 name = self._trace.name
                 raise InvalidArgumentError(
                     None, None, f'cannot compute {name} as input #{i}(zero-based) was expected to be a '
-                                f'{expected.dtype.kernel_name} tensor but is a {tensor.dtype.kernel_name} tensor [Op:{name}]')
+                                f'{expected.dtype.kernel_name} tensor but is a {tensor.dtype.kernel_name} tensor '
+                                f'[Op:{name}]')
             if not expected.shape.is_compatible_with(tensor.shape):
                 raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '
-                                f'{TensorSpec(tensor.shape, tensor.dtype)} to {TensorSpec(expected.shape, expected.dtype)}`. '
+                                f'{TensorSpec(tensor.shape, tensor.dtype)} to '
+                                f'{TensorSpec(expected.shape, expected.dtype)}`. '
                                 f'Received args: {tuple(args)} and kwargs: {dict(kwargs)} for signature: {self._shown()}.')
         return self.call(leaves, variables)
 
@@ -143,7 +145,8 @@ class ConcreteFunction:
         lines = ['ConcreteFunction Input Parameters:']
         lines += [f'  {name} ({kind}): {_described(value)}' for name, kind, value in self._parameters] or ['  None']
         lines += ['Output Type:', f'  {self._result()}', 'Captures:']
-        lines += [f'  {id(outer)}: {TensorSpec(outer.shape, outer.dtype)}' for outer, _ in self._trace.graph.captures] or ['  None']
+        lines += [f'  {id(outer)}: {TensorSpec(outer.shape, outer.dtype)}' for outer,
+                  _ in self._trace.graph.captures] or ['  None']
         return '\n'.join(lines)
 
 

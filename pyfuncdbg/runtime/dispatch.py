@@ -85,7 +85,8 @@ def graph_of(inputs: Sequence[Any]) -> Graph | None:
             if tensor.graph.building_function or context.state.graphs:
                 raise TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python '
                                 f'locals or TensorFlow collections to access it.\nPlease see '
-                                f'https://www.tensorflow.org/guide/function#all_outputs_of_a_tffunction_must_be_return_values '
+                                'https://www.tensorflow.org/guide/function'
+                                '#all_outputs_of_a_tffunction_must_be_return_values '
                                 f'for more information.\n\n{tensor!r} was defined here: {_where(tensor)}')
             return tensor.graph
     return None
@@ -188,7 +189,8 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
 _sites: dict[tuple[str, str, int], CallSite] = {}
 
 
-def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any], attrs: Attrs) -> Any:
+def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any],
+            attrs: Attrs) -> Any:
     """One eager op as a call of kind 'op': its site is the line of the program that it stands on."""
     site = eager_site(definition, attrs)
 
@@ -210,5 +212,6 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
     key = definition.name, frame.f_code.co_filename, frame.f_lineno
     site = _sites.get(key)
     if site is None:
-        site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(), attrs=dict(attrs))
+        site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(),
+                                      attrs=dict(attrs))
     return site

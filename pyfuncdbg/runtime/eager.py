@@ -41,8 +41,7 @@ class EagerTensor(Tensor):
         return value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = np.array(self._value, dtype=dtype)
-        return array
+        return np.array(self._value, dtype=dtype)
 
     @property
     def shape(self) -> TensorShape:
@@ -104,7 +103,8 @@ class EagerTensor(Tensor):
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Not for eager tensors."""
-        raise NotImplementedError('eval is not supported when eager execution is enabled, is .numpy() what you\'re looking for?')
+        raise NotImplementedError('eval is not supported when eager execution is enabled, is .numpy() what you\'re looking '
+                                  'for?')
 
     # ------------------------------------------------------------------ Python's protocols
     def __bool__(self) -> bool:

@@ -89,7 +89,8 @@ class Executor:
 
     def take_over(self, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
         """Go on where a plan stopped; `names` are its locals."""
-        self.values.update((self._plan.slots[id(t)], value) for t, value in zip(self._plan.feeds, self._execution.feeds, strict=True))
+        self.values.update((self._plan.slots[id(t)], value) for t,
+                           value in zip(self._plan.feeds, self._execution.feeds, strict=True))
         self.values.update((slot, names[name]) for name, slot in self._plan.live[position].items())
         self.position = position
         if self._on_pause is not None and self._goal is None:
@@ -169,7 +170,8 @@ class Executor:
 
     def _results(self) -> tuple[Any, ...]:
         fed = {id(t) for t in self._plan.feeds}
-        return tuple(own_feed(self.values[self._plan.slots[id(t)]]) if id(t) in fed else own(self.values[self._plan.slots[id(t)]])
+        return tuple(own_feed(self.values[self._plan.slots[id(t)]]) if id(t) in fed
+                     else own(self.values[self._plan.slots[id(t)]])
                      for t in self._plan.fetches)
 
     def _value_of(self, slot: int, name: str) -> Any:
@@ -186,7 +188,8 @@ class Executor:
                 self._keep(step, self._outputs_unwatched(step, inputs))
                 return self.values[slot]
             if slot in step.outputs:
-                raise KeyError(f'{name}: not kept, and step {index} ({step.op.type}) cannot be computed again without its effects')
+                raise KeyError(f'{name}: not kept, and step {index} ({step.op.type}) cannot be computed again without its '
+                               f'effects')
         raise KeyError(f'{name}: not computed yet')
 
     def _outputs_unwatched(self, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -250,7 +253,8 @@ class Executor:
         self._goal = position
 
     def _restore_missing(self, index: int) -> None:
-        """A step that the plan ran before the hand-over left no undo: a Python call's outputs stand instead; a handle, or what
+        """A step that the plan ran before the hand-over left no undo: a Python call's outputs stand instead; a handle, or
+        what
         was read from a variable, can be had again."""
         step = self._plan.steps[index]
         kinds = [t.dtype is resource for t in step.op.outputs]

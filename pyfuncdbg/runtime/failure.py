@@ -34,7 +34,8 @@ def session_error(error: OpError | Exception, op: Operation) -> OpError:
     if not raised.located:
         place = f'{{{{node {op.name}}}}}'
         core = raised.message if place in raised.message else f'{raised.message}\n\t [[{place}]]'
-        raised.locate(op, op.node_def, f"Graph execution error:\n\nDetected at node '{op.name}' defined at (most recent call last):\n"
+        raised.locate(op, op.node_def, f"Graph execution error:\n\nDetected at node '{op.name}' defined at (most recent "
+                                       f"call last):\n"
                       f"{''.join(_lines(op.stack, '    '))}Node: '{op.name}'\n{core}",
                       f"\n\nOriginal stack trace for '{op.name}':\n{''.join(_lines(op.stack, '  '))}")
     return raised
@@ -46,10 +47,13 @@ def function_error(error: OpError | Exception, op: Operation, function: str) -> 
     if raised is not error:
         raised.__cause__ = error
     if not raised.located and '<lambda>' in function:
-        raised.locate(None, None, f'{{{{function_node {function}}}}} {raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]',
-                      f'\n\nDetected at node {op.name} defined at (most recent call last):\n{"".join(_lines(op.stack, "  "))}')
+        raised.locate(None, None, f'{{{{function_node {function}}}}} {raised.message}\n\t [[{{{{node {op.name}}}}}]] '
+                                  f'[Op:{function}]',
+                      f'\n\nDetected at node {op.name} defined at (most recent call '
+                      f'last):\n{"".join(_lines(op.stack, "  "))}')
     if not raised.located:
-        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {op.name} defined at (most recent call last):\n'
+        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {op.name} defined at (most recent call '
+                                  f'last):\n'
                       f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]")
     return raised
 

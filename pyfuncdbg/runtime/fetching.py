@@ -89,7 +89,8 @@ def _element(graph: Graph, fetch: Any) -> Any:
         op = getattr(element, 'op', element)
         if op in graph.unfetchable:
             raise InaccessibleTensorError(
-                f'Operation {op.name} has been marked as not fetchable. Typically this happens when it is defined in another '
+                f'Operation {op.name} has been marked as not fetchable. Typically this happens when it is defined in '
+                f'another '
                 'function or code block. Use return values, explicit Python locals or TensorFlow collections to access it.')
         return element
     except InaccessibleTensorError:

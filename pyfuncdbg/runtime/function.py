@@ -109,7 +109,8 @@ class Function:
     def _traced(self, arguments: Arguments) -> ConcreteFunction:
         """A new trace. The first may make variables; another one that makes none then takes its place."""
         def trace(first: bool) -> Any:
-            return traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first, self._autograph)
+            return traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,
+                          self._autograph)
         made = trace(not self._traces.settled)
         self._traces.settled = True
         if made.graph.variables_made:

@@ -1,4 +1,5 @@
-"""One backward step inside a graph: the nodes that one gradient rule added, shown as one gradient call when they have run."""
+"""One backward step inside a graph: the nodes that one gradient rule added, shown as one gradient call when they have
+run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

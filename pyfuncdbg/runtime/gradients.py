@@ -63,7 +63,8 @@ def _tensor_in(graph: Graph, x: Any) -> Any:
 
 def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
                    stops: Sequence[Any] = ()) -> list[Any]:
-    """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is captured."""
+    """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is
+    captured."""
     gradients_of = Gradients()
     for target, seed in zip(targets, seeds, strict=True):
         if target.dtype.is_trainable:

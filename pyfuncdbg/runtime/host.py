@@ -36,7 +36,8 @@ class GraphHost:
         """
         old = self.to_numpy(like)
         if array.dtype != old.dtype or array.shape != old.shape:
-            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it replaces')
+            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
+                             f'replaces')
         copy = array.copy() if array.ndim or array.dtype == object else array[()]
         if isinstance(like, EagerTensor):
             return EagerTensor(copy, like.dtype)

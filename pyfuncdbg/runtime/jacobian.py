@@ -44,9 +44,11 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: st
     """
     sizes, inner = _sizes(target), source.shape.as_list()
     if not sizes or not inner or (inner[0] is not None and inner[0] != sizes[0]):
-        raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.')
+        raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to '
+                         'match.')
     rest = sizes[1:]
-    columns = [tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)) for i in range(math.prod(rest))]
+    columns = [tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1))
+               for i in range(math.prod(rest))]
     if all(column is None for column in columns):
         if unconnected == 'none':
             return None

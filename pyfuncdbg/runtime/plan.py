@@ -63,7 +63,8 @@ class Plan:
 
     __slots__ = ('_sites', 'constants', 'feeds', 'fetches', 'function', 'graph', 'live', 'names', 'slots', 'source', 'steps')
 
-    def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor],
+    def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
+                 fetches: Sequence[SymbolicTensor],
                  slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing, hand_over: HandOver) -> None:
         self.graph = graph
         self.steps = tuple(steps)
@@ -194,7 +195,8 @@ def _bound(op: Operation) -> Kernel:
     return partial(kernel, **attrs) if attrs else kernel
 
 
-def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation, tuple[GradientStep, ...]]:
+def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation,
+                                                                                                   tuple[GradientStep, ...]]:
     """For each op, the backward steps whose results are all there once it has run."""
     position = {op: i for i, op in enumerate(ops)}
     after: dict[Operation, tuple[GradientStep, ...]] = {}

@@ -74,7 +74,8 @@ class Session:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph)}"')
         if target:
-            raise NotFoundError(None, None, f'No session factory registered for the given session options: {{target: "{target}" '
+            raise NotFoundError(None, None, f'No session factory registered for the given session options: '
+                                            f'{{target: "{target}" '
                                             'config: } Registered factories are {DIRECT_SESSION}.')
         self._graph = context.get_default_graph() if graph is None else graph
         self.sess_str = target

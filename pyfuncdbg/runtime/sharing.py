@@ -67,7 +67,8 @@ class Sharing:
             self._seen.add(self.root(slot))
 
     def _pass_on(self, step: Step) -> None:
-        """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else of
+        """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else
+        of
         any that has their dtype (`Split` has its data behind the axis)."""
         op = step.op
         for place, slot in enumerate(step.outputs):
@@ -125,7 +126,8 @@ class Sharing:
         if shape is None or _elements(shape) < _WORTH_REUSING:
             return None
         for slot in step.inputs:
-            if (slot in self._fresh and self.root(slot) == slot and slot not in self._seen and self._shapes.get(slot) == shape
+            if (slot in self._fresh and self.root(slot) == slot and slot not in self._seen
+                and self._shapes.get(slot) == shape
                     and max(self._users[slot]) == index and slot not in {self.root(s) for s in self.fetched}
                     and step.inputs.count(slot) == 1):
                 return slot

@@ -74,7 +74,8 @@ class Signature:
             return self._widened([*fitted, *args[count:]], kwargs, names, allow_specs)
         return self._widened(args, kwargs, names, allow_specs)
 
-    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any], Sequence[str]]:
+    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any],
+                                                                              Sequence[str]]:
         """Positional arguments, keyword arguments and the names of the positional ones, defaults filled in."""
         if self.parameters is None:
             return args, kwargs, [f'args_{i}' for i in range(len(args))]
@@ -140,7 +141,8 @@ class Signature:
             raise self._binding_error(f'Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}', args, {})
         return tensor
 
-    def bind_same(self, args: Sequence[Any], kwargs: Mapping[str, Any], traced_for: Sequence[Described], shown: str) -> Arguments:
+    def bind_same(self, args: Sequence[Any], kwargs: Mapping[str, Any], traced_for: Sequence[Described],
+                  shown: str) -> Arguments:
         """The arguments of another call of a trace: Python values must be those it was traced for.
 
         Raises:
@@ -155,7 +157,8 @@ class Signature:
             values.append(given[name])
             if not _same(expected, given[name]):
                 raise self._binding_error(f'Can not cast {given[name]!r} to {expected!r}', args, kwargs, shown)
-        values = [EagerTensor(to_array(value, expected.dtype)) if isinstance(expected, TensorSpec) and as_argument(value, False) is None
+        values = [EagerTensor(to_array(value, expected.dtype)) if isinstance(expected, TensorSpec)
+                  and as_argument(value, False) is None
                   else value for value, (_, _, expected) in zip(values, traced_for, strict=True)]
         return Arguments(values, {}, names, False, {})
 

@@ -21,7 +21,6 @@ from pyfuncdbg.runtime.gradient_step import graph_step
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.unconnected import connected_or, zeros_of
 
-
 _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
 
 
@@ -120,9 +119,11 @@ class GradientTape:
             ValueError: Unknown `unconnected_gradients`.
         """
         if self._recording is None:
-            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)')
+            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or '
+                               'jacobians)')
         if target is None:
-            raise TypeError('Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be '
+            raise TypeError('Argument `target` should be a list or nested structure of Tensors, Variables or '
+                            'CompositeTensors to be '
                             'differentiated, but received None.')
         unconnected = connected_or(unconnected_gradients)
         if self._active and not self._persistent:
@@ -138,7 +139,8 @@ class GradientTape:
             found = [zeros_of(source) if g is None else g for source, g in zip(nest.flatten(sources), found, strict=True)]
         return nest.pack_sequence_as(sources, found)
 
-    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = 'none', parallel_iterations: int | None = None,
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = 'none',
+                 parallel_iterations: int | None = None,
                  experimental_use_pfor: bool = True) -> Any:
         """d target / d source for each source: shape of the target followed by that of the source.
 
@@ -149,7 +151,8 @@ class GradientTape:
         from pyfuncdbg.runtime.jacobian import jacobian
         return self._differentiated_rows(lambda: jacobian(self, target, sources, connected_or(unconnected_gradients)))
 
-    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = 'none', parallel_iterations: int | None = None,
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = 'none',
+                       parallel_iterations: int | None = None,
                        experimental_use_pfor: bool = True) -> Any:
         """For each element of the first axis, its jacobian: shape [batch, target's rest, source's rest].
 
@@ -162,7 +165,8 @@ class GradientTape:
 
     def _check_rows(self, pfor: bool, what: str) -> None:
         if self._recording is None:
-            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)')
+            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or '
+                               'jacobians)')
         if not pfor and not self._persistent:
             raise RuntimeError(f'GradientTape must be created with persistent=True to compute the {what} with '
                                'experimental_use_pfor=False.')

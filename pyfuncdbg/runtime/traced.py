@@ -202,7 +202,8 @@ register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel
                hidden=_hidden, python=True, sealed=True))
 
 
-def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool, reworded: bool = True) -> Traced:
+def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool,
+           reworded: bool = True) -> Traced:
     """Trace a Python function for arguments of these types.
 
     Args:
@@ -255,7 +256,9 @@ def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
             raise TypeError(leaf)
         value = to_array(leaf)
     except (TypeError, ValueError) as error:
-        raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or '
-                        f'None values; in compilation of {function}, found return value of type {type(leaf).__name__}, which is '
+        raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or '
+                        'ExtensionTypes or '
+                        f'None values; in compilation of {function}, found return value of type {type(leaf).__name__}, '
+                        f'which is '
                         'not a Tensor or ExtensionType.') from error
     return apply(CONSTANT, (), {'dtype': of_value(value), 'value': value})  # type: ignore[no-any-return]

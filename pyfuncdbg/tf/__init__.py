@@ -5,11 +5,11 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 from pyfuncdbg.ops.comparison import where as where
 from pyfuncdbg.ops.filling import ones_like as ones_like
 from pyfuncdbg.ops.filling import zeros_like as zeros_like
+from pyfuncdbg.ops.scopes import device as device
+from pyfuncdbg.ops.scopes import name_scope as name_scope
 from pyfuncdbg.ops.script.calls import numpy_function as numpy_function
 from pyfuncdbg.ops.script.calls import py_func as py_func
 from pyfuncdbg.ops.script.calls import py_function as py_function
-from pyfuncdbg.ops.scopes import device as device
-from pyfuncdbg.ops.scopes import name_scope as name_scope
 from pyfuncdbg.ops.shaping import transpose as transpose
 from pyfuncdbg.ops.sorting import argmax as argmax
 from pyfuncdbg.ops.sorting import argmin as argmin

@@ -33,9 +33,11 @@ from pyfuncdbg.ops.variable_scope import AUTO_REUSE, VariableScope, get_variable
 from pyfuncdbg.runtime.settings import ConfigProto, GPUOptions, RunMetadata, RunOptions
 
 __all__ = [
-    'AUTO_REUSE', 'ConfigProto', 'GPUOptions', 'GraphKeys', 'RunMetadata', 'RunOptions', 'VariableScope', 'add_to_collection',
+    'AUTO_REUSE', 'ConfigProto', 'GPUOptions', 'GraphKeys', 'RunMetadata', 'RunOptions', 'VariableScope',
+    'add_to_collection',
     'add_to_collections', 'all_variables', 'assign', 'assign_add', 'assign_sub', 'colocate_with', 'constant_initializer',
-    'disable_v2_behavior', 'enable_v2_behavior', 'get_collection', 'get_collection_ref', 'get_variable', 'get_variable_scope',
+    'disable_v2_behavior', 'enable_v2_behavior', 'get_collection', 'get_collection_ref', 'get_variable',
+    'get_variable_scope',
     'glorot_normal_initializer', 'glorot_uniform_initializer', 'initialize_all_variables', 'is_variable_initialized',
     'local_variables', 'local_variables_initializer', 'ones_initializer', 'random_normal_initializer',
     'random_uniform_initializer', 'report_uninitialized_variables', 'truncated_normal_initializer', 'variable_scope',

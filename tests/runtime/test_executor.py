@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
-from wrapped_calls import Keeper
 
 
 class Pauser:
@@ -109,7 +109,7 @@ def test_a_pause_shows_position_values_and_sites(program: Program, paused: Any) 
         seen['doubled'] = control.value('doubled:0').tolist()       # dropped by the plan, and pure
         with pytest.raises(KeyError, match='not computed yet'):
             control.value('out:0')
-        with pytest.raises(KeyError, match="'pyy:0' is not in this run.*'py:0'"):
+        with pytest.raises(KeyError, match=r"'pyy:0' is not in this run.*'py:0'"):
             control.value('pyy:0')
     pauser = paused(look)
     out = program.run()[0]

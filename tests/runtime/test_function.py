@@ -28,7 +28,8 @@ def test_what_is_traced_anew() -> None:
         f(*args, **kwargs)
         return len(traces) > before
     one = tf.constant(1.0)
-    assert [traced(one), traced(tf.constant(2.0)), traced(tf.constant([1.0])), traced(tf.constant(1))] == [True, False, True, True]
+    assert [traced(one), traced(tf.constant(2.0)), traced(tf.constant([1.0])), traced(tf.constant(1))] == [True, False, True,
+                                                                                                           True]
     assert [traced(1), traced(1.0), traced(True), traced(2)] == [True, False, False, True]
     assert [traced(np.float32(1)), traced(np.ones(1, np.float32)), traced(x=one, k=None)] == [False, False, False]
     assert [traced(one, k='a'), traced(one, 'a'), traced(one, 'b'), traced([one]), traced((one,)), traced({'a': one}),
@@ -90,7 +91,8 @@ def test_concrete_functions() -> None:
     concrete = f.get_concrete_function(tf.TensorSpec([None], tf.float32))
     assert concrete(tf.constant([1.0, 2.0])).numpy().tolist() == [11.0, 17.0]
     assert repr(concrete).startswith(
-        '<ConcreteFunction (x: TensorSpec(shape=(None,), dtype=tf.float32, name=None), y: Literal[2.0]) -> TensorSpec(shape=(None,)')
+        '<ConcreteFunction (x: TensorSpec(shape=(None,), dtype=tf.float32, name=None), y: Literal[2.0]) -> '
+        'TensorSpec(shape=(None,)')
     assert concrete.name.startswith(b'__inference_<lambda>_')
     assert [v is w for v in concrete.variables] == [True]
     assert sorted(t.dtype.name for t in concrete.captured_inputs) == ['float32', 'resource']
@@ -212,7 +214,7 @@ class TestVariables:
         assert isinstance(made[0].numpy(), np.ndarray)
 
     def test_not_on_each_call(self) -> None:
-        with pytest.raises(ValueError, match='tf.function only supports singleton tf.Variables'):
+        with pytest.raises(ValueError, match=r'tf.function only supports singleton tf.Variables'):
             tf.function(lambda x: tf.Variable(1.0) + x)(1.0)
 
     def test_not_from_an_argument(self) -> None:
@@ -257,23 +259,27 @@ class TestMethods:
             gc.enable()
 
 
+def _made_with_captures():
+    """A function, and weak references to an array and a Python function that only it refers to."""
+    captured = tf.constant(np.ones(1000, np.float32))
+
+    def python(a):
+        return a * 2
+    f = tf.function(lambda x: tf.numpy_function(python, [x * captured], tf.float32))
+    return f, weakref.ref(captured._value), weakref.ref(python)
+
+
 def test_a_function_frees_its_traces_without_the_collector() -> None:
     gc.collect()
     gc.disable()
     try:
-        captured = tf.constant(np.ones(1000, np.float32))
-        array = weakref.ref(captured._value)
-
-        def python(a):
-            return a * 2
-        callback = weakref.ref(python)
-        f = tf.function(lambda x: tf.numpy_function(python, [x * captured], tf.float32))
+        f, array, callback = _made_with_captures()
         x = tf.ones([1000])
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = f(x)
         f(tf.ones([1]))
-        del captured, python, f, tape, y
+        del f, tape, y
         assert array() is None
         gc.collect()                # a Python function's record and its site refer to each other
         assert callback() is None
@@ -300,19 +306,21 @@ class TestErrors:
     def test_while_tracing_show_the_users_lines(self) -> None:
         def fails(x):
             raise ValueError('boom')
-        with pytest.raises(ValueError, match=r'(?s)^in user code:\n\n    File ".*test_function.py", line \d+, in fails.*ValueError: boom'
+        with pytest.raises(ValueError, match=r'(?s)^in user code:\n\n    File ".*test_function.py", line \d+, in '
+                                             r'fails.*ValueError: boom'
                            ) as caught:
             tf.function(fails)(tf.constant(1.0))
         assert isinstance(caught.value.__cause__, ValueError) and str(caught.value.__cause__) == 'boom'
-        with pytest.raises(ValueError, match='^boom$'):
+        with pytest.raises(ValueError, match=r'^boom$'):
             tf.function(fails, autograph=False)(tf.constant(1.0))
-        with pytest.raises(ZeroDivisionError, match='^division by zero$'):
+        with pytest.raises(ZeroDivisionError, match=r'^division by zero$'):
             tf.function(lambda: 1 / 0)()
 
     def test_while_running_name_the_node(self) -> None:
         def f(x):
             return tf.py_function(lambda a: 1 / 0, [x], tf.float32, name='bad')
-        with pytest.raises(tf.errors.UnknownError, match=r'(?s)^Graph execution error:\n\nDetected at node bad defined at.*ZeroDivisionError'
+        with pytest.raises(tf.errors.UnknownError, match=r'(?s)^Graph execution error:\n\nDetected at node bad defined '
+                                                         r'at.*ZeroDivisionError'
                            ) as caught:
             tf.function(f)(tf.constant(1.0))
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -324,7 +332,7 @@ class TestErrors:
             leak[0] + 1.0
 
     def test_a_symbolic_condition(self) -> None:
-        with pytest.raises(TypeError, match='Using a symbolic `tf.Tensor` as a Python `bool` is not allowed'):
+        with pytest.raises(TypeError, match=r'Using a symbolic `tf.Tensor` as a Python `bool` is not allowed'):
             tf.function(lambda x: x if x > 0.0 else -x)(tf.constant(1.0))
 
 

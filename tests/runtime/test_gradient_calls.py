@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.chain import hooks
-from wrapped_calls import Keeper
 
 
 @pytest.fixture
@@ -25,12 +25,11 @@ def steps(keeper: Keeper) -> dict[str, Any]:
 
 
 def values(outputs: Any) -> list[Any]:
-    host = [None if v is None else np.asarray(getattr(v, '_value', v)).tolist() for v in outputs]
-    return host
+    return [None if v is None else np.asarray(getattr(v, '_value', v)).tolist() for v in outputs]
 
 
 def square(a):
-    return tf.square(a)                              # 'Square': the backward step inside the Python function, of a run of its own
+    return tf.square(a)                 # 'Square': the backward step inside the Python function, of a run of its own
 
 
 def test_on_a_tape(keeper: Keeper) -> None:

@@ -42,11 +42,12 @@ def test_grad_ys_and_stop_gradients(graph) -> None:
     x = tf.placeholder(tf.float32, [2])
     y = x * x
     session, fed = tf.Session(), {x: [1.0, 2.0]}
-    np.testing.assert_array_equal(session.run(tf.gradients([y, y], x, grad_ys=[tf.constant([10.0, 1.0]), None])[0], fed), [22, 8])
+    np.testing.assert_array_equal(session.run(tf.gradients([y, y], x, grad_ys=[tf.constant([10.0, 1.0]), None])[0], fed),
+                                  [22, 8])
     total = tf.gradients(tf.reduce_sum(y * x), [x, y], stop_gradients=[y])
     np.testing.assert_array_equal(session.run(total[0], fed), [1, 4])
     np.testing.assert_array_equal(session.run(total[1], fed), [1, 2])
-    with pytest.raises(ValueError, match='Length mismatch. Passed 2 grad_ys for 1 ys'):
+    with pytest.raises(ValueError, match=r'Length mismatch. Passed 2 grad_ys for 1 ys'):
         tf.gradients(y, x, grad_ys=[None, None])
 
 
@@ -75,7 +76,7 @@ def test_of_variables(graph) -> None:
 
 
 def test_in_eager_mode_only_of_nodes() -> None:
-    with pytest.raises(RuntimeError, match='tf.gradients is not supported when eager execution is enabled'):
+    with pytest.raises(RuntimeError, match=r'tf.gradients is not supported when eager execution is enabled'):
         tf.gradients(tf.constant(1.0), tf.constant(1.0))
     assert tf.function(lambda x: tf.gradients(x ** 2, x)[0])(tf.constant(3.0)).numpy() == 6.0
 
@@ -114,7 +115,7 @@ def test_custom_gradient_in_every_mode() -> None:
 
 def test_custom_gradient_objections() -> None:
     x, w = tf.constant(3.0), tf.Variable(2.0)
-    with pytest.raises(TypeError, match="must accept keyword argument 'variables'"):
+    with pytest.raises(TypeError, match=r"must accept keyword argument 'variables'"):
         tf.custom_gradient(lambda x: (x * w, lambda dy: dy))(x)
     two = tf.custom_gradient(lambda x, y: (x * y, lambda dy: dy))
     with tf.GradientTape() as tape:

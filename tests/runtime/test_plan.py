@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from ops.examples import EXAMPLES
+from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
 from pyfuncdbg.graph.registry import kernel_for, lookup, registered
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.runtime.dispatch import apply
-from wrapped_calls import Keeper
 
 # Ops of one dtype and shape, so that any of them can follow any other.
 STEPS: dict[str, tuple[int, Callable[..., Any]]] = {
     'add': (2, lambda a, b: a + b), 'sub': (2, lambda a, b: a - b), 'mul': (2, lambda a, b: a * b),
-    'div': (2, lambda a, b: a / (b + 1.5)), 'maximum': (2, tf.maximum), 'tanh': (1, tf.tanh), 'exp': (1, lambda a: tf.exp(-a * a)),
+    'div': (2, lambda a, b: a / (b + 1.5)), 'maximum': (2, tf.maximum), 'tanh': (1, tf.tanh),
+    'exp': (1, lambda a: tf.exp(-a * a)),
     'scaled': (1, lambda a: a * 0.3), 'mean': (1, lambda a: a - tf.reduce_mean(a)), 'same': (1, tf.identity),
     'reshaped': (1, lambda a: tf.reshape(tf.reshape(a, [-1]), a.shape)),
     'halves': (1, lambda a: tf.concat(tf.split(tf.reshape(a, [-1]), 1), 0)[0] + a),
@@ -72,7 +73,8 @@ def test_plan_executor_function_and_eager_agree_bit_for_bit(program: Any) -> Non
     kept = [feed.copy() for feed in feeds]
     eager = built(steps, [tf.constant(feed) for feed in feeds], shape)
     expected = [eager[i].numpy() for i in fetched]
-    alike(list(tf.function(lambda a, b: [built(steps, [a, b], shape)[i] for i in fetched])(*map(tf.constant, feeds))), expected)
+    alike(list(tf.function(lambda a, b: [built(steps, [a, b], shape)[i] for i in fetched])(*map(tf.constant, feeds))),
+          expected)
     with tf.Graph().as_default(), tf.Session() as session:
         inputs = [tf.placeholder(tf.float32, shape) for _ in feeds]
         nodes = built(steps, list(inputs), shape)
@@ -144,13 +146,15 @@ def test_views_of_a_buffer_survive_its_reuse() -> None:
         assert [float(np.asarray(v).min()) for v in found[:3]] == [2.0, 2.0, 2.0]
 
 
-CHECKED = [(d.name, example) for d in registered() if not d.in_execution and not d.python for example in EXAMPLES.get(d.name, ())]
+CHECKED = [(d.name, example) for d in registered() if not d.in_execution and not d.python
+           for example in EXAMPLES.get(d.name, ())]
 
 
 @pytest.mark.parametrize(('op', 'example'), CHECKED, ids=[f'{op}-{i}' for i, (op, _) in enumerate(CHECKED)])
 def test_kernels_return_new_memory_and_leave_their_inputs(op: str, example: Any) -> None:
     definition = lookup(op)
-    inputs = [np.array(value, copy=True) if isinstance(value, np.ndarray) and value.ndim else value for value in example.inputs]
+    inputs = [np.array(value, copy=True) if isinstance(value, np.ndarray) and value.ndim else value
+              for value in example.inputs]
     for value in inputs:
         if isinstance(value, np.ndarray):
             value.flags.writeable = False           # a write raises

@@ -116,7 +116,8 @@ def test_jacobians() -> None:
     x, w = tf.constant([1.0, 2.0, 3.0]), tf.Variable([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
-        y = tf.linalg.matvec(w, x * x) if hasattr(tf.linalg, 'matvec') else tf.reshape(tf.matmul(w, tf.reshape(x * x, [3, 1])), [2])
+        y = tf.linalg.matvec(w, x * x) if hasattr(tf.linalg,
+                                                  'matvec') else tf.reshape(tf.matmul(w, tf.reshape(x * x, [3, 1])), [2])
     np.testing.assert_allclose(tape.jacobian(y, x), [[2, 0, 12], [0, 4, 6]])
     found = tape.jacobian(y, {'w': w, 'none': tf.constant(1.0)}, experimental_use_pfor=False)
     assert found['none'] is None and found['w'].shape == [2, 2, 3]

@@ -24,7 +24,8 @@ class TestEager:
         assert v.assign([0.0, 0.0], read_value=False) is None
         assert read.numpy().tolist() == [1.0, 2.0]                  # what was read before stays
         assert repr(v) == "<tf.Variable 'v:0' shape=(2,) dtype=float32, numpy=array([0., 0.], dtype=float32)>"
-        with pytest.raises(ValueError, match=r"Cannot assign value to variable ' v:0': Shape mismatch.The variable shape \(2,\)"):
+        with pytest.raises(ValueError, match=r"Cannot assign value to variable ' v:0': Shape mismatch.The variable shape "
+                                             r"\(2,\)"):
             v.assign([1.0, 2.0, 3.0])
         with pytest.raises(ValueError, match='Tensor conversion requested dtype float32'):
             v.assign(tf.constant([1, 2]))
@@ -121,7 +122,8 @@ class TestScopes:
     def test_initializers(self, graph) -> None:
         with v1.variable_scope('s', initializer=v1.constant_initializer(4.0)):
             variables = [v1.get_variable('a', [2]), v1.get_variable('b', [2], initializer=v1.zeros_initializer),
-                         v1.get_variable('c', initializer=tf.constant([1, 2])), v1.get_variable('d', initializer=lambda: tf.ones([1]))]
+                         v1.get_variable('c', initializer=tf.constant([1, 2])),
+                         v1.get_variable('d', initializer=lambda: tf.ones([1]))]
         ints = v1.get_variable('i', [2], tf.int32)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
@@ -214,7 +216,8 @@ class TestGraphScopes:
             with tf.control_dependencies(None):
                 g = tf.identity(c)
         assert [[op.name for op in t.op.control_inputs] for t in (d, e, f, g)] == [['b'], ['a', 'b'], [], []]
-        with pytest.raises(TypeError, match='Can not convert a int into a Tensor or Operation'), tf.control_dependencies([5]):
+        wrong = pytest.raises(TypeError, match='Can not convert a int into a Tensor or Operation')
+        with wrong, tf.control_dependencies([5]):
             pass
         with tf.Graph().as_default():
             other = tf.constant(1.0, name='other')
@@ -244,9 +247,11 @@ class TestGraphScopes:
         x, y = tf.placeholder(tf.float32, [2], name='x'), tf.placeholder(tf.float32, [3], name='y')
         with tf.control_dependencies([x]), pytest.raises(ValueError) as caught:
             tf.add(x, y, name='sum')
-        assert str(caught.value) == ("Dimensions must be equal, but are 2 and 3 for '{{node sum}} = AddV2[T=DT_FLOAT](x, y)' with "
+        assert str(caught.value) == ("Dimensions must be equal, but are 2 and 3 for '{{node sum}} = AddV2[T=DT_FLOAT](x, "
+                                     "y)' with "
                                      'input shapes: [2], [3].')
-        with pytest.raises(ValueError, match=r"'\{\{node MatMul\}\} = MatMul\[T=DT_FLOAT, grad_a=false, grad_b=false, transpose_a=false"):
+        with pytest.raises(ValueError, match=r"'\{\{node MatMul\}\} = MatMul\[T=DT_FLOAT, grad_a=false, grad_b=false, "
+                                             r"transpose_a=false"):
             tf.matmul(tf.reshape(x, [1, 2]), tf.reshape(y, [1, 3]))
         with pytest.raises(TypeError, match="Input 'y' of 'AddV2' Op has type int32 that does not match type float32"):
             tf.add(x, tf.placeholder(tf.int32))
