@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import Host, Pausable, RunControl
     from pyfuncdbg.hooks.output import Output
+    from pyfuncdbg.hooks.streams import Standing
 
 Kind = Literal['python', 'op', 'gradient', 'run']
 """The grain of a call: a wrapped Python function, a graph node, one backward step, or a whole run."""
@@ -122,7 +124,11 @@ class Call:
         inputs: The host's own values. A hook may replace the list's elements before it proceeds.
         outputs: The host's own values once the function has returned, else None.
         error: What the function raised, else None.
-        output: What it printed, warned and logged so far; None without capture.
+        output: What it printed, warned and logged so far; None without capture. The same `SILENCE` for all that have
+            said nothing.
+        speaker: The call whose output gets what is said here: itself while a capture is around it, else that of the call
+            in whose function it is made; None where nobody listens, and once it is over.
+        standing: The streams that stood as `sys.stdout` and `sys.stderr` when its capture began.
         started, finished: `time.perf_counter_ns()`; `finished` is 0 while it runs.
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
         sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.
@@ -130,30 +136,40 @@ class Call:
     """
 
     __slots__ = ('error', 'finished', 'forward', 'id', 'inputs', 'ordinal', 'output', 'outputs', 'parent', 'run',
-                 'site', 'sources', 'started', 'thread')
+                 'site', 'sources', 'speaker', 'standing', 'started', 'thread')
 
     id: int
     inputs: list[Any]
     outputs: Sequence[Any] | None
     error: BaseException | None
     output: Output | None
+    speaker: Call | None
+    standing: Standing
+    sources: Sequence[int]
 
     def __init__(self, site: CallSite, run: Run, inputs: list[Any], thread: int, started: int, forward: int = 0,
-                 parent: int = 0) -> None:
+                 within: Call | None = None, sources: Sequence[int] = ()) -> None:
         self.id = next(_call_ids) if site.kind != 'run' else -run.id
         self.run = run
         self.site = site
         self.ordinal = next(site.counter)
         self.thread = thread
         self.inputs = inputs
-        self.outputs = None
-        self.error = None
-        self.output = None
+        self.outputs = self.error = self.output = None
         self.started = started
         self.finished = 0
         self.forward = forward
-        self.parent = parent
-        self.sources: Sequence[int] = ()
+        self.sources = sources
+        if within is None:
+            self.parent = 0
+            self.speaker = None
+        else:
+            self.parent = within.id
+            self.speaker = within.speaker
 
     def __repr__(self) -> str:
         return f'<Call #{self.id} {self.site.name}[{self.ordinal}]>'
+
+
+current: ContextVar[Call | None] = ContextVar('pyfuncdbg_current_call', default=None)
+"""The hooked call whose function runs in this context. Set inside the call, so native threads have it."""

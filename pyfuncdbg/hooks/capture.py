@@ -17,8 +17,8 @@ from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.errstate import DEFAULT, state
 from pyfuncdbg.hooks.floating import states
-from pyfuncdbg.hooks.output import Entry, Output, sink
-from pyfuncdbg.hooks.streams import Streams
+from pyfuncdbg.hooks.output import SILENCE, Entry, Output
+from pyfuncdbg.hooks.streams import Standing, Streams
 
 __all__ = ['Capture', 'Entry', 'Output']
 
@@ -26,6 +26,8 @@ Mode = Literal['tee', 'only']
 
 DEPTH = 100
 """Of the hook: nearer to the function than any other, so that no hook's own words are taken for the program's."""
+
+_UNSEEN = Standing(object, object, False)       # no stream is one of these
 
 
 class Capture:
@@ -46,14 +48,21 @@ class Capture:
             raise ValueError(f"mode is {mode!r}, expected 'tee' or 'only'.")
         self.echo = mode == 'tee'
         self._starts = 0
+        self._standing = _UNSEEN
 
-    def start(self) -> None:
-        """Capture the calls that begin from now on, until `stop` has been called as often as this."""
+    def start(self, *, chained: bool = True) -> None:
+        """Capture the calls that begin from now on, until `stop` has been called as often as this.
+
+        Args:
+            chained: As a hook of its own; otherwise calls are captured that another hook hands to `around`.
+        """
         with _process.lock:
             self._starts += 1
             if self._starts == 1:
                 _process.acquire()
-                hooks.add(self, depth=DEPTH)
+                self._standing = _UNSEEN
+                if chained:
+                    hooks.add(self, depth=DEPTH)
 
     def stop(self) -> None:
         """End one `start`. Calls inside are captured to their end; what is watched is undone when the last is out."""
@@ -66,25 +75,28 @@ class Capture:
                 _process.release()
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        if call.speaker is call:
+            return proceed()                    # another Capture outside of this one is at work
         process = _process
+        process.inside.append(None)
+        if not process.users:                   # stopped since this call read the list of hooks
+            process.leave()
+            return proceed()
+        standing = self._standing
+        try:
+            if standing.stdout() is not sys.stdout or standing.stderr() is not sys.stderr:
+                standing = self._look()
+        except AttributeError:                  # the program has deleted one
+            standing = self._look()
         output = call.output
         if output is None:
-            output = call.output = Output(call.started, self.echo)
-        elif output.open:
-            return proceed()                    # another Capture outside of this one is at work
-        process.inside.add(output)
-        if not process.users:                   # stopped since this call read the list of hooks
-            process.leave(output)
-            return proceed()
-        output.stdout = stdout = getattr(sys, 'stdout', None)
-        output.stderr = stderr = getattr(sys, 'stderr', None)
-        known = process.streams.known
-        if id(stdout) not in known or id(stderr) not in known:
-            process.streams.watch(stdout, stderr)
-        output.open = True
-        said = sink.set(output)
-        user = state.get(DEFAULT)
-        within = states.get(user) or floating.watched(user)
+            call.output = SILENCE
+        elif output is not SILENCE:             # the function runs again
+            output.open = True
+        outer = call.speaker
+        call.standing = standing
+        call.speaker = call
+        within = states.get(user := state.get(DEFAULT)) or floating.watched(user)
         errors = state.set(within)
         try:
             return proceed()
@@ -92,16 +104,21 @@ class Capture:
             floating.without_report(error.__traceback__)
             raise
         finally:
-            sink.reset(said)
             if state.get() is within:
                 state.reset(errors)
-            elif sink.get() is None:            # in a nested call it stays watched, for the outer one
+            elif outer is None:                 # in a nested call it stays watched, for the outer one
                 floating.unwatch()
-            output.open = False
-            output.stdout = output.stderr = None
-            process.inside.discard(output)
+            call.speaker = outer
+            if (output := call.output) is not SILENCE and output is not None:
+                output.open = False
+            process.inside.pop()
             if not process.users:
-                process.leave(output)
+                process.undo_if_idle()
+
+    def _look(self) -> Standing:
+        """Watch the streams that stand there now."""
+        self._standing = _process.streams.watch(getattr(sys, 'stdout', None), getattr(sys, 'stderr', None), self.echo)
+        return self._standing
 
 
 class _Process:
@@ -110,7 +127,7 @@ class _Process:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.users = 0
-        self.inside: set[Output] = set()
+        self.inside: list[None] = []            # as long as calls are inside: the cheapest count that threads share
         self.streams = Streams()
         self._undo: list[Callable[[], None]] = []
 
@@ -122,14 +139,13 @@ class _Process:
 
     def release(self) -> None:
         self.users -= 1
-        self._undo_if_idle()
+        self.undo_if_idle()
 
-    def leave(self, output: Output) -> None:
-        self.inside.discard(output)
-        if not self.users:
-            self._undo_if_idle()
+    def leave(self) -> None:
+        self.inside.pop()
+        self.undo_if_idle()
 
-    def _undo_if_idle(self) -> None:
+    def undo_if_idle(self) -> None:
         with self.lock:
             if not self.users and not self.inside:
                 while self._undo:

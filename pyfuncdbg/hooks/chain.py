@@ -11,16 +11,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from functools import partial
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, current
 
 Outputs = Sequence[Any]
 Function = Callable[..., Outputs]
+_NONE: Any = object()
 
 
 class Hook(Protocol):
@@ -83,7 +82,6 @@ class Hooks:
 
 
 hooks = Hooks()
-_current: ContextVar[int] = ContextVar('pyfuncdbg_current_call', default=0)
 _thread = threading.local()
 if hasattr(os, 'register_at_fork'):
     os.register_at_fork(after_in_child=_thread.__dict__.clear)
@@ -91,7 +89,8 @@ if hasattr(os, 'register_at_fork'):
 
 def current_call() -> int:
     """The id of the hooked call whose function runs in this context, 0 outside of any."""
-    return _current.get()
+    call = current.get()
+    return call.id if call is not None else 0
 
 
 def instrument(site: CallSite, func: Function) -> Callable[[Run, list[Any]], Outputs]:
@@ -125,13 +124,18 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         thread: int = _thread.id                # get_native_id is a system call of 0.2 µs
     except AttributeError:
         thread = _thread.id = threading.get_native_id()
-    call = Call(site, run, inputs, thread, perf_counter_ns(), forward, _current.get())
-    call.sources = sources
-    step: Callable[[], Outputs] = partial(_execute, call, func)
-    for hook in reversed(getattr(hooks, site.kind)):
-        step = _Step(hook, call, step)
+    kind = site.kind
+    watching = hooks.python if kind == 'python' else getattr(hooks, kind)
+    call = Call(site, run, inputs, thread, perf_counter_ns(), forward, current.get(), sources)
+    passage = _Passage()                        # filled here: calling an __init__ costs 0.06 µs
+    passage.call = call
+    passage.func = func
+    passage.hooks = watching
+    passage.last = len(watching) - 1
+    passage.level = 0
+    passage.outcome = _NONE
     try:
-        return step()
+        return passage.proceed() if watching else passage.execute()
     except BaseException as error:
         if isinstance(error, RunAborted):
             run.aborted = error
@@ -139,32 +143,9 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
             _drop_frames(error)
         raise
     finally:
+        call.speaker = None
         # The error's frames lead here: without this, call -> error -> frame -> call would wait for the collector.
-        del call, step
-
-
-def _execute(call: Call, func: Function) -> Outputs:
-    """The innermost step: the user's function."""
-    run = call.run
-    call.error = call.outputs = None
-    call.finished = 0
-    token = _current.set(call.id)
-    try:
-        outputs = func(*call.inputs)
-    except BaseException as error:
-        call.finished = perf_counter_ns()
-        call.error = error
-        if run.aborted is not None and error is not run.aborted:
-            raise run.aborted.with_traceback(None) from None
-        raise
-    finally:
-        _current.reset(token)
-    call.finished = perf_counter_ns()
-    if run.aborted is not None:
-        call.error = run.aborted
-        raise run.aborted.with_traceback(None)
-    call.outputs = outputs
-    return outputs
+        del call, passage
 
 
 def _drop_frames(error: BaseException) -> None:
@@ -177,7 +158,7 @@ def _drop_frames(error: BaseException) -> None:
     while entry is not None:
         frames.append(entry.tb_frame)
         entry = entry.tb_next
-        if frames[-1].f_code is _execute.__code__:
+        if frames[-1].f_code is _Passage.execute.__code__:
             break
     else:
         return                                  # a hook gave the error another traceback
@@ -187,57 +168,108 @@ def _drop_frames(error: BaseException) -> None:
             frame.clear()
 
 
-class _Step:
-    """One hook around the rest of the chain.
+class _Raised:
+    """An outcome that is an exception."""
 
-    The user's function runs exactly once unless the hook asked otherwise: if the hook fails, the last outcome of
-    `proceed` stands, and if it never called that, the rest of the chain runs with the inputs the hook was given.
+    __slots__ = ('error',)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class _Passage:
+    """One call on its way through the hooks: one object with one place in the list, for one per hook costs 0.3 µs more.
+
+    The user's function runs exactly once unless a hook asked otherwise: if a hook fails, the last outcome of its `proceed`
+    stands, and if it never called that, the rest of the chain runs with the inputs the hook was given.
+
+    Attributes:
+        level: Index of the hook that the next `proceed` runs: that after the one which is at work now.
+        outcome: Of the last `proceed` that the hook at work has called, or `_NONE` if it has not yet.
     """
 
-    __slots__ = ('call', 'error', 'hook', 'outputs', 'proceeded', 'rest')
+    __slots__ = ('call', 'func', 'hooks', 'last', 'level', 'outcome')
 
-    def __init__(self, hook: Hook, call: Call, rest: Callable[[], Outputs]) -> None:
-        self.hook = hook
-        self.call = call
-        self.rest = rest
-        self.proceeded = False
-        self.error: BaseException | None = None
-        self.outputs: Outputs = ()
-
-    def __call__(self) -> Outputs:
-        call = self.call
-        inputs = call.inputs
-        given = tuple(inputs)
-        try:
-            outputs = self.hook.around(call, self.proceed)
-            if outputs is None:
-                raise TypeError('around() returned None, expected the outputs of the call')
-            call.outputs = outputs
-            if not call.finished:
-                call.finished = perf_counter_ns()
-            return outputs
-        except Exception as error:
-            if error is self.error:
-                raise
-            _switch_off(self.hook, call, error)
-        if not self.proceeded:
-            inputs[:] = given
-            call.inputs = inputs
-            return self.rest()
-        if self.error is not None:
-            raise self.error
-        call.outputs = self.outputs
-        return self.outputs
+    call: Call
+    func: Function
+    hooks: tuple[Hook, ...]
+    last: int
+    level: int
+    outcome: Any
 
     def proceed(self) -> Outputs:
-        self.proceeded = True
-        self.error = None
+        """Run the hook at `level` around the rest."""
+        level, call = self.level, self.call
+        hook, inputs = self.hooks[level], call.inputs
+        given = tuple(inputs)
+        rest = self.proceed if level < self.last else self.execute
+        self.level = level + 1
+        self.outcome = _NONE
         try:
-            self.outputs = self.rest()
+            outputs = hook.around(call, rest)
+            if outputs is None:
+                raise TypeError('around() returned None, expected the outputs of the call')
+        except Exception as error:
+            outcome = self.outcome
+            if type(outcome) is _Raised and outcome.error is error:
+                self.level = level
+                raise
+            _switch_off(hook, call, error)
+            outputs = None
         except BaseException as error:
-            self.error = error
+            self.level = level
+            self.outcome = _Raised(error)
             raise
-        return self.outputs
+        if outputs is None:
+            # Outside of the handler: else the hook's error would be the context of what the user's function raises.
+            outputs = self._without(level, inputs, given)
+        self.level = level
+        self.outcome = call.outputs = outputs
+        if not call.finished:
+            call.finished = perf_counter_ns()
+        return outputs
+
+    def _without(self, level: int, inputs: list[Any], given: tuple[Any, ...]) -> Outputs:
+        """What stands after the hook at `level` has failed."""
+        outcome = self.outcome
+        if outcome is _NONE:
+            inputs[:] = given
+            self.call.inputs = inputs
+            try:
+                return self.proceed() if level < self.last else self.execute()
+            finally:
+                self.level = level
+        if type(outcome) is _Raised:
+            self.level = level
+            raise outcome.error
+        return cast(Outputs, outcome)
+
+    def execute(self) -> Outputs:
+        """The innermost step: the user's function."""
+        call = self.call
+        run = call.run
+        call.error = call.outputs = None
+        call.finished = 0
+        token = current.set(call)
+        try:
+            outputs = self.func(*call.inputs)
+        except BaseException as error:
+            call.finished = perf_counter_ns()
+            call.error = error
+            if run.aborted is not None and error is not run.aborted:
+                self.outcome = _Raised(run.aborted)
+                raise run.aborted.with_traceback(None) from None
+            self.outcome = _Raised(error)
+            raise
+        finally:
+            current.reset(token)
+        call.finished = perf_counter_ns()
+        if run.aborted is not None:
+            call.error = run.aborted
+            self.outcome = _Raised(run.aborted)
+            raise run.aborted.with_traceback(None)
+        self.outcome = call.outputs = outputs
+        return outputs
 
 
 def _switch_off(hook: Hook, call: Call, error: Exception) -> None:

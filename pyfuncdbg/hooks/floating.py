@@ -5,25 +5,30 @@ object of ours ('log' mode); that notes it and then gives exactly the warning th
 `np.geterr`, `np.seterr` and `np.errstate` speak of the program's own state all the while. Modes raise, print, call and
 log are left to NumPy; so is a whole state in which an object of the program is reported to, and what NumPy's own functions
 silence for themselves. Underflow that is ignored (NumPy's default) is not noted: it makes no NaN and no infinity.
+
+NumPy has no public name for what this takes. With a NumPy that lacks it, floating-point errors are left unwatched; the
+warnings that NumPy gives of them are captured as any other.
 """
 from __future__ import annotations
 
 import sys
 from _warnings import warn
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any
 
-import numpy._core._ufunc_config as _config
-
 from pyfuncdbg.hooks.errstate import state
-from pyfuncdbg.hooks.output import place, sink
+from pyfuncdbg.hooks.output import place, say, speaker
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 
-_numpy: Any = _config
-_modes_of_state = _numpy._get_extobj_dict       # of the state in force: modes by kind, 'call' and 'bufsize'
-_change_state = _numpy._make_extobj             # a new state: the one in force with changes
+try:
+    _numpy: Any = import_module('numpy._core._ufunc_config')
+    _modes_of_state = _numpy._get_extobj_dict   # of the state in force: modes by kind, 'call' and 'bufsize'
+    _change_state = _numpy._make_extobj         # a new state: the one in force with changes
+except (ImportError, AttributeError):
+    _numpy = None
 
 _MANY = 256
 states: dict[Any, Any] = {}
@@ -51,9 +56,9 @@ class _Watch:
         text = report.removeprefix('Warning: ').removesuffix('\n')
         kind = next((kind for start, kind in _KINDS if text.startswith(start)), 'invalid')
         ignored = self.modes[kind] == 'ignore'
-        output = sink.get()
-        if output is not None:
-            output.note('fp', text, kind + ' ignored' * ignored, place(_outside_numpy(sys._getframe(1))))
+        call = speaker()
+        if call is not None:
+            say(call, 'fp', text, kind + ' ignored' * ignored, place(_outside_numpy(sys._getframe(1))))
         if not ignored:
             # The function NumPy itself calls, whatever the program has put in place of `warnings.warn`.
             warn(text, RuntimeWarning, 2)
@@ -64,6 +69,8 @@ def watched(user: Any) -> Any:
 
     `state` holds either of the two afterwards as before.
     """
+    if _numpy is None:
+        return user
     token = state.set(user)
     try:
         modes = _modes_of_state()
@@ -84,13 +91,16 @@ def watched(user: Any) -> Any:
 
 def unwatch() -> None:
     """Put the program's own state back in force where it has changed the state since `watched` was put in force."""
-    watch = _modes_of_state()['call']
+    watch = _modes_of_state()['call'] if _numpy is not None else None
     if type(watch) is _Watch:
         state.set(watch.user)
 
 
 def install() -> Callable[[], None]:
     """Let NumPy's own functions show and change the program's state; returns what undoes it."""
+    if _numpy is None:
+        return lambda: None
+
     def modes_of_state() -> dict[str, Any]:
         found: dict[str, Any] = _modes_of_state()
         watch = found['call']
@@ -99,7 +109,7 @@ def install() -> Callable[[], None]:
         return found
 
     def change_state(**changes: Any) -> Any:
-        if sink.get() is None:
+        if speaker() is None:
             return _change_state(**changes)
         watch = _modes_of_state()['call']
         token = state.set(watch.user if type(watch) is _Watch else state.get())

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.hooks.output import Output, sink
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.output import muted, say, speaker
 
 
 def install() -> Callable[[], None]:
@@ -33,19 +34,19 @@ def _watch_warnings() -> Callable[[], None]:
     on = True
 
     def show(message: Any) -> None:
-        output = sink.get() if on else None
-        if output is None:
+        call = speaker() if on else None
+        if call is None:
             previous(message)
             return
-        _note_warning(output, message)
+        _note_warning(call, message)
         if not _shown_by_default(module):
             previous(message)
-        elif output.echo:
-            token = sink.set(None)              # its text on stderr is this warning, not another thing said
+        elif call.standing.echo:
+            token = muted.set(call)             # its text on stderr is this warning, not another thing said
             try:
                 previous(message)
             finally:
-                sink.reset(token)
+                muted.reset(token)
 
     def undo() -> None:
         nonlocal on
@@ -62,7 +63,7 @@ def _shown_by_default(module: Any) -> bool:
             and getattr(module._showwarnmsg_impl, '__module__', None) == module.__name__)
 
 
-def _note_warning(output: Output, message: warnings.WarningMessage) -> None:
+def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
     try:
         text = str(message.message)
     except Exception:                           # the warning's own __str__; the program finds out by itself, or never
@@ -74,7 +75,7 @@ def _note_warning(output: Output, message: warnings.WarningMessage) -> None:
             function = frame.f_code.co_name
             break
         frame = frame.f_back
-    output.note('warning', text, message.category.__name__, (message.filename, message.lineno, function))
+    say(call, 'warning', text, message.category.__name__, (message.filename, message.lineno, function))
 
 
 def _watch_log() -> Callable[[], None]:
@@ -83,9 +84,9 @@ def _watch_log() -> Callable[[], None]:
 
     def make_record(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record = previous(*args, **kwargs)
-        output = sink.get() if on else None
-        if output is not None and record.name is not None:      # makeLogRecord makes nameless ones, filled in later
-            _note_record(output, record)
+        call = speaker() if on else None
+        if call is not None and record.name is not None:        # makeLogRecord makes nameless ones, filled in later
+            _note_record(call, record)
         return record
 
     def undo() -> None:
@@ -98,13 +99,12 @@ def _watch_log() -> Callable[[], None]:
     return undo
 
 
-def _note_record(output: Output, record: logging.LogRecord) -> None:
-    token = sink.set(None)                      # nothing that an argument's __str__ says is said by the program
+def _note_record(call: Call, record: logging.LogRecord) -> None:
+    token = muted.set(call)                     # nothing that an argument's __str__ says is said by the program
     try:
         text = record.getMessage()
     except Exception:                           # the program's own mistake, which logging reports in its own way
         text = f'{record.msg!s} (its arguments do not fit)' if isinstance(record.msg, str) else '(its text cannot be made)'
     finally:
-        sink.reset(token)
-    output.note('log', text, f'{record.levelname} {record.name}',
-                (record.pathname, record.lineno, record.funcName or ''))
+        muted.reset(token)
+    say(call, 'log', text, f'{record.levelname} {record.name}', (record.pathname, record.lineno, record.funcName or ''))

@@ -1,7 +1,7 @@
-"""What one call said, in order and within limits, and the context variable that finds it.
+"""What one call said, in order and within limits.
 
-Made by `hooks.capture` for each call and written to by the watched streams, warnings, log records and NumPy errors, on
-whichever thread the call (or a thread that shares its context) runs.
+Made by `say` when a call says its first word, and written to by the watched streams, warnings, log records and NumPy errors,
+on whichever thread the call (or a thread that shares its context) runs.
 """
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from collections import deque
 from contextvars import ContextVar
 from time import perf_counter_ns
 from types import CodeType, FrameType
-from typing import Any, Literal
+from typing import Literal
+
+from pyfuncdbg.hooks.call import Call, current
 
 Said = Literal['out', 'err', 'warning', 'log', 'fp']
 
@@ -67,20 +69,14 @@ class Output:
 
     Attributes:
         started: `time.perf_counter_ns()` when the call began.
-        echo: Whether the streams also get what is printed.
         open: The call is running; what comes later, from threads that it left behind, is not its own.
-        stdout, stderr: The streams that stood as `sys.stdout` and `sys.stderr` when the call began, while it runs. A
-            stream that the function itself puts there is its own affair.
     """
 
-    __slots__ = ('_kept', 'echo', 'open', 'started', 'stderr', 'stdout')
+    __slots__ = ('_kept', 'open', 'started')
 
-    def __init__(self, started: int, echo: bool = True) -> None:
+    def __init__(self, started: int) -> None:
         self.started = started
-        self.echo = echo
         self.open = False
-        self.stdout: Any = None
-        self.stderr: Any = None
         self._kept: _Kept | None = None
 
     def note(self, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
@@ -115,8 +111,35 @@ class Output:
         return self._kept.dropped_entries if self._kept is not None else 0
 
 
-sink: ContextVar[Output | None] = ContextVar('pyfuncdbg_output', default=None)
-"""Where the code of this context says things; set inside the call, so native threads have it."""
+SILENCE = Output(0)
+"""The output of every captured call that has said nothing; never written to. Most calls say nothing."""
+
+muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
+"""The call to which what is said in this context does not belong, while a message of its own is made into text."""
+
+
+def speaker() -> Call | None:
+    """The call whose output gets what is said here, None if nobody listens."""
+    call = current.get()
+    if call is None or (call := call.speaker) is None or call is muted.get():
+        return None
+    return call
+
+
+def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
+    """Add to the output of a speaking call what was said just now."""
+    output = call.output
+    if output is None or output is SILENCE:
+        with _lock:
+            if call.speaker is not call:
+                return
+            output = call.output
+            if output is None or output is SILENCE:
+                output = Output(call.started)
+                output.open = True
+                call.output = output
+    output.note(kind, text, category, place)
+
 
 # Re-entrant: a signal handler may print while its thread is inside `note`. A forked child gets a free one.
 _lock = threading.RLock()

@@ -11,11 +11,26 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from pyfuncdbg.hooks.output import place, sink
+from pyfuncdbg.hooks.output import place, say, speaker
 
 Write = Callable[..., Any]
+
+
+class Standing(NamedTuple):
+    """The streams that stand as `sys.stdout` and `sys.stderr`; one value for all calls that find the same.
+
+    A stream that the function itself puts there is its own affair.
+
+    Attributes:
+        stdout, stderr: Give the stream, or None once it is gone.
+        echo: Whether the streams also get what is printed.
+    """
+
+    stdout: Callable[[], Any]
+    stderr: Callable[[], Any]
+    echo: bool
 
 
 class Streams:
@@ -30,12 +45,14 @@ class Streams:
         self._on = True
         self._lock = threading.RLock()          # re-entrant: the collector may call `forget` while it is held
 
-    def watch(self, *streams: Any) -> None:
+    def watch(self, stdout: Any, stderr: Any, echo: bool) -> Standing:
         """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""
-        for stream in streams:
-            with self._lock:
-                if id(stream) not in self.known:
-                    self._add(stream)
+        return Standing(self._find(stdout), self._find(stderr), echo)
+
+    def _find(self, stream: Any) -> Callable[[], Any]:
+        with self._lock:
+            known = self.known.get(id(stream))
+            return known if known is not None else self._add(stream)
 
     def undo(self) -> None:
         """Take the watching off; where somebody has put another `write` on top, ours below it only passes on."""
@@ -50,7 +67,7 @@ class Streams:
             self.known.clear()
             self._writes.clear()
 
-    def _add(self, stream: Any) -> None:
+    def _add(self, stream: Any) -> Callable[[], Any]:
         key = id(stream)
 
         def forget(_: Any) -> None:
@@ -68,18 +85,21 @@ class Streams:
             before = attributes.get('write')
             attributes['write'] = ours = self._watching(find, _unbound(stream))
             self._writes[key] = ours, before
+        return find
 
     def _watching(self, find: Callable[[], Any], original: Write) -> Write:
         def write(*args: Any, **kwargs: Any) -> Any:
             stream = find()
-            output = sink.get()
-            if output is None or not self._on or (output.stdout is not stream and output.stderr is not stream):
+            call = speaker()
+            standing = call.standing if call is not None and self._on else None
+            is_out = standing is not None and standing.stdout() is stream
+            if call is None or standing is None or not (is_out or standing.stderr() is stream):
                 return original(stream, *args, **kwargs)
             text = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], str) else None
-            result = original(stream, *args, **kwargs) if output.echo or text is None else len(text)
+            result = original(stream, *args, **kwargs) if standing.echo or text is None else len(text)
             if text:
                 # str.__str__: a subclass of str is not kept, nor what it refers to.
-                output.note('out' if output.stdout is stream else 'err', str.__str__(text), '', place(sys._getframe(1)))
+                say(call, 'out' if is_out else 'err', str.__str__(text), '', place(sys._getframe(1)))
             return result
         return write
 

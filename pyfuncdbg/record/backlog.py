@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
@@ -59,7 +59,7 @@ class Backlog:
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
         self.runs: deque[tuple[int, int, int]] = deque()
         self.notes: deque[list[Any]] = deque()
-        self.running: dict[int, tuple[Call, list[Any]]] = {}
+        self.running: dict[int, tuple[Call, Sequence[Any]]] = {}
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
         self.wake = threading.Event()

@@ -15,7 +15,8 @@ import numpy as np
 from pyfuncdbg.record.snapshot import SCALARS, Copied, Snapshot
 
 Row = tuple[Any, ...]
-"""(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources)"""
+"""(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources,
+holding): `holding` is False if there is nothing to give back to the allowance, which need not be looked for then."""
 
 COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')
 """The numbers of a call, in the order of a row. `finished` is 0 for a call that has not returned."""

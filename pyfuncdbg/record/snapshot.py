@@ -97,6 +97,25 @@ class Snapshots:
         self.allowance = allowance
         self.pool = pool
 
+    def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> list[Taken]:
+        """Snapshots of one side of a call, in which values of the types in `scalars` stand for themselves."""
+        taken: list[Taken] = []
+        total, small = 0, self._small
+        for value in values:
+            kind = type(value)
+            if kind in scalars:
+                taken.append(value)
+            elif kind is np.ndarray and (size := value.nbytes) <= small and not (dtype := value.dtype).hasobject:
+                if size > TINY:
+                    total += size
+                taken.append((dtype, value.shape, value.tobytes(), False))
+            else:
+                break
+        else:
+            if not total or self.allowance.take(total):
+                return taken
+        return [value if type(value) in scalars else self.take(value, host) for value in values]
+
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
         """A snapshot of one host value that is no plain scalar."""
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
@@ -165,18 +184,21 @@ class Snapshots:
                 # Comparing with a second copy takes as long as hashing, and the writer need not hash the first.
                 if type(value) is np.ndarray and value.tobytes() != before[2]:
                     taken[place] = (*before[:3], True)
-                continue
-            if type(before) is not Snapshot or before.data is None:
-                continue
-            try:
-                array = value if type(value) is np.ndarray else host.to_numpy(value)
-            # As in `take`: the value may have been deleted under the call.
-            except Exception:
-                continue
-            if type(before.data) is list:
-                before.changed = array.ravel().tolist() != before.data
-            elif array.nbytes == before.nbytes:
-                before.after = digest(array if array.flags.c_contiguous else array.tobytes())
+            elif type(before) is Snapshot:
+                self._note_change(before, value, host)
+
+    def _note_change(self, before: Snapshot, value: Any, host: Host) -> None:
+        if before.data is None:
+            return
+        try:
+            array = value if type(value) is np.ndarray else host.to_numpy(value)
+        # As in `take`: the value may have been deleted under the call.
+        except Exception:
+            return
+        if type(before.data) is list:
+            before.changed = array.ravel().tolist() != before.data
+        elif array.nbytes == before.nbytes:
+            before.after = digest(array if array.flags.c_contiguous else array.tobytes())
 
     def release(self, taken: Snapshot) -> None:
         """Give back what a snapshot holds; called by the writer when it is written, or when it is dropped."""

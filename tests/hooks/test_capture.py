@@ -16,9 +16,10 @@ from native_threads import run_native
 from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.hooks import capture as module
-from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.output import SILENCE
 
 
 def test_eight_native_threads_by_two_hundred_calls(capture: Capture, keeper: Keeper) -> None:
@@ -169,7 +170,7 @@ def test_stop_while_another_thread_is_inside(keeper: Keeper) -> None:
     assert keeper.said(0) == [('out', 'before\n'), ('out', 'after\n'), ('fp', 'invalid value encountered in divide')]
     assert keeper.calls[1].output is None
     assert 'write' not in standing.__dict__
-    assert module._process.inside == set()
+    assert module._process.inside == []
 
 
 def test_starting_and_stopping_while_native_threads_call(keeper: Keeper) -> None:
@@ -231,3 +232,32 @@ def test_a_long_output_is_kept_at_both_ends_and_counted(capture: Capture, keeper
     assert text.startswith('first line\nxxx') and text.endswith('xxx\nlast line\n')
     assert len(text) == 64 * 1024
     assert output.dropped_bytes == len(target.getvalue()) - 64 * 1024
+
+
+def test_what_an_op_inside_a_function_says_is_the_functions(capture: Capture, keeper: Keeper) -> None:
+    hooks.add(ops := Keeper('op'))
+    site = CallSite('print', 'Print', 'op', None)  # type: ignore[arg-type]
+    run = Run('test', None, 0)  # type: ignore[arg-type]
+
+    def op() -> tuple[()]:
+        print('from the op')
+        return ()
+
+    around(site, op, run, [])
+    wrap(lambda: around(site, op, run, []))()
+    hooks.remove(ops)
+    assert keeper.said() == [('out', 'from the op\n')]
+    outside, inside = ops.calls
+    assert (outside.parent, inside.parent) == (0, keeper.calls[0].id)
+    assert (outside.output, inside.output, inside.speaker) == (None, None, None)
+
+
+def test_captured_calls_that_say_nothing_share_one_output(capture: Capture, keeper: Keeper) -> None:
+    function = wrap(lambda word: word and print(word))
+    function('')
+    function('x')
+    function('')
+    silent, speaking, again = [call.output for call in keeper.calls]
+    assert silent is again is SILENCE
+    assert silent.entries == ()
+    assert speaking is not SILENCE

@@ -422,3 +422,32 @@ def test_a_kind_sees_only_its_hooks() -> None:
     assert chain.around(site, lambda x: (x + 1,), run, [1]) == (2,)
     assert [call.site for call in ops.calls] == [site]
     hooks.remove(ops)
+
+
+@pytest.mark.parametrize('act', ['fail_before', 'fail_after'])
+def test_what_the_function_raises_knows_nothing_of_a_hooks_error(act: str) -> None:
+    hooks.add(failing := Acting(act))
+    handled: list[Any] = []
+
+    def body() -> None:
+        handled.append(sys.exc_info()[1])
+        raise ValueError('the user\'s own')
+
+    with pytest.raises(ValueError, match='own') as raised:
+        wrap(body)()
+    hooks.remove(failing)
+    assert handled == [None]
+    assert raised.value.__context__ is None
+
+
+def test_a_hook_that_proceeds_again_runs_all_hooks_inside_of_it_again() -> None:
+    hooks.add(retrying := Acting('retry'))
+    hooks.add(keeper := Keeper())
+    hooks.add(failing := Acting('fail_before'))
+    hooks.add(innermost := Keeper())
+    ran: list[int] = []
+    wrap(ran.append)(3)
+    for hook in (retrying, keeper, failing, innermost):
+        hooks.remove(hook)
+    assert ran == [3, 3]
+    assert len(keeper.calls) == len(innermost.calls) == 2

@@ -2,9 +2,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -296,3 +300,35 @@ def test_numpys_functions_are_put_back() -> None:
     assert config._make_extobj is not before[1]
     capture.stop()
     assert (config._get_extobj_dict, config._make_extobj) == before
+
+
+@pytest.mark.parametrize('instead', ['None', "types.ModuleType('empty')"])
+def test_a_numpy_without_what_is_needed_leaves_errors_unwatched(instead: str) -> None:
+    program = f"""
+import sys, types
+import numpy as np
+sys.modules['numpy._core._ufunc_config'] = {instead}
+import pyfuncdbg
+from wrapped_calls import Keeper, wrap
+from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.errstate import state
+
+def body():
+    np.ones(1) / np.zeros(1)
+    np.seterr(all='ignore')
+    np.ones(1) / np.zeros(1)
+
+keeper, capture = Keeper(), Capture()
+hooks.add(keeper)
+capture.start()
+wrap(body)()
+print(np.geterr()['divide'])
+capture.stop()
+print(keeper.said())
+"""
+    tests = Path(__file__).parent.parent
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(tests), str(tests.parent)])}
+    done = subprocess.run([sys.executable, '-c', program], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ignore\n[('warning', 'divide by zero encountered in divide')]\n", done.stderr
+    assert done.stderr.count('RuntimeWarning') == 1
