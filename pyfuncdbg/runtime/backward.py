@@ -99,6 +99,6 @@ def zeros_like(tensor: Tensor) -> Any:
     return apply(ZEROS, (tensor,))
 
 
-def ones_like(tensor: Tensor) -> Any:
+def ones_like(tensor: Tensor, name: str | None = None) -> Any:
     """Ones of the tensor's shape and dtype."""
-    return apply(ONES, (tensor,))
+    return apply(ONES, (tensor,), None, name)

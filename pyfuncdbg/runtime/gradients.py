@@ -66,9 +66,9 @@ def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any],
     """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is
     captured."""
     gradients_of = Gradients()
-    for target, seed in zip(targets, seeds, strict=True):
+    for i, (target, seed) in enumerate(zip(targets, seeds, strict=True)):
         if target.dtype.is_trainable:
-            gradients_of.add(target, ones_like(target) if seed is None else seed)
+            gradients_of.add(target, ones_like(target, f'grad_ys_{i}') if seed is None else seed)
     path = _path(graph, targets, sources, stops)
     backward(path, gradients_of, graph_step(graph))
     return [gradients_of.of(s) if s.dtype.is_trainable else None for s in sources]

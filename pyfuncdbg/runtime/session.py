@@ -202,6 +202,11 @@ class Session:
         self._resources.clear()
         self._entries.clear()
 
+    def __del__(self) -> None:
+        # A plan and its function refer to each other: what they hold would wait for the garbage collector.
+        for entry in getattr(self, '_entries', {}).values():
+            entry.plan.names.clear()
+
     def as_default(self) -> AbstractContextManager[Session]:
         """Make this the session that `eval` and `Operation.run` use, in this thread."""
         return context.session_scope(self)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -345,6 +346,31 @@ def test_run_eagerly() -> None:
     finally:
         tf.config.run_functions_eagerly(False)
     assert seen == [2.0] and not tf.config.functions_run_eagerly()
+
+
+def test_threads_trace_once_and_get_their_own_results() -> None:
+    traces, wrong = [], []
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def f(x):
+        traces.append(1)
+        return x * w
+
+    def work(i: int) -> None:
+        for _ in range(100):
+            x = tf.constant(float(i))
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            if floats([y, *tape.gradient(y, [x, w])]) != [2.0 * i, 2.0, float(i)]:
+                wrong.append(i)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and len(traces) == 1
 
 
 def test_recursion_while_tracing() -> None:

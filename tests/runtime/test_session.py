@@ -167,6 +167,21 @@ def test_arrays_die_when_the_run_returns_without_the_collector(graph) -> None:
         gc.enable()
 
 
+def test_a_session_that_goes_frees_its_plans_without_the_collector(graph) -> None:
+    x = tf.placeholder(tf.float32, [])
+    gc.collect()
+    gc.disable()
+    try:
+        session = tf.Session()
+        session.run(x * 2.0 + 1.0, {x: 1.0})
+        (entry,) = session._entries.values()
+        function = weakref.ref(entry.plan.function)
+        del entry, session
+        assert function() is None or not function().__globals__
+    finally:
+        gc.enable()
+
+
 def test_threads_share_a_session(graph) -> None:
     x = tf.placeholder(tf.float32, [])
     nodes = [x + float(i) for i in range(40)]
