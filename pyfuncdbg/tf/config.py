@@ -12,6 +12,7 @@ from pyfuncdbg.runtime.function import functions_run_eagerly, run_functions_eage
 experimental_run_functions_eagerly = run_functions_eagerly
 
 __all__ = [
-    'LogicalDevice', 'PhysicalDevice', 'experimental_run_functions_eagerly', 'functions_run_eagerly', 'get_soft_device_placement',
+    'LogicalDevice', 'PhysicalDevice', 'experimental_run_functions_eagerly', 'functions_run_eagerly',
+    'get_soft_device_placement',
     'list_logical_devices', 'list_physical_devices', 'run_functions_eagerly', 'set_soft_device_placement',
 ]
