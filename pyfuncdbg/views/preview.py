@@ -34,7 +34,8 @@ class _Row:
     values: list[Any]
 
 
-def preview(array: np.ndarray, limit: int = LIMIT, *, ranges: Ranges = (), precision: int = 6) -> Page:
+def preview(array: np.ndarray, limit: int = LIMIT, *, ranges: Ranges = (), precision: int = 6,
+            near: tuple[int, ...] | None = None) -> Page:
     """The elements, each line labelled with the index of its first one.
 
     Args:
@@ -42,10 +43,11 @@ def preview(array: np.ndarray, limit: int = LIMIT, *, ranges: Ranges = (), preci
         limit: At most about this many elements: more, and each axis shows its two ends.
         ranges: Elements inside one of these are marked with '*'.
         precision: Significant digits of floats.
+        near: Index of an element that must be among those shown, such as the first NaN.
     """
     if array.size == 0:
         return Page(Text(f'empty, shape {list(array.shape)}', 'dim'))
-    rows = _rows(array, limit)
+    rows = _rows(array, limit, near)
     whole = sum(len(row.values) for row in rows) == array.size
     cells = [[_cell(value, ranges, precision) for value in row.values] for row in rows]
 
@@ -86,10 +88,12 @@ def shown(sizes: Sequence[int], limit: int) -> list[np.ndarray]:
     return [np.arange(n) if n == k else np.r_[0:-(-k // 2), n - k // 2:n] for n, k in zip(sizes, kept, strict=True)]
 
 
-def _rows(array: np.ndarray, limit: int) -> list[_Row]:
+def _rows(array: np.ndarray, limit: int, near: tuple[int, ...] | None) -> list[_Row]:
     if array.ndim == 0:
         return [_Row((), (), [_plain(array.reshape(1)).tolist()[0]])]
     axes = shown(array.shape, max(1, limit))
+    if near is not None and len(near) == array.ndim:
+        axes = [np.union1d(axis, [index]) for axis, index in zip(axes, near, strict=True)]
     whole = math.prod(len(indices) for indices in axes) == array.size
     part = array if whole else array[np.ix_(*axes)]
     rows = _plain(part).reshape(-1, len(axes[-1])).tolist()

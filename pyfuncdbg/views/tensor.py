@@ -80,7 +80,8 @@ def _elements(tensor: TensorRecord, limit: int) -> RenderableType:
     if tensor.level != 'full':
         return Text('elements not kept' + (f' ({visible(tensor.note)})' if tensor.note else ''), 'dim')
     try:
-        return preview(tensor.to_numpy(), limit, precision=4)
+        near = tensor.stats.first_bad if tensor.stats is not None else None
+        return preview(tensor.to_numpy(), limit, precision=4, near=near)
     except DroppedError as error:
         return Text(visible(str(error)), 'dim')
 

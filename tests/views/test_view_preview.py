@@ -130,3 +130,11 @@ def test_long_text_is_cut(draw):
     text = draw(preview(np.array([b'x' * 10_000], object)))
     assert len(text) < 80
     assert 'xxx...' in text
+
+
+def test_the_element_asked_for_is_among_those_shown(draw):
+    array = np.zeros((100, 100))
+    array[41, 57] = np.nan
+    assert 'nan' not in draw(preview(array), 300)
+    found = draw(preview(array, near=(41, 57)), 300)
+    assert '[41, 0]' in found and found.count('nan') == 1
