@@ -146,29 +146,46 @@ class Call:
     speaker: Call | None
     standing: Standing
     sources: Sequence[int]
-
-    def __init__(self, site: CallSite, run: Run, inputs: list[Any], thread: int, started: int, forward: int = 0,
-                 within: Call | None = None, sources: Sequence[int] = ()) -> None:
-        self.id = next(_call_ids) if site.kind != 'run' else -run.id
-        self.run = run
-        self.site = site
-        self.ordinal = next(site.counter)
-        self.thread = thread
-        self.inputs = inputs
-        self.outputs = self.error = self.output = None
-        self.started = started
-        self.finished = 0
-        self.forward = forward
-        self.sources = sources
-        if within is None:
-            self.parent = 0
-            self.speaker = None
-        else:
-            self.parent = within.id
-            self.speaker = within.speaker
+    run: Run
+    site: CallSite
+    ordinal: int
+    thread: int
+    started: int
+    finished: int
+    forward: int
+    parent: int
 
     def __repr__(self) -> str:
         return f'<Call #{self.id} {self.site.name}[{self.ordinal}]>'
+
+
+def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: int, forward: int = 0,
+             within: Call | None = None, sources: Sequence[int] = ()) -> Call:
+    """A call that begins; a function, for calling an `__init__` of eight arguments costs 0.06 to 0.09 µs more.
+
+    Args:
+        within: The call in whose function it is made.
+        site, run, inputs, thread, started, forward, sources: As in `Call`.
+    """
+    call = Call()
+    call.id = next(_call_ids) if site.kind != 'run' else -run.id
+    call.run = run
+    call.site = site
+    call.ordinal = next(site.counter)
+    call.thread = thread
+    call.inputs = inputs
+    call.outputs = call.error = call.output = None
+    call.started = started
+    call.finished = 0
+    call.forward = forward
+    call.sources = sources
+    if within is None:
+        call.parent = 0
+        call.speaker = None
+    else:
+        call.parent = within.id
+        call.speaker = within.speaker
+    return call
 
 
 current: ContextVar[Call | None] = ContextVar('pyfuncdbg_current_call', default=None)

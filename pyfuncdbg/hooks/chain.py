@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any, Protocol, cast
 
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, current
+from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, current, new_call
 
 Outputs = Sequence[Any]
 Function = Callable[..., Outputs]
@@ -126,14 +126,12 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         thread = _thread.id = threading.get_native_id()
     kind = site.kind
     watching = hooks.python if kind == 'python' else getattr(hooks, kind)
-    call = Call(site, run, inputs, thread, perf_counter_ns(), forward, current.get(), sources)
+    call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, current.get(), sources)
     passage = _Passage()                        # filled here: calling an __init__ costs 0.06 µs
     passage.call = call
     passage.func = func
     passage.hooks = watching
-    passage.last = len(watching) - 1
-    passage.level = 0
-    passage.outcome = _NONE
+    passage.level = len(watching)
     try:
         return passage.proceed() if watching else passage.execute()
     except BaseException as error:
@@ -184,29 +182,27 @@ class _Passage:
     stands, and if it never called that, the rest of the chain runs with the inputs the hook was given.
 
     Attributes:
-        level: Index of the hook that the next `proceed` runs: that after the one which is at work now.
+        level: How many hooks are inside of the one at work now; the next `proceed` runs the outermost of them.
         outcome: Of the last `proceed` that the hook at work has called, or `_NONE` if it has not yet.
     """
 
-    __slots__ = ('call', 'func', 'hooks', 'last', 'level', 'outcome')
+    __slots__ = ('call', 'func', 'hooks', 'level', 'outcome')
 
     call: Call
     func: Function
     hooks: tuple[Hook, ...]
-    last: int
     level: int
     outcome: Any
 
     def proceed(self) -> Outputs:
-        """Run the hook at `level` around the rest."""
+        """Run the next hook around the rest."""
         level, call = self.level, self.call
-        hook, inputs = self.hooks[level], call.inputs
+        hook, inputs = self.hooks[-level], call.inputs
         given = tuple(inputs)
-        rest = self.proceed if level < self.last else self.execute
-        self.level = level + 1
+        self.level = level - 1
         self.outcome = _NONE
         try:
-            outputs = hook.around(call, rest)
+            outputs = hook.around(call, self.proceed if level > 1 else self.execute)
             if outputs is None:
                 raise TypeError('around() returned None, expected the outputs of the call')
         except Exception as error:
@@ -236,7 +232,7 @@ class _Passage:
             inputs[:] = given
             self.call.inputs = inputs
             try:
-                return self.proceed() if level < self.last else self.execute()
+                return self.proceed() if level > 1 else self.execute()
             finally:
                 self.level = level
         if type(outcome) is _Raised:

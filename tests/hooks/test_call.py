@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 
-from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.call import CallSite, Run, new_call
 
 
 def test_sites_made_again_for_one_place_share_id_and_ordinals() -> None:
@@ -11,7 +11,7 @@ def test_sites_made_again_for_one_place_share_id_and_ordinals() -> None:
     again = CallSite('norm', 'EagerPyFunc', 'python', None, function=max, same_as=first)  # type: ignore[arg-type]
     other = CallSite('norm', 'EagerPyFunc', 'python', None)  # type: ignore[arg-type]
     run = Run('test', None, 0)  # type: ignore[arg-type]
-    calls = [Call(site, run, [], 1, 0) for site in (first, again, first, other)]
+    calls = [new_call(site, run, [], 1, 0) for site in (first, again, first, other)]
     assert again.id == first.id != other.id
     assert again.function is max
     assert [call.ordinal for call in calls] == [0, 1, 2, 0]
@@ -22,7 +22,7 @@ def test_sites_made_again_for_one_place_share_id_and_ordinals() -> None:
 def test_the_call_of_a_run_is_named_by_the_run() -> None:
     run = Run('Session.run', None, time.perf_counter_ns())  # type: ignore[arg-type]
     site = CallSite('run', 'Session.run', 'run', None)  # type: ignore[arg-type]
-    assert Call(site, run, [], 1, 0).id == -run.id
+    assert new_call(site, run, [], 1, 0).id == -run.id
 
 
 def test_a_run_asks_for_its_sites_once_and_only_when_needed() -> None:
