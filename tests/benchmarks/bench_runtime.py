@@ -18,7 +18,7 @@ os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
-from pyfuncdbg import tf as ours  # noqa: E402
+from pyfuncdbg import tf as ours
 
 try:
     import tensorflow as theirs
@@ -128,7 +128,8 @@ def results() -> Iterator[Result]:
     yield measured('100-op scalar chain', *against(chain(100, None)), '10x faster')
     yield measured('10,000-op scalar chain', *against(chain(10_000, None)), '3x faster')
     yield measured('100 ops on 1,000 elements', *against(chain(100, 1000)), '2.5x faster')
-    yield measured('eager tape, 50 ops forward and back', eager_tape(ours), None if theirs is None else eager_tape(theirs), '25x faster')
+    yield measured('eager tape, 50 ops forward and back', eager_tape(ours), None if theirs is None else eager_tape(theirs),
+                   '25x faster')
     yield measured('gradients of an MLP 784-128-10, batch 32', *against(network), '1.5x faster')
     yield measured('plan of 100 ops against NumPy by hand', plan_alone(100), by_hand(100), '<= 1.1x the time', faster=False)
     yield imports()

@@ -1,4 +1,4 @@
-"""How the benchmarks measure: the best of several short series, ours and the peer in turn, so that both see the same noise."""
+"""How the benchmarks measure: the best of several short series, ours and the peer in turn, so both see the same noise."""
 from __future__ import annotations
 
 import time
