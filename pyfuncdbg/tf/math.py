@@ -91,7 +91,8 @@ from pyfuncdbg.ops.unary import (
 
 __all__ = [
     'abs', 'acos', 'acosh', 'add', 'add_n', 'angle', 'argmax', 'argmin', 'asin', 'asinh', 'atan', 'atan2', 'atanh',
-    'ceil', 'conj', 'cos', 'cosh', 'count_nonzero', 'cumprod', 'cumsum', 'div_no_nan', 'divide', 'divide_no_nan', 'equal', 'erf',
+    'ceil', 'conj', 'cos', 'cosh', 'count_nonzero', 'cumprod', 'cumsum', 'div_no_nan', 'divide', 'divide_no_nan', 'equal',
+    'erf',
     'erfc', 'exp', 'expm1', 'floor', 'floordiv', 'floormod', 'greater', 'greater_equal', 'imag', 'is_finite',
     'is_inf', 'is_nan', 'l2_normalize', 'less', 'less_equal', 'log', 'log1p', 'log_softmax', 'logical_and',
     'logical_not', 'logical_or', 'logical_xor', 'maximum', 'minimum', 'mod', 'multiply', 'multiply_no_nan',

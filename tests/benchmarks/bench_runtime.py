@@ -1,4 +1,4 @@
-"""The runtime against TensorFlow (where it is installed) and against NumPy by hand: `python tests/benchmarks/bench_runtime.py`.
+"""The runtime against TensorFlow (if installed) and NumPy by hand: `python tests/benchmarks/bench_runtime.py`.
 
 Prints one line for each target, with the ratio measured in this run. Asserts nothing: these machines are shared.
 """
