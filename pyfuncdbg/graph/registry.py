@@ -73,6 +73,9 @@ class OpDef:
         gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so
             that it can be differentiated again. None where the op has no derivative; `no_gradient` where it is
             known to be zero everywhere.
+        selective: The gradient rule takes the keyword `wanted`, which says for each input whether its gradient is asked
+            for, and gives None where it is not.
+        sparse: The gradient rule takes None for an output that no gradient comes to; other rules get zeros.
         outputs: How many outputs; -1 where attrs decide.
         infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
         stateful: Has an effect or depends on one: never pruned in a function, folded or merged.
@@ -102,9 +105,28 @@ class OpDef:
     python: bool = False
     free: bool = False
     sealed: bool = False
+    selective: bool = False
+    sparse: bool = False
 
     def __repr__(self) -> str:
         return f'<OpDef {self.name}>'
+
+
+def differentiated(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> Sequence[Any]:
+    """Apply the gradient rule of a node that has one.
+
+    Args:
+        node: What is differentiated.
+        grads: A gradient for each output, the hidden ones last.
+        wanted: Whether the gradient of each input is asked for.
+
+    Returns:
+        One gradient or None per input.
+    """
+    definition = node.definition
+    rule = definition.gradient
+    assert rule is not None
+    return rule(node, *grads, wanted=wanted) if definition.selective else rule(node, *grads)
 
 
 def no_gradient(node: Node, *grads: Any) -> Sequence[None]:

@@ -31,8 +31,10 @@ from pyfuncdbg.ops.unary import conj, log, scalar, square
 from pyfuncdbg.runtime.dispatch import apply
 
 Binary = Callable[..., Tensor]
-Rule = Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
-"""Gradients of a binary op from (output gradient, x, y, output), before they are summed to the shapes of the inputs."""
+Part = Callable[[Tensor, Any, Any, Any], Any]
+"""The gradient of one input of a binary op from (output gradient, x, y, output), before it is summed to its shape."""
+Rule = tuple[Part, Part] | Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
+"""Those of both inputs: each by itself, so that nobody works out what is not asked for, or both at once."""
 
 
 def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,
@@ -53,13 +55,8 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
     Returns:
         The public function `(x, y, name=None)`.
     """
-    def gradient(node: Node, grad: Tensor) -> Sequence[Any]:
-        assert rule is not None
-        x, y = node.inputs
-        return unbroadcast(x, y, *rule(grad, x, y, node.outputs[0]))
-
-    register(OpDef(op, kernel, broadcast_rule(op, allowed, names), gradient if rule else no_gradient, infix=infix,
-                   into=isinstance(kernel, np.ufunc)))
+    register(OpDef(op, kernel, broadcast_rule(op, allowed, names), no_gradient if rule is None else _gradient(rule),
+                   infix=infix, into=isinstance(kernel, np.ufunc), selective=rule is not None))
     permit(op, allowed)
 
     def function(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -68,6 +65,25 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f'TensorFlow\'s `{op}` of `x` and `y`, element by element, with broadcasting.'
     return function
+
+
+def _gradient(rule: Rule) -> Callable[..., Sequence[Any]]:
+    """The gradient rule of the op from those of its inputs."""
+    if not isinstance(rule, tuple):
+        both = rule
+
+        def together(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
+            x, y = node.inputs
+            gx, gy = both(grad, x, y, node.outputs[0])
+            return unbroadcast(x, y, gx if wanted[0] else None, gy if wanted[1] else None)
+        return together
+    of_x, of_y = rule
+
+    def gradient(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
+        x, y = node.inputs
+        z = node.outputs[0]
+        return unbroadcast(x, y, of_x(grad, x, y, z) if wanted[0] else None, of_y(grad, x, y, z) if wanted[1] else None)
+    return gradient
 
 
 def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Tensor:
@@ -157,14 +173,19 @@ def _squared_difference(x: Any, y: Any) -> Any:
     return np.conj(difference) * difference if difference.dtype.kind == 'c' else difference * difference
 
 
-def _pow_rule(g: Tensor, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+def _pow_by_y(g: Tensor, x: Any, y: Any, z: Any) -> Any:
     # log(x) only where x > 0 (complex: x != 0): elsewhere the derivative by y is taken as 0, as TensorFlow does, so
     # that a NaN from the logarithm of what nobody uses does not reach the sum.
-    cx, cy, cz = conj(x), conj(y), conj(z)
+    cx, cz = conj(x), conj(z)
     ones, zeros = apply('OnesLike', (cx,)), apply('ZerosLike', (cx,))
     mask = elementwise('NotEqual', cx, 0) if x.dtype.is_complex else elementwise('Greater', cx, 0)
     logarithm = apply('SelectV2', (mask, log(apply('SelectV2', (mask, cx, ones))), zeros))
-    return g * (cy * elementwise('Pow', cx, cy - 1)), g * cz * logarithm
+    return g * cz * logarithm
+
+
+def _pow_by_x(g: Tensor, x: Any, y: Any, z: Any) -> Any:
+    cy = conj(y)
+    return g * (cy * elementwise('Pow', conj(x), cy - 1))
 
 
 def _choose(op: str) -> Rule:
@@ -185,30 +206,32 @@ def _atan2_rule(g: Tensor, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
     return x * scaled, -y * scaled
 
 
-add = binary('add', 'AddV2', np.add, lambda g, x, y, z: (g, g), infix='+', default='Add')
-subtract = binary('subtract', 'Sub', np.subtract, lambda g, x, y, z: (g, -g), infix='-')
-multiply = binary('multiply', 'Mul', np.multiply, lambda g, x, y, z: (g * conj(y), g * conj(x)), infix='*')
+add = binary('add', 'AddV2', np.add, (lambda g, x, y, z: g, lambda g, x, y, z: g), infix='+', default='Add')
+subtract = binary('subtract', 'Sub', np.subtract, (lambda g, x, y, z: g, lambda g, x, y, z: -g), infix='-')
+multiply = binary('multiply', 'Mul', np.multiply,
+                  (lambda g, x, y, z: g * conj(y), lambda g, x, y, z: g * conj(x)), infix='*')
 realdiv = binary('realdiv', 'RealDiv', np.divide,
-                 lambda g, x, y, z: (g / conj(y), g * ((-conj(x) / conj(y)) / conj(y))), FIELD, infix='/')
+                 (lambda g, x, y, z: g / conj(y), lambda g, x, y, z: g * ((-conj(x) / conj(y)) / conj(y))), FIELD, infix='/')
 floordiv = binary('floordiv', 'FloorDiv', _floor_div, None, REAL, default='floordiv')
 floormod = binary('floormod', 'FloorMod', _floor_mod,
-                  lambda g, x, y, z: (g, -g * floordiv(x, y)), REAL)
+                  (lambda g, x, y, z: g, lambda g, x, y, z: -g * floordiv(x, y)), REAL)
 truncatediv = binary('truncatediv', 'TruncateDiv', _truncate_div, None, REAL)
 truncatemod = binary('truncatemod', 'TruncateMod', _truncate_mod, None, REAL)
-pow = binary('pow', 'Pow', _pow, _pow_rule, NUMBER)
+pow = binary('pow', 'Pow', _pow, (_pow_by_x, _pow_by_y), NUMBER)
 maximum = binary('maximum', 'Maximum', np.maximum, _choose('GreaterEqual'), REAL)
 minimum = binary('minimum', 'Minimum', np.minimum, _choose('LessEqual'), REAL)
 squared_difference = binary('squared_difference', 'SquaredDifference', _squared_difference, _difference_rule)
 atan2 = binary('atan2', 'Atan2', np.arctan2, _atan2_rule, FLOAT, names=('y', 'x'))
 _div_no_nan = binary('div_no_nan', 'DivNoNan', _where_nonzero(np.divide, 1),
-                     lambda g, x, y, z: (div_no_nan(g, conj(y)),
-                                         g * div_no_nan(div_no_nan(-conj(x), conj(y)), conj(y))), FIELD)
+                     (lambda g, x, y, z: div_no_nan(g, conj(y)),
+                      lambda g, x, y, z: g * div_no_nan(div_no_nan(-conj(x), conj(y)), conj(y))), FIELD)
 multiply_no_nan: Binary = binary('multiply_no_nan', 'MulNoNan', _where_nonzero(np.multiply, 1),
-                         lambda g, x, y, z: (multiply_no_nan(g, y), multiply_no_nan(x, g)), FIELD)
+                         (lambda g, x, y, z: multiply_no_nan(g, y), lambda g, x, y, z: multiply_no_nan(x, g)), FIELD)
 xlogy: Binary = binary('xlogy', 'Xlogy', _where_nonzero(lambda x, y: x * np.log(y), 0),
-               lambda g, x, y, z: (g * xlogy(_is_nonzero(x), y), g * xdivy(x, y)), FIELD, default='xlogy')
+               (lambda g, x, y, z: g * xlogy(_is_nonzero(x), y), lambda g, x, y, z: g * xdivy(x, y)), FIELD, default='xlogy')
 xdivy: Binary = binary('xdivy', 'Xdivy', _where_nonzero(np.divide, 0),
-               lambda g, x, y, z: (g * xdivy(_is_nonzero(x), y), g * xdivy(-x, square(y))), FIELD, default='xdivy')
+               (lambda g, x, y, z: g * xdivy(_is_nonzero(x), y), lambda g, x, y, z: g * xdivy(-x, square(y))),
+                       FIELD, default='xdivy')
 bitwise_and = binary('bitwise_and', 'BitwiseAnd', np.bitwise_and, None, INTEGER)
 bitwise_or = binary('bitwise_or', 'BitwiseOr', np.bitwise_or, None, INTEGER)
 bitwise_xor = binary('bitwise_xor', 'BitwiseXor', np.bitwise_xor, None, INTEGER)

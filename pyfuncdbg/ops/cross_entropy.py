@@ -40,17 +40,33 @@ def _cross_entropy_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(logits.dtype, shape[:1]), (logits.dtype, shape)]
 
 
-def _cross_entropy_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
-    logits = node.inputs[0]
-    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
-    grad = column * node.outputs[1]
-    p = softmax(logits)
-    # The second part is the derivative of the gradient output, which only second order asks for.
-    grad += (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p
-    return [grad, column * negative(log_softmax(logits)) - grad_grad]
+def _by_logits(node: Node, column: Tensor | None, grad_grad: Tensor | None) -> Tensor | None:
+    """The gradient by the logits: through the loss, and through the gradient output, which second order asks for."""
+    grad = None if column is None else column * node.outputs[1]
+    if grad_grad is None:
+        return grad
+    p = softmax(node.inputs[0])
+    second = (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p
+    return second if grad is None else grad + second
 
 
-register(OpDef('SoftmaxCrossEntropyWithLogits', _cross_entropy, _cross_entropy_types, _cross_entropy_gradient, outputs=2))
+def _column(grad_loss: Tensor | None) -> Any:
+    return None if grad_loss is None else apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
+
+
+def _cross_entropy_gradient(node: Node, grad_loss: Tensor | None, grad_grad: Tensor | None,
+                            wanted: Sequence[bool]) -> Sequence[Any]:
+    column = _column(grad_loss)
+    of_labels: Any = None
+    if wanted[1] and column is not None:
+        of_labels = column * negative(log_softmax(node.inputs[0]))
+    if wanted[1] and grad_grad is not None:
+        of_labels = -grad_grad if of_labels is None else of_labels - grad_grad
+    return [_by_logits(node, column, grad_grad) if wanted[0] else None, of_labels]
+
+
+register(OpDef('SoftmaxCrossEntropyWithLogits', _cross_entropy, _cross_entropy_types, _cross_entropy_gradient, outputs=2,
+               selective=True, sparse=True))
 
 
 def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
@@ -114,13 +130,12 @@ def _sparse_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(logits.dtype, rows), (logits.dtype, TensorShape.of((rows[0], shape[1])))]
 
 
-def _sparse_gradient(node: Node, grad_loss: Tensor, grad_grad: Tensor) -> Sequence[Any]:
-    column = apply('ExpandDims', (grad_loss, constant(np.int32(-1))))
-    p = softmax(node.inputs[0])
-    return [column * node.outputs[1] + (grad_grad - reduce_sum(grad_grad * p, 1, True)) * p, None]
+def _sparse_gradient(node: Node, grad_loss: Tensor | None, grad_grad: Tensor | None) -> Sequence[Any]:
+    return [_by_logits(node, _column(grad_loss), grad_grad), None]
 
 
-register(OpDef('SparseSoftmaxCrossEntropyWithLogits', _sparse_cross_entropy, _sparse_types, _sparse_gradient, outputs=2))
+register(OpDef('SparseSoftmaxCrossEntropyWithLogits', _sparse_cross_entropy, _sparse_types, _sparse_gradient, outputs=2,
+               sparse=True))
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:

@@ -64,20 +64,21 @@ def _product(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool 
     return apply('MatMul', (a, b), {'transpose_a': transpose_a, 'transpose_b': transpose_b})
 
 
-def _matmul_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
-    a, b = (conj(x) for x in node.inputs)
-    match bool(node.attrs.get('transpose_a')), bool(node.attrs.get('transpose_b')):
-        case False, False:
-            return [_product(grad, b, transpose_b=True), _product(a, grad, transpose_a=True)]
-        case False, True:
-            return [_product(grad, b), _product(grad, a, transpose_a=True)]
-        case True, False:
-            return [_product(b, grad, transpose_b=True), _product(a, grad)]
-        case _:
-            return [_product(b, grad, True, True), _product(grad, a, True, True)]
+def _matmul_gradient(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
+    transpose_a, transpose_b = bool(node.attrs.get('transpose_a')), bool(node.attrs.get('transpose_b'))
+    a, b = node.inputs
+    of_a = of_b = None
+    if wanted[0]:
+        b = conj(b)
+        of_a = (_product(b, grad, transpose_b, True) if transpose_a else _product(grad, b, False, not transpose_b))
+    if wanted[1]:
+        a = conj(a)
+        of_b = (_product(grad, a, True, transpose_a) if transpose_b else _product(a, grad, not transpose_a))
+    return [of_a, of_b]
 
 
-register(OpDef('MatMul', _matmul, _matmul_types, _matmul_gradient, kernel_attrs=('transpose_a', 'transpose_b')))
+register(OpDef('MatMul', _matmul, _matmul_types, _matmul_gradient, kernel_attrs=('transpose_a', 'transpose_b'),
+               selective=True))
 
 
 # ---------------------------------------------------------------- batches of matrices

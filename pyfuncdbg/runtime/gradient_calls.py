@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.graph.registry import Node
+from pyfuncdbg.graph.registry import Node, differentiated
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.runtime.backward import Step, plain_step
@@ -15,10 +15,11 @@ _eager_sites: dict[tuple[str, str], CallSite] = {}
 
 def watched_step(run: Run) -> Step:
     """A step that is a call of kind 'gradient', linked to the calls its gradients come from."""
-    def step(node: Node, incoming: Sequence[Any], sources: Sequence[int]) -> tuple[Sequence[Any], int]:
+    def step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
+             wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
         if not hooks.gradient:
-            return plain_step(node, incoming, sources)
-        return gradient_call(run, eager_gradient_site(node), lambda *dys: node.definition.gradient(node, *dys),  # type: ignore[misc]
+            return plain_step(node, incoming, sources, wanted)
+        return gradient_call(run, eager_gradient_site(node), lambda *dys: differentiated(node, dys, wanted),
                              incoming, getattr(node, 'call', 0), sources)
     return step
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.registry import differentiated
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.runtime.backward import Step, plain_step
+from pyfuncdbg.runtime.backward import Step
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_calls import gradient_call, gradient_site
 
@@ -52,11 +53,11 @@ def graph_step(graph: Graph) -> Step:
     """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there."""
     made: dict[int, Any] = {}
 
-    def step(node: Any, incoming: Sequence[Any], _: Sequence[int]) -> tuple[Sequence[Any], int]:
+    def step(node: Any, incoming: Sequence[Any], _: Sequence[int], wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
         forward = getattr(node, 'op', None) or node
         graph.changed()
         with graph.outside_scopes_of(f'{forward.name}_grad'):
-            outgoing = plain_step(node, incoming, ())[0]
+            outgoing = differentiated(node, incoming, wanted)
         feeding = dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made)
         for gradient in outgoing:
             if isinstance(gradient, SymbolicTensor):

@@ -69,12 +69,12 @@ def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any],
     for i, (target, seed) in enumerate(zip(targets, seeds, strict=True)):
         if target.dtype.is_trainable:
             gradients_of.add(target, ones_like(target, f'grad_ys_{i}') if seed is None else seed)
-    path = _path(graph, targets, sources, stops)
-    backward(path, gradients_of, graph_step(graph))
+    # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out what nobody needs.
+    backward(_path(targets, sources, stops), None, gradients_of, graph_step(graph))
     return [gradients_of.of(s) if s.dtype.is_trainable else None for s in sources]
 
 
-def _path(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], stops: Sequence[Any]) -> list[Operation]:
+def _path(targets: Sequence[Any], sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
     """The nodes on the way from sources to targets, in reverse order of execution."""
     stopped = {id(t) for t in stops}
     seen: set[Operation] = set()
@@ -84,4 +84,4 @@ def _path(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], stops: S
         if op not in seen:
             seen.add(op)
             stack.extend(t.op for t in op.inputs if id(t) not in stopped)
-    return between([op for op in in_order(seen) if not all(id(t) in stopped for t in op.outputs)], sources)
+    return between([op for op in in_order(seen) if not all(id(t) in stopped for t in op.outputs)], sources)[0]

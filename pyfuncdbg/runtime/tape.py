@@ -219,7 +219,7 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
             gradients.add(target, ones_like(target) if seed is None else seed)
 
     def whole(*_: Any) -> Sequence[Any]:
-        backward(between(nodes, sources), gradients, step)
+        backward(*between(nodes, sources), gradients, step)
         return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
 
     graph = context.current_graph()

@@ -103,10 +103,15 @@ class PythonFunction:
             BaseException: What the function or the conversion of its result raised.
         """
         run = execution.run
-        if not hooks.python and run.aborted is None:
-            return self._body(execution, keeping, handles, *inputs)
-        self._handles = handles                     # somebody watches, and may want to call it again
-        return self._settled(around(self.site, partial(self._body, execution, keeping, handles), run, inputs))
+        errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
+        try:
+            if not hooks.python and run.aborted is None:
+                return self._body(keeping, handles, *inputs)
+            self._handles = handles                 # somebody watches, and may want to call it again
+            return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
+        finally:
+            execution.errstate = errstate.current()
+            errstate.state.set(errstate.IGNORE)
 
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
@@ -118,22 +123,19 @@ class PythonFunction:
         return [output if type(output) is EagerTensor else EagerTensor(value)
                 for output, value in zip(outputs, values, strict=True)]
 
-    def _body(self, execution: Execution, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
-        """The function in its surroundings: eager mode, the user's error state, the thread's tapes put aside."""
+    def _body(self, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
+        """The function in its surroundings: eager mode, the thread's tapes put aside."""
         suspended = active.recordings
         active.recordings = [] if keeping is None else [keeping.begin(inputs, handles, suspended)]
         graphs = context.state.graphs
         depth = len(graphs)
         graphs.append(None)
-        errstate.state.set(execution.errstate)
         try:
             if handles:
                 with self._bindings(handles):
                     return self.convert(self, self._result(inputs))
             return self.convert(self, self.func(*inputs) if self.layout is None else self._result(inputs))
         finally:
-            execution.errstate = errstate.current()
-            errstate.state.set(errstate.IGNORE)
             del graphs[depth:]
             active.recordings = suspended
 
@@ -222,11 +224,7 @@ def _convert_fresh() -> tuple[int, Any]:
         return array
 
     function = PythonFunction(fresh, EAGER, output_types(float64), number=-1)
-    before = errstate.current()
-    try:
-        (tensor,) = function._body(eager_execution(), None, ())
-    finally:
-        errstate.state.set(before)
+    (tensor,) = function._body(None, ())
     return made[0], tensor._value
 
 
