@@ -100,10 +100,15 @@ def judge(trace: Queries, limit: int = JUDGED) -> Health:
     """
     met = [call for kind in KINDS for call in trace.calls(kind=kind, bad=True, limit=limit)]
     total = sum(trace.count(kind=kind, bad=True) for kind in KINDS)
-    calls = sorted((*met, *_suspects(trace)), key=lambda call: call.started)
+    calls = sorted((*met, *_suspects(trace)), key=_when)
     tracker = _Tracker(trace)
     findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
     return Health(_innermost(findings), max(0, total - limit))
+
+
+def _when(call: CallRecord) -> float:
+    """A gradient step comes when it has ended: after the steps inside the function that it goes back through."""
+    return call.started + (call.duration or 0.0) if call.site.kind == 'gradient' else call.started
 
 
 def _suspects(trace: Queries) -> list[CallRecord]:
@@ -121,6 +126,11 @@ def _suspects(trace: Queries) -> list[CallRecord]:
 def first_bad(tensors: Sequence[TensorRecord]) -> int | None:
     """Slot of the first tensor that holds a NaN or an infinity."""
     return next((i for i, tensor in enumerate(tensors) if tensor.stats is not None and tensor.stats.bad), None)
+
+
+def is_array(tensor: TensorRecord) -> bool:
+    """Whether it is a tensor of values, not a handle or another object."""
+    return tensor.dtype != 'object'
 
 
 def blamed(call: CallRecord) -> tuple[Place, ...]:
@@ -147,6 +157,8 @@ class _Tracker:
     """By process: where the first value of all began; variables carry it to later runs."""
     _origin: dict[str, str] = field(default_factory=dict)
     """By call number: where the values that it met began."""
+    _behind: dict[str, str] = field(default_factory=dict)
+    """By forward call: where the values of the latest gradient step through it began."""
     _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
     def judged(self, call: CallRecord) -> Finding | None:
@@ -160,7 +172,9 @@ class _Tracker:
                 self._began(call, before)
                 return Finding('inherited', call, made, call.outputs[made], blamed(call), before)
             seen = call.site.kind != 'gradient' or bool(call.forward)
-            certain = seen and all(tensor.stats is not None for tensor in call.inputs)
+            if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
+                return self._stored(call, made)
+            certain = seen and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
             self._began(call, call.number)
             return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
         tensor = call.inputs[came]
@@ -173,11 +187,18 @@ class _Tracker:
         self._began(call, call.number)
         return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
 
+    def _stored(self, call: CallRecord, made: int) -> Finding:
+        """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
+        earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
+        self._began(call, earlier or call.number)
+        return Finding('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '')
+
     def _forward(self, call: CallRecord) -> str | None:
         """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
         if call.site.kind != 'gradient':
             return None
-        known = self._origin.get(call.forward) or self._last.get((call.process, call.run))
+        known = (self._origin.get(call.forward) or self._behind.get(call.forward)
+                 or self._last.get((call.process, call.run)))
         if known is None and not call.forward:      # its forward values were not recorded: a variable may have carried it
             known = self._first.get(call.process)
         return known
@@ -201,6 +222,8 @@ class _Tracker:
         run = (call.process, call.run)
         self._last[run] = origin
         self._origin[call.number] = origin
+        if call.forward:
+            self._behind[call.forward] = origin
         self._first.setdefault(call.process, origin)
         for tensor in (*call.inputs, *call.outputs):
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
@@ -222,7 +245,8 @@ class _Tracker:
 
 def _unseen(call: CallRecord) -> int | None:
     """Slot of the first output of which nothing was kept, in a call for which NumPy reported an error."""
-    slot = next((i for i, tensor in enumerate(call.outputs) if tensor.level == 'none' and tensor.stats is None), None)
+    slot = next((i for i, tensor in enumerate(call.outputs)
+                 if tensor.level == 'none' and tensor.stats is None and not tensor.absent), None)
     return slot if slot is not None and blamed(call) else None
 
 

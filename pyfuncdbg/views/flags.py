@@ -23,7 +23,7 @@ def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     if tensor.changed:
         found.append(Flag('changed by the function'))
     if tensor.level == 'none' or (tensor.level == 'stats' and tensor.note):
-        kept = 'nothing kept' if tensor.level == 'none' else 'stats only'
+        kept = 'no array' if tensor.dtype == 'object' else 'nothing kept' if tensor.level == 'none' else 'stats only'
         found.append(Flag(f'{kept}: {visible(tensor.note)}' if tensor.note else kept))
     return tuple(found)
 

@@ -147,3 +147,14 @@ def test_blamed_lines(records, lines):
 def test_the_floating_point_record_speaks_for_its_line():
     both = (OutputRecord('warning', 'w', 'RuntimeWarning', 'u.py', 4), OutputRecord('fp', 'f', 'invalid', 'u.py', 4))
     assert [place.category for place in blamed(call(1, 'a', {}, {}, output=both))] == ['invalid']
+
+
+HANDLE = np.empty((), object)
+
+
+def test_a_node_that_reads_a_variable_makes_nothing():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'read', {'w:0': HANDLE}, {'read:0': NAN}, run=2, kind='op'),
+                    call(3, 'mul', {'read:0': NAN}, {'mul:0': NAN}, run=2, kind='op')) == {
+        '1': ('born', ''), '2': ('inherited', '1'), '3': ('inherited', '1')}
+    assert verdicts(call(1, 'read', {'w:0': HANDLE}, {'read:0': NAN}, kind='op')) == {'1': ('entered', '')}
+    assert verdicts(call(1, 'a', {}, {'a:0': NAN})) == {'1': ('born', '')}          # a function makes what it returns
