@@ -68,9 +68,9 @@ def begin(path: Path, *, budget: int | None = None, ops: bool = False) -> None:
 def _report(path: Path, folder: str, environment: dict[str, str]) -> None:
     """Draw the report on stderr, so that stdout holds only what the program wrote."""
     import subprocess
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):    # the program's own object may raise anything
-            stream.flush()
+    for name in ('stdout', 'stderr'):
+        with contextlib.suppress(Exception):    # the program's own object may raise anything, or be gone
+            getattr(sys, name).flush()
     command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(path)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)

@@ -81,6 +81,7 @@ def _list(context: Context, args: argparse.Namespace) -> TensorList:
         calls = context.trace.calls(site=args.site, run=args.run, limit=LOOKED_AT)
         rows = [(call, tensor) for call in calls for tensor in call.outputs]
         filters[f'outputs of the first {LOOKED_AT:,} calls'] = True
+    rows = [row for row in rows if not row[1].absent]
     bad = [row for row in rows if row[1].stats is not None and row[1].stats.bad]
     wanted = bad if args.bad else rows
     shown = sorted(wanted, key=SORT[args.sort])[:args.n]

@@ -39,6 +39,10 @@ class BadFetch:
     run: int
     tensor: TensorRecord
     runs: int
+    source: str = ''
+    """What the run was: 'Session.run', 'GradientTape.gradient', the name of a function."""
+    ended: float = 0.0
+    """Seconds from the start of the trace to the end of that run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,13 @@ def _failures(trace: Queries) -> tuple[Failure, ...]:
 
 
 def _bad_fetches(trace: Queries) -> tuple[BadFetch, ...]:
-    first: dict[str, tuple[int, TensorRecord]] = {}
-    counts: Counter[str] = Counter()
+    first: dict[tuple[str, str], tuple[CallRecord, TensorRecord]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for run in trace.calls(kind='run', bad=True, limit=LISTED):
         for tensor in run.outputs:
             if tensor.stats is not None and tensor.stats.bad:
-                first.setdefault(tensor.name, (run.run, tensor))
-                counts[tensor.name] += 1
-    return tuple(BadFetch(run, tensor, counts[name]) for name, (run, tensor) in first.items())
+                key = tensor.name, '' if tensor.name else run.site.name
+                first.setdefault(key, (run, tensor))
+                counts[key] += 1
+    return tuple(BadFetch(run.run, tensor, counts[key], run.site.name, run.started + (run.duration or 0.0))
+                 for key, (run, tensor) in first.items())

@@ -56,6 +56,10 @@ class ValueReader(Protocol):
         """
 
 
+ABSENT = 'None'
+"""Note of a place where the program has None instead of a tensor: a gradient step's output for an int input, say."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorRecord:
     """One recorded tensor.
@@ -69,7 +73,7 @@ class TensorRecord:
         stats: Summary; None at level 'none' (or for types that have none).
         key: Where the bytes are; None if not kept.
         changed: For an input: its bytes differed after the call (the function wrote to what it got).
-        note: Why it was not kept in full ('over budget', '64 KB limit', ...), else ''.
+        note: Why it was not kept in full ('over budget', '64 KB limit', ...), else ''; `ABSENT` if it is no tensor at all.
     """
 
     name: str
@@ -82,6 +86,11 @@ class TensorRecord:
     changed: bool = False
     note: str = ''
     _read: ValueReader | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def absent(self) -> bool:
+        """Whether there is no tensor here."""
+        return self.level == 'none' and self.note == ABSENT
 
     def to_numpy(self) -> np.ndarray:
         """The value; strings as an object array of bytes.

@@ -16,7 +16,7 @@ from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_of
 from pyfuncdbg.record.pool import Allowance, Pool
-from pyfuncdbg.record.records import Level, Stats, TensorRecord
+from pyfuncdbg.record.records import ABSENT, Level, Stats, TensorRecord
 from pyfuncdbg.record.statistics import stats_of
 
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
@@ -118,6 +118,8 @@ class Snapshots:
 
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
         """A snapshot of one host value that is no plain scalar."""
+        if value is None:
+            return Snapshot(np.dtype(object), (), 0, ABSENT)
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
             size = value.nbytes
             if size <= TINY or self.allowance.take(size):
@@ -247,6 +249,8 @@ def restored(record: TensorRecord) -> np.ndarray:
     """
     what = f'{record.name or "this tensor"} ({record.dtype}{list(record.shape)})'
     if record.key is None or record._read is None:
+        if record.absent:
+            raise DroppedError(f'{record.name or "this"} is None: there is no tensor')
         why = record.note or {'none': 'the recording kept no values', OBJECT: 'it holds Python objects'}.get(
             record.dtype if record.dtype == OBJECT else record.level, 'only its statistics were')
         raise DroppedError(f'the value of {what} was not kept: {why}')

@@ -122,6 +122,9 @@ def _clean(summary: Summary) -> list[Part]:
         more = '' if summary.calls.get('op') else ': --ops records the nodes of the graph too'
         parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
     if not summary.calls.get('python'):
+        if not summary.info.complete:
+            return [*parts, Text('No finished call is here. The recording has not been closed: the program still runs, or '
+                                 'was killed.', 'yellow')]
         return [*parts, Text('No wrapped function was called.', 'yellow')]
     if summary.masked:
         parts.append(Text(f'{count(summary.masked, "call")} turned non-finite inputs into finite outputs.'))
@@ -132,7 +135,7 @@ def _clean(summary: Summary) -> list[Part]:
 def _origins(summary: Summary) -> list[Part]:
     first, *others = summary.origins
     parts: list[Part] = [origin_card(first.finding, first.heirs)]
-    parts += [_reached(fetch, summary, first.finding.call.run) for fetch in summary.fetches[:SHORT]]
+    parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
     if others:
         parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
         parts += _grouped(others)
@@ -155,12 +158,13 @@ def _grouped(origins: Sequence[Origin]) -> list[Text]:
     return lines
 
 
-def _reached(fetch: BadFetch, summary: Summary, origin: int | None = None) -> Text:
-    """Where a user sees it; `origin` is the run in which the first recorded call made it."""
-    early = ' already, before this call' if origin is not None and fetch.run < origin else ''
+def _reached(fetch: BadFetch, summary: Summary, origin: float | None = None) -> Text:
+    """Where a user sees it; `origin` is when the first recorded call that made it began, in seconds."""
+    early = ' already, before this call' if origin is not None and fetch.ended < origin else ''
     least = 'at least ' if summary.bad_runs > LISTED else ''
     again = f', not finite in {least}{count(fetch.runs, "run")}' if fetch.runs > 1 else ''
-    return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached fetch ', 'red'), label(repr(fetch.tensor.name), 'red', 80),
+    what = ('fetch ', repr(fetch.tensor.name)) if fetch.tensor.name else ('a result of ', fetch.source or 'eager code')
+    return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached {what[0]}', 'red'), label(what[1], 'red', 80),
                          (f' in run #{fetch.run}{early}{again}', 'red'), overflow='fold')
 
 
@@ -209,6 +213,9 @@ def _lost(summary: Summary) -> list[Part]:
     if any(info.dropped.values()):
         parts.append(_over_budget(info.dropped, info.budget))
     parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
+    if not info.complete and summary.calls.get('python'):
+        whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
+        parts.append(Text(f'{whose} not closed: still running, or killed; its last calls may be missing', 'yellow'))
     if summary.unfinished:
         parts.append(Text(f'{count(summary.unfinished, "call")} had not finished when the recording ended', 'yellow'))
     return [Text(), *parts, Text()] if parts else [Text()]

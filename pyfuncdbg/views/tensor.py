@@ -23,6 +23,8 @@ def tensor_card(tensor: TensorRecord, title: str = '', *, limit: int = LIMIT) ->
         title: Stands before the tensor's name, such as the parameter it was passed as.
         limit: Elements in the preview; 0 for none.
     """
+    if tensor.absent:
+        return Page(tensor_line(tensor, title))
     parts: list[Part] = [tensor_line(tensor, title), lambda options: Padding(summary(tensor, options), (0, 0, 0, 2))]
     if limit > 0 and tensor.level != 'none':
         parts.append(Padding(_elements(tensor, limit), (0, 0, 0, 2)))
@@ -35,6 +37,8 @@ def tensor_line(tensor: TensorRecord, title: str = '') -> Text:
     for name, style in ((title, 'bold'), (tensor.name, 'cyan' if title else 'bold')):
         if name:
             line.append(f'{one_line(name, 200)}  ', style)
+    if tensor.absent:
+        return line.append('None', 'dim')
     line.append(f'{one_line(tensor.dtype, 40)} {list(tensor.shape)}  {size(tensor.nbytes)}')
     found = flags(tensor)
     if found:
