@@ -25,6 +25,8 @@ _EXTENDED = {name: np.dtype(getattr(ml_dtypes, name)) for name in dir(ml_dtypes)
 _PLAIN = re.compile(r'bool|u?int(?:8|16|32|64)|float(?:16|32|64|96|128)|complex(?:64|128|192|256)|'
                     r'(?:datetime|timedelta)64(?:\[\d{0,9}[A-Za-z]{1,2}\])?')
 _LONGEST_NAME = 4096
+_FIRST_ADDED = 256
+"""Type numbers from here on are of types that extensions such as ml_dtypes added."""
 
 
 @lru_cache(maxsize=1024)
@@ -68,9 +70,12 @@ def as_numbers(array: np.ndarray) -> np.ndarray | None:
 
     bfloat16, float8, int4 and their like become float32 (complex64), which holds them exactly.
     """
-    if array.dtype.name in _EXTENDED:
-        return array.astype(np.complex64 if 'complex' in array.dtype.name else np.float32)
-    return array if array.dtype.kind in 'iufc' else None
+    dtype = array.dtype
+    if dtype.num < _FIRST_ADDED:                # asking a type for its name takes 1.5 µs
+        return array if dtype.kind in 'iufc' else None
+    if dtype.name in _EXTENDED:
+        return array.astype(np.complex64 if 'complex' in dtype.name else np.float32)
+    return array if dtype.kind in 'iufc' else None
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:

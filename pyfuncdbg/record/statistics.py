@@ -24,7 +24,7 @@ _SAFE = 1e150
 def stats_of(array: np.ndarray) -> Stats | None:
     """Summarise an array of any shape; None for types that are neither numbers, bool nor text.
 
-    Counts are exact. Mean and standard deviation (of the population) are computed in float64 after a shift by the mean;
+    Counts are exact. Mean and standard deviation (of the population) are computed in float64 after a shift by the minimum;
     values near the end of the float64 range are scaled first, so that they do not overflow.
     """
     if array.dtype.kind in 'bSUTO':
@@ -42,7 +42,7 @@ def all_finite(array: np.ndarray) -> bool:
         return True
     with np.errstate(all='ignore'):
         numbers = as_numbers(array)
-        return numbers is None or bool(np.isfinite(numbers.sum())) or bool(np.isfinite(numbers).all())
+        return numbers is None or _has_finite_sum(numbers.reshape(-1)) or bool(np.isfinite(numbers).all())
 
 
 def _single(array: np.ndarray) -> Stats:
@@ -76,67 +76,83 @@ def _summary(array: np.ndarray) -> Stats:
     high: Any = None
     first_bad: tuple[int, ...] | None = None
     for start in range(0, flat.size, _CHUNK):
-        raw = flat[start:start + _CHUNK]
-        finite = raw
-        if raw.dtype.kind in 'fc' and not np.isfinite(raw.sum()):
-            good = np.isfinite(raw)
-            if not good.all():
-                bad = raw[~good]
-                here = int(np.isnan(bad).sum())
-                negative = 0 if is_complex else int((bad == -np.inf).sum())
-                nan, neg_inf, pos_inf = nan + here, neg_inf + negative, pos_inf + len(bad) - here - negative
-                if first_bad is None:
-                    first_bad = tuple(int(i) for i in np.unravel_index(start + int(np.argmin(good)), array.shape))
-                finite = raw[good]
-        if finite.size:
-            finite = _magnitudes(finite)
-            least, most = finite.min().item(), finite.max().item()
-            low = least if low is None or least < low else low
-            high = most if high is None or most > high else high
-            neg += int(np.count_nonzero(finite < 0)) if least < 0 else 0
-            zero += int(np.count_nonzero(finite == 0)) if least <= 0 <= most else 0
-            count += finite.size
+        piece = flat[start:start + _CHUNK]
+        finite = _magnitudes(piece) if is_complex else piece
+        # Both are NaN if one element is, and tell of an infinity: no pass of its own for what is rarely there.
+        least, most = np.minimum.reduce(finite).item(), np.maximum.reduce(finite).item()
+        if not (math.isfinite(least) and math.isfinite(most)):
+            good = np.isfinite(piece)
+            bad = piece[~good]
+            here = int(np.isnan(bad).sum())
+            negative = 0 if is_complex else int((bad == -np.inf).sum())
+            nan, neg_inf, pos_inf = nan + here, neg_inf + negative, pos_inf + len(bad) - here - negative
+            if first_bad is None:
+                first_bad = tuple(int(i) for i in np.unravel_index(start + int(np.argmin(good)), array.shape))
+            finite = finite[good]
+            if not finite.size:
+                continue
+            least, most = np.minimum.reduce(finite).item(), np.maximum.reduce(finite).item()
+        low = least if low is None or least < low else low
+        high = most if high is None or most > high else high
+        neg += int(np.count_nonzero(finite < 0)) if least < 0 else 0
+        zero += int(np.count_nonzero(finite == 0)) if least <= 0 <= most else 0
+        count += finite.size
     if not count:
         return Stats(flat.size, nan, neg_inf, 0, 0, 0, pos_inf, first_bad=first_bad)
     mean, std, histogram = _moments(flat, first_bad is not None, count, low, high)
     return Stats(flat.size, nan, neg_inf, neg, zero, count - neg - zero, pos_inf, low, high, mean, std, histogram, first_bad)
 
 
-def _magnitudes(finite: np.ndarray) -> np.ndarray:
-    if finite.dtype.kind != 'c':
-        return finite
-    return np.minimum(np.abs(finite.astype(np.complex128)), np.finfo(np.float64).max)
+def _has_finite_sum(piece: np.ndarray) -> bool:
+    """Proves that no element is NaN or infinite; false may also mean that the sum overflows."""
+    total: Any = np.add.reduce(piece).item()
+    return total - total == 0
+
+
+def _magnitudes(piece: np.ndarray) -> np.ndarray:
+    """Of complex numbers; a magnitude beyond the range of a double counts as the largest, those of bad elements stay so."""
+    if piece.dtype.kind != 'c':
+        return piece
+    doubles = piece.astype(np.complex128)
+    magnitudes = np.minimum(np.abs(doubles), np.finfo(np.float64).max)
+    magnitudes[~np.isfinite(doubles)] = np.nan
+    return magnitudes
 
 
 def _moments(flat: np.ndarray, has_bad: bool, count: int, low: Any, high: Any) -> tuple[float, float, tuple[int, ...]]:
-    """Mean, standard deviation and histogram of the finite elements, given their number and range."""
-    largest = max(abs(float(low)), abs(float(high)))
+    """Mean, standard deviation and histogram of the finite elements, given their number and range.
+
+    All from the elements' places between `low` (0) and `high` (`BINS`). That shift loses no digits that matter: no element
+    is further from the mean than sqrt(count - 1) standard deviations.
+    """
+    bottom, top = float(low), float(high)
+    largest = max(abs(bottom), abs(top))
     scale = largest if largest > _SAFE or 0 < largest < 1 / _SAFE else 1.0
-    total = 0.0
-    pieces = range(0, flat.size, _CHUNK)
-    one_piece = _doubles(flat, has_bad, scale) if len(pieces) == 1 else None
-    for start in pieces:
-        total += float((_doubles(flat[start:start + _CHUNK], has_bad, scale) if one_piece is None else one_piece).sum())
-    mean = total / count
-    bottom, width = float(low) / scale, float(high) / scale - float(low) / scale
-    squares = 0.0
-    bins = np.zeros(BINS, np.int64)
-    for start in pieces:
-        values = _doubles(flat[start:start + _CHUNK], has_bad, scale) if one_piece is None else one_piece
-        shifted = values - mean
-        squares += float((shifted * shifted).sum())
-        if width > 0:
-            place = ((values - bottom) / width * BINS).astype(np.int64)
-            bins += np.bincount(np.minimum(place, BINS - 1), minlength=BINS)
+    width = top / scale - bottom / scale
     if width <= 0:
-        bins[BINS // 2] = count
+        return bottom, 0.0, (0,) * (BINS // 2) + (count,) + (0,) * (BINS - BINS // 2 - 1)
+    total = squares = 0.0
+    bins: np.ndarray | None = None
+    for start in range(0, flat.size, _CHUNK):
+        places = _doubles(flat[start:start + _CHUNK], has_bad, scale)
+        places -= bottom / scale
+        places *= BINS / width
+        total += np.add.reduce(places).item()
+        squares += np.dot(places, places).item()
+        here = np.bincount(places.astype(np.uint8), minlength=BINS + 1)
+        bins = here if bins is None else bins + here
+    assert bins is not None
+    counts = bins.tolist()
+    counts[BINS - 1] += counts.pop()            # the largest elements lie on the upper edge of the last bin
+    place = total / count
     # Rounding must not put the mean outside of the range it is the mean of.
-    mean = min(max(mean * scale, float(low)), float(high))
-    return mean, math.sqrt(squares / count) * scale if width > 0 else 0.0, tuple(bins.tolist())
+    mean = min(max((bottom / scale + place * (width / BINS)) * scale, bottom), top)
+    return mean, math.sqrt(max(squares / count - place * place, 0.0)) * (width / BINS) * scale, tuple(counts)
 
 
 def _doubles(piece: np.ndarray, has_bad: bool, scale: float) -> np.ndarray:
+    """A new array of the finite elements (complex: magnitudes), divided by `scale`."""
     if has_bad:
         piece = piece[np.isfinite(piece)]
-    doubles = _magnitudes(piece).astype(np.float64, copy=False)
+    doubles = _magnitudes(piece).astype(np.float64)
     return doubles if scale == 1.0 else doubles / scale
