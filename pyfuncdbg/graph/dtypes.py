@@ -29,6 +29,7 @@ class DType:
         as_numpy_dtype: The NumPy scalar type; `object` for strings, resources and variants.
         array: The NumPy dtype that holds the elements (object for strings: one `bytes` per element).
         size: Bytes per element; 0 where it varies.
+        is_native: One of NumPy's own real types: Python's operators compute the same on its scalars and arrays.
         is_trainable: Gradients flow through it (`backprop_util.IsTrainable`: 8-bit floats do not count).
     """
 
@@ -46,6 +47,7 @@ class DType:
     is_quantized: builtins.bool
     is_numpy_compatible: builtins.bool
     is_trainable: builtins.bool
+    is_native: builtins.bool
 
     @property
     def is_numeric(self) -> builtins.bool:
@@ -146,6 +148,7 @@ def _define(name: str, enum: int, scalar: Any, kernel_name: str = '') -> DType:
         is_floating=floating, is_integer=integer, is_unsigned=integer and name.startswith('u'),
         is_complex=name in _REAL, is_bool=name == 'bool', is_quantized=name in _QUANTIZED,
         is_numpy_compatible=name not in _OPAQUE, is_trainable=name in _TRAINABLE,
+        is_native=array.kind in 'fiu' and array.isbuiltin == 1,
     )
 
 

@@ -73,8 +73,8 @@ class OpDef:
         gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so
             that it can be differentiated again. None where the op has no derivative; `no_gradient` where it is
             known to be zero everywhere.
-        selective: The gradient rule takes the keyword `wanted`, which says for each input whether its gradient is asked
-            for, and gives None where it is not.
+        selective: It has two inputs, and its gradient rule takes the keyword `wanted`: for each whether its gradient is
+            asked for; the rule gives None where it is not.
         sparse: The gradient rule takes None for an output that no gradient comes to; other rules get zeros.
         outputs: How many outputs; -1 where attrs decide.
         infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
@@ -126,6 +126,8 @@ def differentiated(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> 
     definition = node.definition
     rule = definition.gradient
     assert rule is not None
+    if len(grads) == 1:                             # unpacking beside a keyword costs 0.2 µs
+        return rule(node, grads[0], wanted=wanted) if definition.selective else rule(node, grads[0])
     return rule(node, *grads, wanted=wanted) if definition.selective else rule(node, *grads)
 
 

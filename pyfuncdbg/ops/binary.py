@@ -8,7 +8,7 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import current_graph
-from pyfuncdbg.graph.registry import Kernel, Node, OpDef, no_gradient, register
+from pyfuncdbg.graph.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import unbroadcast
 from pyfuncdbg.ops.constant import convert_to_tensor, convert_together
@@ -28,7 +28,9 @@ from pyfuncdbg.ops.inference import (
 )
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.ops.unary import conj, log, scalar, square
+from pyfuncdbg.runtime import shortcut
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 Binary = Callable[..., Tensor]
 Part = Callable[[Tensor, Any, Any, Any], Any]
@@ -59,7 +61,11 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
                    infix=infix, into=isinstance(kernel, np.ufunc), selective=rule is not None))
     permit(op, allowed)
 
+    quick = shortcut.binary(lookup(op), allowed, lambda x, y: elementwise(op, x, y, default, names), default)
+
     def function(x: Any, y: Any, name: str | None = None) -> Tensor:
+        if type(x) is EagerTensor and not name:
+            return quick(x, y)
         return elementwise(op, x, y, name or default, names)
 
     function.__name__ = function.__qualname__ = name
@@ -82,7 +88,11 @@ def _gradient(rule: Rule) -> Callable[..., Sequence[Any]]:
     def gradient(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
         x, y = node.inputs
         z = node.outputs[0]
-        return unbroadcast(x, y, of_x(grad, x, y, z) if wanted[0] else None, of_y(grad, x, y, z) if wanted[1] else None)
+        gx = of_x(grad, x, y, z) if wanted[0] else None
+        gy = of_y(grad, x, y, z) if wanted[1] else None
+        if type(x) is EagerTensor and type(y) is EagerTensor and x._value.shape == y._value.shape:
+            return gx, gy
+        return unbroadcast(x, y, gx, gy)
     return gradient
 
 

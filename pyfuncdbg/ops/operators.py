@@ -1,19 +1,24 @@
 """Python's operators on tensors. `install` puts them on a class: `Tensor` here, `Variable` where it is defined."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.registry import lookup
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.binary import elementwise, truediv
 from pyfuncdbg.ops.comparison import equal, not_equal
 from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.inference import FLOAT, REAL
 from pyfuncdbg.ops.linalg import matmul
 from pyfuncdbg.ops.slicing import getitem
 from pyfuncdbg.ops.unary import abs as absolute
 from pyfuncdbg.ops.unary import logical_not, negative
+from pyfuncdbg.runtime import shortcut
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 Operator = Callable[..., Any]
 
@@ -103,6 +108,15 @@ def _put(cls: type, name: str, function: Operator) -> None:
     setattr(cls, name, function)
 
 
+def _shorten(sign: str, op: str, allowed: Sequence[DType], node: str) -> None:
+    """Let an operator between eager tensors take the short way first."""
+    _put(EagerTensor, f'__{sign}__', shortcut.binary(lookup(op), allowed, _PAIRS[sign][0], node))
+
+
 install(Tensor)
+_shorten('add', 'AddV2', REAL, 'add')
+_shorten('sub', 'Sub', REAL, 'sub')
+_shorten('mul', 'Mul', REAL, 'mul')
+_shorten('truediv', 'RealDiv', FLOAT, 'truediv')
 Tensor.compare['equal'] = equal
 Tensor.compare['not_equal'] = not_equal

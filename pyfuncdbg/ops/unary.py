@@ -9,7 +9,7 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import DType
-from pyfuncdbg.graph.registry import Kernel, Node, OpDef, no_gradient, register
+from pyfuncdbg.graph.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.inference import (
@@ -26,7 +26,9 @@ from pyfuncdbg.ops.inference import (
     permit,
     same_rule,
 )
+from pyfuncdbg.runtime import shortcut
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 Unary = Callable[..., Tensor]
 Rule = Callable[[Tensor, Any, Any], Any]
@@ -60,7 +62,15 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
 
     permit(op, allowed)
 
+    def general(x: Any) -> Tensor:
+        check_eager(op, x)
+        return apply(op, (x,))
+
+    quick = shortcut.unary(lookup(op), NUMBER if allowed is None else allowed, general, None) if dtype is None else general
+
     def function(x: Any, name: str | None = None) -> Tensor:
+        if type(x) is EagerTensor and not name:
+            return quick(x)
         x = convert_to_tensor(x)
         check_eager(op, x)
         return apply(op, (x,), None, name)
@@ -81,6 +91,8 @@ def fused(op: str, kernel: Kernel, gradient: Callable[[Tensor, Any, Any], Sequen
 
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
+    if isinstance(x, Tensor) and not x.dtype.is_complex:
+        return x
     x = convert_to_tensor(x)
     return apply('Conj', (x,), None, name) if x.dtype.is_complex else x
 

@@ -18,32 +18,39 @@ lead on to what is differentiated by."""
 
 
 class Gradients:
-    """Gradients on their way: per tensor the parts that have come in, and which gradient calls gave them."""
+    """Gradients on their way.
 
-    __slots__ = ('_parts', '_sources')
+    Attributes:
+        parts: By id of a tensor, what has come in; more than one are added when the sum is asked for.
+    """
+
+    __slots__ = ('_sources', 'parts')
 
     def __init__(self) -> None:
-        self._parts: dict[int, list[Any]] = {}
+        self.parts: dict[int, list[Any]] = {}
         self._sources: dict[int, list[int]] = {}
 
-    def add(self, tensor: Tensor, gradient: Any, source: int = 0) -> None:
+    def add(self, tensor: Tensor, gradient: Any) -> None:
         """One more part of the gradient with respect to `tensor`."""
-        self._parts.setdefault(id(tensor), []).append(gradient)
-        if source:
-            self._sources.setdefault(id(tensor), []).append(source)
+        self.parts.setdefault(id(tensor), []).append(gradient)
+
+    def came_from(self, key: int, call: int) -> None:
+        """A gradient call gave a part for the tensor of this id."""
+        self._sources.setdefault(key, []).append(call)
 
     def of(self, tensor: Tensor) -> Any:
         """The sum of the parts, None if there are none."""
-        parts = self._parts.get(id(tensor))
-        if not parts:
+        parts = self.parts.get(id(tensor))
+        if parts is None:
             return None
         if len(parts) > 1:
             parts[:] = [apply(SUM, tuple(parts))]     # a tape keeps the tuple: it must not change
         return parts[0]
 
-    def sources(self, tensors: Iterable[Tensor]) -> list[int]:
+    def sources(self, tensors: Iterable[Tensor]) -> Sequence[int]:
         """The gradient calls that gave parts of these tensors' gradients."""
-        return [source for tensor in tensors for source in self._sources.get(id(tensor), ())]
+        known = self._sources
+        return [source for tensor in tensors for source in known.get(id(tensor), ())] if known else ()
 
 
 def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gradients, step: Step) -> None:
@@ -58,24 +65,60 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
     Raises:
         LookupError: A node on the way has no gradient rule.
     """
+    parts = gradients.parts
+    plain = step is plain_step
     for node in nodes:
         outputs = node.outputs if not node.hidden else [*node.outputs, *node.hidden]
-        incoming = [gradients.of(output) for output in outputs]
-        if incoming.count(None) == len(incoming):
-            continue
+        if len(outputs) == 1:
+            known = parts.get(id(outputs[0]))
+            if known is None:
+                continue
+            incoming: Sequence[Any] = known if len(known) == 1 else (gradients.of(outputs[0]),)
+        else:
+            found = [gradients.of(output) for output in outputs]
+            if all(gradient is None for gradient in found):
+                continue
+            incoming = found if node.definition.sparse else _filled(found, node.outputs)
         definition = node.definition
         if definition.gradient is None:
             raise LookupError(_NO_RULE.format(node.name, node.type))
-        if None in incoming and not definition.sparse:
-            for i, output in enumerate(node.outputs):
-                if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:
-                    incoming[i] = zeros_like(output)
         inputs = node.inputs
-        wanted = [True] * len(inputs) if reached is None else [id(tensor) in reached for tensor in inputs]
-        outgoing, call = step(node, incoming, gradients.sources(outputs), wanted)
-        for tensor, gradient in zip(inputs, outgoing, strict=False):
+        if reached is None or not definition.selective:
+            wanted = _ALL
+        else:
+            first, second = inputs
+            wanted = id(first) in reached, id(second) in reached
+        if plain:
+            outgoing, call = differentiated(node, incoming, wanted), 0
+        else:
+            outgoing, call = step(node, incoming, gradients.sources(outputs), wanted)
+        for i, gradient in enumerate(outgoing):
             if gradient is not None:
-                gradients.add(tensor, gradient, call)
+                key = id(inputs[i])
+                if key in parts:
+                    parts[key].append(gradient)
+                else:
+                    parts[key] = [gradient]
+                if call:
+                    gradients.came_from(key, call)
+
+
+class _All:
+    """`wanted` where every input's gradient is."""
+
+    def __getitem__(self, index: int) -> bool:
+        return True
+
+
+_ALL: Any = _All()
+
+
+def _filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
+    """Zeros where an output has no gradient."""
+    for i, output in enumerate(outputs):
+        if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:
+            incoming[i] = zeros_like(output)
+    return incoming
 
 
 _NO_RULE = (
@@ -91,11 +134,14 @@ def between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any],
     reached = set(map(id, sources))
     found = []
     for node in nodes:
-        if not reached.isdisjoint(map(id, node.inputs)):
-            reached.update(map(id, node.outputs))
-            if node.hidden:
-                reached.update(map(id, node.hidden))
-            found.append(node)
+        for tensor in node.inputs:
+            if id(tensor) in reached:
+                for output in node.outputs:
+                    reached.add(id(output))
+                if node.hidden:
+                    reached.update(map(id, node.hidden))
+                found.append(node)
+                break
     found.reverse()
     return found, reached
 

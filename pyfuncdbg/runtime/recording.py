@@ -96,7 +96,7 @@ class Recording:
     __slots__ = ('accessed', 'met', 'nodes', 'outer', 'tracked', 'variables', 'watched')
 
     def __init__(self, accessed: bool = True, outer: Sequence[Recording] = ()) -> None:
-        self.nodes: list[TapeNode] = []
+        self.nodes: list[Any] = []
         self.tracked: set[int] = set()
         self.watched: list[Tensor] = []
         self.variables: dict[int, Any] = {}
@@ -133,7 +133,7 @@ class Recording:
                 return True
         return False
 
-    def add(self, node: TapeNode) -> None:
+    def add(self, node: Any) -> None:
         """Append a node whose inputs are tracked."""
         self.nodes.append(node)
         self.tracked.update(map(id, node.outputs))
@@ -161,10 +161,14 @@ def suspended(inner: Recording | None = None) -> Iterator[None]:
 
 def wanted(inputs: Sequence[Tensor]) -> bool:
     """Whether any active recording of this thread tracks one of these tensors."""
-    return any(recording.meet(tensor) for recording in active.recordings for tensor in inputs)
+    for recording in active.recordings:
+        for tensor in inputs:
+            if id(tensor) in recording.tracked or (recording.outer and recording.meet(tensor)):
+                return True
+    return False
 
 
-def record(node: TapeNode) -> None:
+def record(node: Any) -> None:
     """Give a node to every active recording that tracks one of its inputs."""
     for recording in active.recordings:
         depends = False
