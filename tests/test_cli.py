@@ -135,6 +135,7 @@ ENDS = {
     'atexit': ('import atexit\natexit.register(lambda: print(ratio_of(np.ones(4)), flush=True))\nsys.stdout.flush()', 0),
     'thread': ('import threading, time\ndef late():\n    time.sleep(.2); ratio_of(np.ones(4))\n'
                'threading.Thread(target=late).start()', 0),
+    'no stdout': ('sys.stdout.flush()\ndel sys.stdout', 0),
 }
 
 

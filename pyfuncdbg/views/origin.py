@@ -110,7 +110,8 @@ def bad_rows(tensor: TensorRecord) -> tuple[int, ...]:
 
 def _where(finding: Finding) -> list[Part]:
     if finding.verdict == 'entered':
-        return [Text('  No recorded call made it: it is from outside, or from nodes that --ops would record.', 'yellow')]
+        nodes = 'is a constant' if finding.call.site.kind == 'op' else 'from nodes that --ops would record'
+        return [Text(f'  No recorded call made it: it is from outside, or {nodes}.', 'yellow')]
     if finding.verdict == 'fed':
         return []
     site = finding.call.site

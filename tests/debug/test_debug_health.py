@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.debug.health import blamed, judge
-from pyfuncdbg.record.records import CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
+from pyfuncdbg.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
 GOOD, NAN = np.array([1.0, 2.0]), np.array([1.0, np.nan])
@@ -103,6 +103,26 @@ def test_a_gradient_step_gives_birth_only_where_the_forward_pass_was_finite():
         '1': ('entered', ''), '3': ('inherited', '1'), '4': ('born', ''), '5': ('inherited', '4')}
 
 
+def test_a_step_back_through_a_function_inherits_from_the_steps_inside_it():
+    f = call(1, 'f', {'x': GOOD}, {'f:0': GOOD})
+    before = call(2, 'sqrt', {'': GOOD}, {'': NAN}, run=2, kind='gradient', forward='1')
+    assert verdicts(f, before, call(3, 'df', {'dy': GOOD}, {'dx': NAN}, kind='gradient', forward='1')) == {
+        '2': ('born', ''), '3': ('inherited', '2')}
+    around = call(4, 'df', {'dy': GOOD}, {'dx': NAN}, run=2, at=4, kind='gradient', forward='1')
+    inside = call(5, 'sqrt', {'': GOOD}, {'': NAN}, run=3, at=4.01, kind='gradient', forward='1')
+    assert verdicts(f, around, replace(inside, duration=0.01)) == {'5': ('born', ''), '4': ('inherited', '5')}
+
+
+def test_no_tensor_is_neither_lost_nor_a_doubt():
+    none = TensorRecord('f:1', 'object', (), 0, 'none', note=ABSENT)
+    said = (OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4),)
+    clean = replace(call(1, 'f', {'x': GOOD}, {}), output=said, outputs=(none,))
+    assert verdicts(clean) == {}
+    born = replace(call(2, 'g', {}, {'g:0': NAN}), inputs=(none,))
+    (finding,) = judge(MemoryTrace((born,), ())).findings
+    assert finding.certain
+
+
 def test_the_first_bad_run_is_searched_for_suspects():
     said = (OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4),)
     lost = (TensorRecord('a:0', 'float32', (2,), 8, 'none'),)
@@ -153,7 +173,8 @@ HANDLE = np.empty((), object)
 
 
 def test_a_node_that_reads_a_variable_makes_nothing():
-    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'read', {'w:0': HANDLE}, {'read:0': NAN}, run=2, kind='op'),
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}),
+                    call(2, 'read', {'w:0': HANDLE}, {'read:0': NAN}, run=2, kind='op'),
                     call(3, 'mul', {'read:0': NAN}, {'mul:0': NAN}, run=2, kind='op')) == {
         '1': ('born', ''), '2': ('inherited', '1'), '3': ('inherited', '1')}
     assert verdicts(call(1, 'read', {'w:0': HANDLE}, {'read:0': NAN}, kind='op')) == {'1': ('entered', '')}

@@ -41,3 +41,10 @@ def test_bad_fetches_name_the_first_run():
             for n, value in ((1, 0.5), (2, np.nan), (3, np.inf))]
     (fetch,) = summarized(MemoryTrace((), runs)).fetches
     assert (fetch.run, fetch.tensor.name, fetch.runs) == (2, 'loss:0', 2)
+
+
+def test_nameless_results_are_told_apart_by_their_run():
+    runs = [replace(sample().run(1), id=n, label=label, fetches=(tensor('', np.array(np.nan)),))
+            for n, label in ((1, 'step'), (2, 'GradientTape.gradient'), (3, 'step'))]
+    fetches = summarized(MemoryTrace((), runs)).fetches
+    assert [(fetch.run, fetch.source, fetch.runs) for fetch in fetches] == [(1, 'step', 2), (2, 'GradientTape.gradient', 1)]

@@ -1,6 +1,7 @@
 """The run report: the needed line first, nothing when nothing is wrong."""
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -122,6 +123,33 @@ def test_a_fetch_that_was_bad_before(draw):
     run = replace(sample().run(1), fetches=(tensor('loss:0', np.float32(np.nan)),))
     text = reported(draw, trace_of(sample().call(3), runs=(run,)))
     assert "NaN reached fetch 'loss:0' in run #1 already, before this call" in text
+
+
+def test_a_fetch_of_a_run_around_the_call_is_after_it(draw):
+    call = sample().call(3)
+    run = replace(sample().run(1), started=call.started - 1, duration=5.0, fetches=(tensor('loss:0', np.float32(np.nan)),))
+    assert "NaN reached fetch 'loss:0' in run #1\n" in re.sub(r' +\n', '\n', reported(draw, trace_of(call, runs=(run,))))
+
+
+def test_a_result_without_a_name_is_of_its_run(draw):
+    run = replace(sample().run(1), label='GradientTape.gradient', fetches=(tensor('', np.float32(np.nan)),))
+    text = reported(draw, trace_of(sample().call(3), runs=(run,)))
+    assert 'NaN reached a result of GradientTape.gradient in run #1' in text
+
+
+class Killed(MemoryTrace):
+    """A recording that nobody closed."""
+
+    def info(self):
+        return replace(super().info(), complete=False)
+
+
+def test_a_killed_program_is_not_said_to_have_called_nothing(draw):
+    text = ' '.join(reported(draw, Killed((), ())).split())
+    assert 'No finished call is here. The recording has not been closed: the program still runs, or was killed.' in text
+    assert 'No wrapped function was called' not in text
+    assert 'its last calls may be missing' in reported(draw, Killed((sample().call(1),), ()))
+    assert 'may be missing' not in reported(draw, trace_of(sample().call(1)))
 
 
 def test_birth_in_a_gradient(draw):

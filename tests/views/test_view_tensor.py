@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.record.records import Stats, TensorRecord
+from pyfuncdbg.record.records import ABSENT, Stats, TensorRecord
 from pyfuncdbg.views.flags import Flag, flags
 from pyfuncdbg.views.sample import tensor
 from pyfuncdbg.views.tensor import tensor_card
@@ -33,6 +33,11 @@ def words(array, **changes):
 ])
 def test_flags(array, expected):
     assert words(array) == expected
+
+
+def test_no_tensor_is_called_none(draw):
+    absent = TensorRecord('df:1', 'object', (), 0, 'none', note=ABSENT)
+    assert draw(tensor_card(absent, 'out 1'), 80).split() == ['out', '1', 'df:1', 'None']
 
 
 def test_flags_of_the_record():
