@@ -49,14 +49,17 @@ class CallSite:
         inputs: Names of the input tensors ('mm:0'), in order; '' for one without a name.
         outputs: Names of the output tensors, in order.
         attrs: Static attributes as plain data, for display.
+        steady: The host promises that the inputs of a call here can only be written to while a Python call runs, and that
+            an array it makes (neither a view nor one of its inputs) is never written to.
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
     """
 
-    __slots__ = ('attrs', 'counter', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack')
+    __slots__ = ('attrs', 'counter', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
+                 'steady')
 
     def __init__(self, name: str, op_type: str, kind: Kind, host: Host, *, function: Callable[..., Any] | None = None,
                  stack: Sequence[Frame] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = (),
-                 attrs: Mapping[str, Any] | None = None, same_as: CallSite | None = None) -> None:
+                 attrs: Mapping[str, Any] | None = None, same_as: CallSite | None = None, steady: bool = False) -> None:
         self.id: int = next(_site_ids) if same_as is None else same_as.id
         self.counter: Iterator[int] = itertools.count() if same_as is None else same_as.counter
         self.name = name
@@ -68,6 +71,7 @@ class CallSite:
         self.inputs = inputs
         self.outputs = outputs
         self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
+        self.steady = steady
 
     def __repr__(self) -> str:
         return f'<CallSite {self.name!r} {self.op_type} {self.kind}>'

@@ -95,20 +95,20 @@ def lost_with(row: Row, prints: int) -> dict[str, int]:
         elif type(value) is not Snapshot:
             tensors += 1
             size += getattr(value, 'nbytes', 8)
-        elif value.data is not None or value.note == OVER_BUDGET:
+        elif value.data is not None or value.described is not None or value.note == OVER_BUDGET:
             tensors += 1
             size += value.nbytes
     return {'calls': 1, 'tensors': tensors, 'prints': prints, 'bytes': size}
 
 
-def release(values: Iterable[Any], snapshots: Snapshots) -> None:
-    """Give back the memory of all snapshots among `values`."""
+def release(values: Iterable[Any], snapshots: Snapshots, dropped: int = 0) -> None:
+    """Give back the memory of all snapshots among `values`; of the call `dropped`, only what is its own."""
     total = 0
     for value in values:
         if type(value) is tuple:
             if len(value[2]) > TINY:
                 total += len(value[2])
-        elif type(value) is Snapshot:
+        elif type(value) is Snapshot and (not dropped or value.owner in (0, dropped)):
             snapshots.release(value)
     if total:
         snapshots.allowance.give(total)

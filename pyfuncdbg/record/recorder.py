@@ -29,6 +29,7 @@ from pyfuncdbg.record.description import SiteNote, plain, plan_key
 from pyfuncdbg.record.failure import Failure
 from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import Level
+from pyfuncdbg.record.reuse import Reuse
 from pyfuncdbg.record.snapshot import SCALARS, Snapshot, Snapshots
 from pyfuncdbg.record.writer import Writer, say_unwritable
 
@@ -91,6 +92,7 @@ class Recorder:
         self._backlog = Backlog(self._queue_limit // 4)
         self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
                                     Pool(self._queue_limit // 4), self._backlog.wait_for_writer)
+        self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds else None
         self._rows = self._backlog.rows
         self._running = self._backlog.running
         self._known_runs: dict[int, None] = {}
@@ -165,6 +167,11 @@ class Recorder:
         scalars = self._scalars
         values = call.inputs
         inputs: Sequence[Any] = ()
+        reuse = self._reuse
+        if reuse is not None:
+            if site.kind == 'op':
+                return self._around_op(call, proceed, reuse)
+            reuse.forget_given()
         # A loop for the usual few values: 0.05 µs less than `issuperset(map(type, values))`.
         for value in values:
             if type(value) not in scalars:
@@ -191,6 +198,26 @@ class Recorder:
                 return outputs
         row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
                call.forward, call.parent, inputs, tuple(outputs), None, None, None, None, False)
+        if len(self._rows) < self._backlog.mark:
+            self._rows.append(row)
+        else:
+            self._append_crowded(row)
+        return outputs
+
+    def _around_op(self, call: Call, proceed: Callable[[], Outputs], reuse: Reuse) -> Outputs:
+        """Record a graph node: what it gets another node has made, mostly."""
+        inputs = reuse.inputs(call)
+        key = call.id
+        self._running[key] = (call, inputs)
+        try:
+            outputs = proceed()
+        except BaseException as error:
+            self._running.pop(key, None)
+            self._finish(call, inputs, (), Failure(error))
+            raise
+        self._running.pop(key, None)
+        row = (key, call.run.id, call.site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
+               call.forward, call.parent, tuple(inputs), tuple(reuse.outputs(call, outputs)), None, None, None, None, True)
         if len(self._rows) < self._backlog.mark:
             self._rows.append(row)
         else:
@@ -226,8 +253,8 @@ class Recorder:
             return
         said = row[11]
         backlog.losses.add(lost_with(row, len(said.entries) + said.lost if said is not None else 0))
-        release(row[9], self._snapshots)
-        release(row[10], self._snapshots)
+        release(row[9], self._snapshots, row[0])
+        release(row[10], self._snapshots, row[0])
         if said is not None:
             self._snapshots.allowance.give(said.charge)
 

@@ -52,24 +52,27 @@ class Snapshot:
         charge: Bytes taken from the allowance.
         note: Why it is not kept in full.
         stats: Statistics of an array too large to be copied for the writer.
+        owner: Id of the call it was taken in, if calls after that may share it, else 0.
+        described: Of one that is shared: how it was written, once it was.
     """
 
-    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'dtype', 'keep', 'nbytes', 'note', 'shape',
-                 'stats')
+    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'described', 'dtype', 'keep', 'nbytes', 'note', 'owner',
+                 'shape', 'stats')
 
     data: bytes | np.ndarray | list[bytes | str] | None
     buffer: np.ndarray | None
     after: bytes | None
     stats: Stats | None
+    described: list[Any] | None
 
     def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], nbytes: int, note: str = '') -> None:
         self.dtype = dtype
         self.shape = shape
         self.nbytes = nbytes
         self.note = note
-        self.data = self.buffer = self.after = self.stats = None
+        self.data = self.buffer = self.after = self.stats = self.described = None
         self.keep = self.changed = False
-        self.charge = 0
+        self.charge = self.owner = 0
 
 
 Copied = tuple[np.dtype[Any], tuple[int, ...], bytes, bool]
@@ -135,6 +138,23 @@ class Snapshots:
         taken = Snapshot(dtype, array.shape, array.nbytes)
         if self.level != 'none':
             self._copy(array, taken)
+        return taken
+
+    def hold(self, array: np.ndarray, size: int) -> Snapshot | None:
+        """A snapshot that refers to an array of `size` bytes which nobody will write to; None where a copy is needed."""
+        dtype = array.dtype
+        if self.level == 'none' or dtype.kind not in 'biufc' or not dtype.isnative or not array.flags.c_contiguous or (
+                size > self.allowance.limit // 4):
+            return None
+        taken = Snapshot(dtype, array.shape, size)
+        taken.keep = size <= self.full_limit
+        if not self._charge(size):
+            taken.note = OVER_BUDGET
+            return taken
+        taken.data = array
+        taken.charge = size
+        if not taken.keep and self.full_limit:
+            taken.note = f'more than {self.full_limit} bytes'
         return taken
 
     def _copy(self, array: np.ndarray, taken: Snapshot) -> None:

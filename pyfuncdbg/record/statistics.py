@@ -106,7 +106,7 @@ def _summary(array: np.ndarray) -> Stats:
 def _has_finite_sum(piece: np.ndarray) -> bool:
     """Proves that no element is NaN or infinite; false may also mean that the sum overflows."""
     total: Any = np.add.reduce(piece).item()
-    return total - total == 0
+    return bool(total - total == 0)
 
 
 def _magnitudes(piece: np.ndarray) -> np.ndarray:

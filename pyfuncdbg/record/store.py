@@ -59,7 +59,15 @@ class Store:
             whole = Snapshot(dtype, shape, len(data))
             whole.data, whole.keep, whole.changed = data, True, changed
             return self._described(whole)
-        return self._described(taken)
+        if not taken.owner:
+            return self._described(taken)
+        if taken.described is None:
+            if taken.data is None and not taken.note:
+                taken.note = OVER_BUDGET        # the call it was taken in found no room in the queue
+            taken.described = self._described(taken)
+        elif taken.described[6] == OVER_BUDGET:
+            self._miss(taken)
+        return taken.described
 
     def _where(self, data: Any) -> Any:
         """[the bytes] if they are few, the key of their blob, or None if there is no room for it."""
@@ -80,6 +88,8 @@ class Store:
         changed = taken.changed or (taken.after is not None and digest(raw) != taken.after)
         array: np.ndarray | None = None
         data: Any
+        if type(raw) is np.ndarray:
+            raw = raw.reshape(-1).view(np.uint8)
         if name == STRING:
             elements = raw if isinstance(raw, list) else _elements(raw, taken.dtype).tolist()
             data = packed_text(elements)

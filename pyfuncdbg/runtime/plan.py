@@ -113,7 +113,8 @@ def op_site(op: Operation) -> CallSite:
     if site is None:
         site = sites[op.serial] = CallSite(
             op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
-            outputs=[t.name for t in op.outputs], attrs=op.shown_attrs())
+            outputs=[t.name for t in op.outputs], attrs=op.shown_attrs(),
+            steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
     return site
 
 
