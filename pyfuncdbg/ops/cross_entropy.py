@@ -21,6 +21,8 @@ from pyfuncdbg.ops.unary import exp, log1p, negative
 from pyfuncdbg.runtime.dispatch import apply
 
 _plus: Any = np.add
+_largest: Any = np.maximum
+_UNSIGNED = {4: np.uint32, 8: np.uint64}
 
 
 # ---------------------------------------------------------------- against probabilities
@@ -109,16 +111,20 @@ def _named_only(sentinel: Any, function: str, labels: Any, logits: Any) -> None:
 
 
 def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    classes = logits.shape[-1]
-    bad = labels[(labels < 0) | (labels >= classes)]
-    if bad.size:
+    rows, classes = logits.shape
+    # As unsigned numbers those below 0 are large too.
+    if rows and _largest.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
+        bad = labels[(labels < 0) | (labels >= classes)]
         raise invalid(f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
                                                f'{classes}).  Label values: {" ".join(map(str, labels.tolist()))}')
-    log_p = log_probabilities(logits)
-    place = labels[:, None]
-    grad = np.exp(log_p)
-    np.put_along_axis(grad, place, np.take_along_axis(grad, place, 1) - grad.dtype.type(1), 1)
-    return -np.take_along_axis(log_p, place, 1)[:, 0], grad
+    shifted = logits - _largest.reduce(logits, -1, None, None, True)
+    powers = np.ascontiguousarray(np.exp(shifted))      # written to through a flat view of it
+    total = _plus.reduce(powers, -1, logits.dtype, None, True)
+    powers /= total
+    place = np.arange(0, rows * classes, classes or 1) + labels
+    flat = powers.reshape(-1)
+    flat[place] -= logits.dtype.type(1)
+    return np.log(total).reshape(-1) - shifted.take(place), powers
 
 
 def _sparse_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:

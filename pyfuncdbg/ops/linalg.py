@@ -31,14 +31,15 @@ from pyfuncdbg.runtime.dispatch import apply
 
 # ---------------------------------------------------------------- matrices
 def _matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
-    for k, value in enumerate((a, b)):
-        if value.ndim != 2:
-            raise invalid(f'In[{k}] ndims must be >= 2' if value.ndim < 2 else
-                                       f'In[{k}] is not a matrix. Instead it has shape {text(as_shape(value.shape))}')
-    if (a.shape[0] if transpose_a else a.shape[1]) != (b.shape[1] if transpose_b else b.shape[0]):
-        raise invalid(f'Matrix size-incompatible: In[0]: {text(as_shape(a.shape))}, '
-                                               f'In[1]: {text(as_shape(b.shape))}')
-    return np.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+    if a.ndim == b.ndim == 2:
+        try:
+            return np.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+        except ValueError:
+            raise invalid(f'Matrix size-incompatible: In[0]: {text(as_shape(a.shape))}, '
+                          f'In[1]: {text(as_shape(b.shape))}') from None
+    k, value = (0, a) if a.ndim != 2 else (1, b)
+    raise invalid(f'In[{k}] ndims must be >= 2' if value.ndim < 2 else
+                  f'In[{k}] is not a matrix. Instead it has shape {text(as_shape(value.shape))}')
 
 
 def _equal_sizes(m: int | None, n: int | None) -> None:

@@ -30,6 +30,8 @@ def _axes(axes: Any, rank: int) -> tuple[int, ...]:
     found = axes.tolist()
     if type(found) is int:
         found = [found]
+    if len(found) == 1 and 0 <= found[0] < rank:
+        return tuple(found)
     for axis in found:
         if not -rank <= axis < rank:
             raise invalid(f'Invalid reduction dimension ({axis} for input with {rank} dimension(s)')

@@ -117,10 +117,12 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- expand_dims, squeeze
 def _expand_dims(x: Any, axis: Any) -> Any:
-    at = int(axis.reshape(-1)[0])
-    if not -x.ndim - 1 <= at <= x.ndim:
-        raise invalid(f'Tried to expand dim index {at} for tensor with {x.ndim} dimensions.')
-    return np.expand_dims(x, at)
+    at, rank = int(axis.reshape(-1)[0] if axis.ndim else axis), x.ndim
+    if not -rank - 1 <= at <= rank:
+        raise invalid(f'Tried to expand dim index {at} for tensor with {rank} dimensions.')
+    sizes = x.shape
+    place = at if at >= 0 else at + rank + 1
+    return x.reshape((*sizes[:place], 1, *sizes[place:]))
 
 
 def _expand_dims_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:

@@ -163,7 +163,7 @@ fused('SoftplusGrad', lambda dy, x: _like(x, dy / (1 + np.exp(-x))),
 
 relu = unary('relu', 'Relu', lambda x: _like(x, np.maximum(x, 0)), lambda g, x, y: apply('ReluGrad', (g, y)), REAL,
              parameter='features')
-fused('ReluGrad', lambda dy, y: _like(y, dy * (y > 0)),
+fused('ReluGrad', lambda dy, y: _like(y, (y > 0).astype(dy.dtype) * dy),
       lambda g, dy, y: [apply('ReluGrad', (g, y)), apply('ZerosLike', (y,))], ('gradients', 'features'))
 
 relu6 = unary('relu6', 'Relu6', lambda x: _like(x, np.minimum(np.maximum(x, 0), 6)),
