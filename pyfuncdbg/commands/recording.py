@@ -22,13 +22,13 @@ _SHOW = ('import sys; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import ma
 
 
 def size(text: str) -> int:
-    """Bytes of '256MB', '64k', '1.5 GiB' or '4096': powers of 1000 as the report prints them, of 1024 with an 'i'.
+    """Bytes of '256MB', '64k', '1.5 GiB' or '4096': units are powers of 1024, as the report prints them.
 
     Raises:
         UsageError: It is not a size, or it is zero.
     """
-    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?', text.strip(), re.IGNORECASE | re.ASCII)
-    nbytes = int(float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2].upper()]) if match else 0
+    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?', text.strip(), re.IGNORECASE | re.ASCII)
+    nbytes = int(float(match[1]) * 1024 ** _POWERS[match[2].upper()]) if match else 0
     if nbytes < 1:
         raise UsageError(f'{text!r} is not a size; write it as 256MB or 1.5GB')
     return nbytes

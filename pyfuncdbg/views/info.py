@@ -21,7 +21,7 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('trace', label(info.path, 'underline'))
     grid.add_row('program', label(' '.join(info.argv)))
     grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
-    running = '' if info.complete else ', not closed: still recording, or killed'
+    running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{_date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
     grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))

@@ -123,8 +123,8 @@ def _clean(summary: Summary) -> list[Part]:
         parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
     if not summary.calls.get('python'):
         if not summary.info.complete:
-            return [*parts, Text('No finished call is here. The recording has not been closed: the program still runs, or '
-                                 'was killed.', 'yellow')]
+            return [*parts, Text('No finished call is here. The recording has not been closed: the program still runs, '
+                                 'was killed, or could not write.', 'yellow')]
         return [*parts, Text('No wrapped function was called.', 'yellow')]
     if summary.masked:
         parts.append(Text(f'{count(summary.masked, "call")} turned non-finite inputs into finite outputs.'))
@@ -215,7 +215,8 @@ def _lost(summary: Summary) -> list[Part]:
     parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
     if not info.complete and summary.calls.get('python'):
         whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
-        parts.append(Text(f'{whose} not closed: still running, or killed; its last calls may be missing', 'yellow'))
+        parts.append(Text(f'{whose} not closed: still running, killed, or unable to write; its last calls may be missing',
+                          'yellow'))
     if summary.unfinished:
         parts.append(Text(f'{count(summary.unfinished, "call")} had not finished when the recording ended', 'yellow'))
     return [Text(), *parts, Text()] if parts else [Text()]

@@ -10,8 +10,8 @@ from pyfuncdbg.errors import UsageError
 
 
 @pytest.mark.parametrize(('text', 'nbytes'), [
-    ('4096', 4096), ('4096B', 4096), ('64k', 64_000), ('64KiB', 65_536), ('256MB', 256_000_000), ('1.5 GiB', 3 << 29),
-    (' 2tb ', 2 * 10**12),
+    ('4096', 4096), ('4096B', 4096), ('64k', 65_536), ('64KiB', 65_536), ('256MB', 256 << 20), ('1.5 GiB', 3 << 29),
+    (' 2tb ', 2 << 40),
 ])
 def test_size(text: str, nbytes: int) -> None:
     assert size(text) == nbytes
