@@ -20,7 +20,6 @@
 """
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -59,6 +58,7 @@ class DroppedError(TraceError):
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     """' Did you mean ...?' with the closest known names, or '' if none is close."""
+    import difflib  # when something is wrong is early enough
     close = difflib.get_close_matches(name, list(known), count)
     return ' Did you mean ' + ' or '.join(repr(c) for c in close) + '?' if close else ''
 

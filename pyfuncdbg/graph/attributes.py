@@ -8,13 +8,21 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.graph.dtypes import DType, as_dtype
-from pyfuncdbg.graph.nodedef import FunctionName
 from pyfuncdbg.graph.prototext import boolean, float32, quoted
 from pyfuncdbg.graph.registry import Typed
 from pyfuncdbg.graph.shapes import TensorShape
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """An attribute that names a function of the graph's library."""
+
+    name: str
+
 
 # One op type a line, then its attrs: `T<0` is the type of input 0 (-1: of the last), `Tin<*1` the types of the inputs from
 # 1 on, `N#1` the number of inputs less 1, `Tout>0` and `Tout>*` the types of outputs; `x=1` is a default, `?` an unknown

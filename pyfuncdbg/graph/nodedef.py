@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes, prototext
+from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.prototext import Message, quoted
 from pyfuncdbg.graph.shapes import TensorShape
@@ -25,13 +26,6 @@ _VALUE_FIELDS: dict[DType, tuple[str, Callable[[Any], str]]] = {
     dtypes.int64: ('int64_val', str), dtypes.uint32: ('uint32_val', str), dtypes.uint64: ('uint64_val', str),
     dtypes.bool: ('bool_val', prototext.boolean), dtypes.string: ('string_val', quoted),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionName:
-    """An attribute that names a function of the graph's library."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

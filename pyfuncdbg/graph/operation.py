@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.graph.attributes import shown
-from pyfuncdbg.graph.nodedef import NodeDef, node_def
-from pyfuncdbg.graph.nodedef import OpDef as PublicOpDef
 from pyfuncdbg.graph.registry import OpDef, Output
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor, evaluated
 from pyfuncdbg.hooks.call import Frame
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:                               # 3 ms to import, for programs that print nodes
     from pyfuncdbg.graph.graph import Graph
+    from pyfuncdbg.graph.nodedef import NodeDef
+    from pyfuncdbg.graph.nodedef import OpDef as PublicOpDef
 
 
 class Operation:
@@ -60,6 +60,7 @@ class Operation:
     @property
     def node_def(self) -> NodeDef:
         """The node as TensorFlow's NodeDef would show it."""
+        from pyfuncdbg.graph.nodedef import node_def
         inputs = [t.name[:-2] if t.name.endswith(':0') else t.name for t in self.inputs]
         inputs += [f'^{op.name}' for op in self.control_inputs]
         return node_def(self.name, self.type, inputs, self.device, self.shown_attrs())
@@ -71,6 +72,7 @@ class Operation:
     @property
     def op_def(self) -> PublicOpDef:
         """What TensorFlow says of the op type."""
+        from pyfuncdbg.graph.nodedef import OpDef as PublicOpDef
         return PublicOpDef(self.type, self.definition.stateful)
 
     @property

@@ -58,7 +58,7 @@ class Node(Protocol):
         """The hidden outputs; a node of a graph gets them now."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpDef:
     """One operation.
 

@@ -29,7 +29,7 @@ class TensorFoundError(Exception):
     """The sequence holds tensors, so it is packed, not read: for `convert` only."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Flat:
     """A nested sequence whose every level is of one length.
 

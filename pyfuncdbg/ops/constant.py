@@ -25,6 +25,9 @@ def _infer_constant(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
 register(OpDef(CONSTANT, lambda *, value: value, _infer_constant, kernel_attrs=('value',)))
 
 
+_NUMBERS = frozenset((int, float, bool, np.float32, np.float64, np.int32, np.int64))
+
+
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
     """A tensor of anything that can be one.
 
@@ -41,6 +44,8 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
         return _of_dtype(value, wanted)
+    if type(value) in _NUMBERS and dtype_hint is None and context.current_graph() is None:
+        return EagerTensor(to_array(value, wanted))
     convert = getattr(value, '_as_tensor', None)
     if convert is not None:
         return _of_dtype(convert(), wanted)

@@ -48,7 +48,7 @@ register(OpDef('ResourceApplyMomentum', _momentum, _nothing, outputs=0, stateful
 register(OpDef('ResourceApplyAdam', _adam, _nothing, outputs=0, stateful=True, in_execution=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rule:
     """How one kind of optimizer changes a variable.
 

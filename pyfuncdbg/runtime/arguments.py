@@ -21,7 +21,7 @@ Described = tuple[str, str, Any]
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), type, DType, TensorShape, frozenset, type(Ellipsis))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Input:
     """One tensor argument of a trace."""
 

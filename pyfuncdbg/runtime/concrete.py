@@ -6,9 +6,9 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.nodedef import FunctionName
 from pyfuncdbg.graph.registry import CALL
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor

@@ -1,20 +1,17 @@
 """The devices that programs ask about: one CPU. No state but the placement flag, which changes nothing here."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PhysicalDevice:
+class PhysicalDevice(NamedTuple):
     """A device of this machine."""
 
     name: str
     device_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogicalDevice:
+class LogicalDevice(NamedTuple):
     """A device that ops can be put on."""
 
     name: str

@@ -1,7 +1,6 @@
 """How those who watch read and make the values of this runtime."""
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
@@ -52,10 +51,12 @@ class GraphHost:
 
     def rng_state(self) -> Any:
         """NumPy's global generator and `random`'s."""
+        import random  # a program that never pauses need not have it
         return np.random.get_state(), random.getstate()
 
     def set_rng_state(self, state: Any) -> None:
         """Put back what `rng_state` gave."""
+        import random
         numpy_state, python_state = state
         np.random.set_state(numpy_state)
         random.setstate(python_state)

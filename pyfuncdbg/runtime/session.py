@@ -53,6 +53,10 @@ class _Entry:
         self.fetches = tuple(t.name for t in plan.fetches)
 
 
+def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
+    return convert(value)
+
+
 def _bytes_at_rank_0(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and not value.ndim and value.dtype.hasobject else value
 
@@ -108,7 +112,7 @@ class Session:
         entry = self._entry(fetches, feed_dict)
         if feed_dict:
             given = flat_feeds(feed_dict).values() if entry.nested else feed_dict.values()
-            values = [convert(value) for convert, value in zip(entry.converters, given, strict=True)]
+            values = list(map(_converted, entry.converters, given))
         else:
             values = []
         results = self._execute(entry, values)
@@ -123,7 +127,10 @@ class Session:
         try:
             if hooks.run:
                 return tuple(around(_RUN_SITE, lambda *fed: execute(plan, execution, fed), run, values))
-            return execute(plan, execution, values)
+            if hooks.op:
+                return execute(plan, execution, values)
+            execution.feeds = values
+            return plan.function(execution, *values)
         except KERNEL_ERRORS as error:
             step = execution.failed or plan.failed_step(error)
             if step is None:

@@ -10,10 +10,10 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import of_value
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.nodedef import FunctionName
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CALL, CONSTANT, IDENTITY, INPUT, Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor

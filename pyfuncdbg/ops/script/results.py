@@ -62,6 +62,8 @@ def _values(function: PythonFunction, result: Any) -> Sequence[Any]:
 def _tensor(value: Any, dtype: DType) -> EagerTensor:
     if type(value) is EagerTensor and value.dtype is dtype:
         return value
+    if type(value) is dtype.as_numpy_dtype and dtype.is_native:
+        return EagerTensor(value, dtype)
     if isinstance(value, Variable):
         raise RuntimeError(
             'Attempting to return a variable from an eagerly executed py_func. Only numeric data structures like Tensors or '
