@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from types import TracebackType
 from typing import Literal
 
-from pyfuncdbg.hooks import floating, messages
+from pyfuncdbg.hooks import floating, messages, streams
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.errstate import DEFAULT, state
@@ -100,8 +101,8 @@ class Capture:
         errors = state.set(within)
         try:
             return proceed()
-        except RuntimeWarning as error:
-            floating.without_report(error.__traceback__)
+        except Exception as error:
+            _drop_watchers(error.__traceback__)
             raise
         finally:
             if state.get() is within:
@@ -119,6 +120,18 @@ class Capture:
         """Watch the streams that stand there now."""
         self._standing = _process.streams.watch(getattr(sys, 'stdout', None), getattr(sys, 'stderr', None), self.echo)
         return self._standing
+
+
+_WATCHERS = frozenset(module.__file__ for module in (floating, messages, streams))
+
+
+def _drop_watchers(traceback: TracebackType | None) -> None:
+    """Take the frames of what watches out of an error: of a pipe that broke, of a warning that a filter made an error."""
+    while traceback is not None and (inner := traceback.tb_next) is not None:
+        if inner.tb_frame.f_code.co_filename in _WATCHERS:
+            traceback.tb_next = inner.tb_next
+        else:
+            traceback = inner
 
 
 class _Process:

@@ -15,7 +15,7 @@ import sys
 from _warnings import warn
 from collections.abc import Callable
 from importlib import import_module
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.errstate import state
@@ -129,14 +129,6 @@ def install() -> Callable[[], None]:
     _numpy._get_extobj_dict = modes_of_state
     _numpy._make_extobj = change_state
     return undo
-
-
-def without_report(traceback: TracebackType | None) -> None:
-    """Take our frame out of the end of a traceback: a filter made NumPy's warning an exception."""
-    while traceback is not None and (inner := traceback.tb_next) is not None:
-        if inner.tb_next is None and inner.tb_frame.f_code is _Watch.write.__code__:
-            traceback.tb_next = None
-        traceback = inner
 
 
 def _is_numpy(frame: FrameType) -> bool:

@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 import threading
+import traceback
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -352,3 +354,32 @@ def test_a_thread_in_a_copy_of_the_context_is_captured_while_the_call_runs(captu
     go.set()
     left[0].join()
     assert keeper.said() == [('out', 'in a copy\n')]
+
+
+class Broken(io.StringIO):
+    """A stream whose reader has gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError('nobody reads')
+
+
+@pytest.mark.parametrize('way', ['print', 'warn'])
+def test_an_error_of_what_is_watched_has_no_frame_of_ours(
+        way: str, capture: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise BrokenPipeError('nobody reads')
+
+    def body() -> None:
+        if way == 'print':
+            print('x')
+        else:
+            warnings.warn('x', stacklevel=1)
+
+    with contextlib.redirect_stdout(Broken()), warnings.catch_warnings():
+        warnings.simplefilter('always')
+        monkeypatch.setattr(warnings, 'showwarning', refuse)
+        with pytest.raises(BrokenPipeError) as raised:
+            wrap(body)()
+    names = [os.path.basename(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(raised.value.__traceback__)]
+    assert names[-1] == os.path.basename(__file__)
+    assert not {'streams.py', 'messages.py'}.intersection(names)
