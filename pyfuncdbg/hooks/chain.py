@@ -73,6 +73,11 @@ class Hooks:
                 self._failed = (*self._failed, hook)
             return first
 
+    @property
+    def passive(self) -> bool:
+        """Whether every hook only watches: none will pause a run, go back in it or change a value."""
+        return all(getattr(hook, 'passive', False) for _, hook in self._all)
+
     def __contains__(self, hook: Hook) -> bool:
         return any(hook is known for _, known in self._all)
 

@@ -57,13 +57,27 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
         if code:
             packed.append([code, np.array(here, _TYPES[code - 1]).tobytes()])
         else:
-            general = [tensor(value) for value in here]
+            general = _described(here, tensor)
     sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else [] for column in columns[11:15]]
     body: bytes = msgpack.packb(
         [len(rows), [_pack_column(column) for column in columns[:9]], np.fromiter(map(len, inputs), np.uint16).tobytes(),
          np.fromiter(map(len, outputs), np.uint16).tobytes(), codes, packed, general, *sparse],
         unicode_errors='surrogatepass')
     return body
+
+
+def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list[Any]]) -> list[Any]:
+    """Descriptions of tensors; of one that calls share, once, and then the place of that: two thirds of a recorded graph."""
+    places: dict[int, int] = {}
+    described: list[Any] = []
+    for value in values:
+        entry: Any = tensor(value)
+        if type(value) is Snapshot and value.owner:
+            first = places.setdefault(id(value), len(described))
+            if first < len(described):
+                entry = first
+        described.append(entry)
+    return described
 
 
 def _pack_column(column: Sequence[int]) -> list[Any]:
@@ -119,7 +133,8 @@ class Batch:
                         for code in np.flatnonzero(counts) if code}
         if not isinstance(general, list) or len(general) != counts[0]:
             raise ValueError('wrong number of tensors')
-        self._general = general
+        self._general = [general[entry] if type(entry) is int and 0 <= entry < i else entry
+                         for i, entry in enumerate(general)]
         self.output, self.error = _by_row(output, count), _by_row(error, count)
         self.lost, self.sources = _by_row(lost, count), _by_row(sources, count)
 

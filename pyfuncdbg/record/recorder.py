@@ -52,6 +52,9 @@ class Recorder:
     Forked children go on recording into the same trace, each process into a log of its own.
     """
 
+    passive = True
+    """For hosts: it never pauses a run nor changes a value."""
+
     def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
                  level: Level = 'stats', ops: bool = False) -> None:
         """Prepare; nothing is written before `start`.
@@ -92,7 +95,7 @@ class Recorder:
         self._backlog = Backlog(self._queue_limit // 4)
         self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
                                     Pool(self._queue_limit // 4), self._backlog.wait_for_writer)
-        self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds else None
+        self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
         self._rows = self._backlog.rows
         self._running = self._backlog.running
         self._known_runs: dict[int, None] = {}
@@ -198,10 +201,7 @@ class Recorder:
                 return outputs
         row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
                call.forward, call.parent, inputs, tuple(outputs), None, None, None, None, False)
-        if len(self._rows) < self._backlog.mark:
-            self._rows.append(row)
-        else:
-            self._append_crowded(row)
+        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
         return outputs
 
     def _around_op(self, call: Call, proceed: Callable[[], Outputs], reuse: Reuse) -> Outputs:
@@ -218,10 +218,7 @@ class Recorder:
         self._running.pop(key, None)
         row = (key, call.run.id, call.site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
                call.forward, call.parent, tuple(inputs), tuple(reuse.outputs(call, outputs)), None, None, None, None, True)
-        if len(self._rows) < self._backlog.mark:
-            self._rows.append(row)
-        else:
-            self._append_crowded(row)
+        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
         return outputs
 
     def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None) -> None:
@@ -238,10 +235,7 @@ class Recorder:
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
         row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished, call.forward, call.parent,
                tuple(inputs), tuple(outputs), said, failure, None, tuple(call.sources) or None, True)
-        if len(self._rows) < self._backlog.mark:
-            self._rows.append(row)
-        else:
-            self._append_crowded(row)
+        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def _append_crowded(self, row: Row) -> None:
         """Queue a row when the queue is long, or when the writer thread is not running: after a fork."""

@@ -141,7 +141,7 @@ class Snapshots:
         return taken
 
     def hold(self, array: np.ndarray, size: int) -> Snapshot | None:
-        """A snapshot that refers to an array of `size` bytes which nobody will write to; None where a copy is needed."""
+        """A snapshot of an array of numbers in a warm buffer, to be shared; None where it must be taken otherwise."""
         dtype = array.dtype
         if self.level == 'none' or dtype.kind not in 'biufc' or not dtype.isnative or not array.flags.c_contiguous or (
                 size > self.allowance.limit // 4):
@@ -151,8 +151,10 @@ class Snapshots:
         if not self._charge(size):
             taken.note = OVER_BUDGET
             return taken
-        taken.data = array
         taken.charge = size
+        taken.buffer = self.pool.take(size)
+        taken.data = taken.buffer[:size]
+        np.copyto(taken.data.view(dtype), array.reshape(-1))
         if not taken.keep and self.full_limit:
             taken.note = f'more than {self.full_limit} bytes'
         return taken

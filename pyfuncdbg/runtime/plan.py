@@ -59,9 +59,12 @@ class Plan:
         constants: Values by slot that are known before the run.
         source: The text of the plan.
         live: For each position at which it may be left, which slot each local holds.
+        ends: For each step the slots that nothing after it needs, but for fed values and constants.
+        watched: Site and function of the steps without effects that were executed as calls, by index.
     """
 
-    __slots__ = ('_sites', 'constants', 'feeds', 'fetches', 'function', 'graph', 'live', 'names', 'slots', 'source', 'steps')
+    __slots__ = ('_sites', 'constants', 'ends', 'feeds', 'fetches', 'function', 'graph', 'live', 'names', 'slots', 'source',
+                 'steps', 'watched')
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
                  fetches: Sequence[SymbolicTensor],
@@ -73,7 +76,8 @@ class Plan:
         self.slots = slots
         self.constants = constants
         source = Source(self, sharing)
-        self.source, self.names, self.live = source.text, source.names, source.live
+        self.source, self.names, self.live, self.ends = source.text, source.names, source.live, source.ends
+        self.watched: dict[int, tuple[CallSite, Callable[..., tuple[Any, ...]]]] = {}
         self.names['hand_over'] = partial(hand_over, self)
         self._sites: tuple[CallSite, ...] | None = None
         filename = f'<plan of {len(self.steps)} ops>'

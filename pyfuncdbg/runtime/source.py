@@ -22,6 +22,7 @@ class Source:
         text: The source of `plan(x, r0, r1, ...)`; a comment '  # i' marks the line of step i.
         names: The globals it uses.
         live: For each position at which the plan may be left: which slot each local holds.
+        ends: For each step the slots of earlier steps' outputs, or its own, that nothing after it needs.
     """
 
     def __init__(self, plan: Plan, sharing: Sharing) -> None:
@@ -37,6 +38,8 @@ class Source:
         ends: dict[int, list[int]] = {}
         for slot, index in sharing.last_use.items():
             ends.setdefault(index, []).append(slot)
+        made = {slot for step in plan.steps for slot in step.outputs if slot >= 0}
+        self.ends = {index: tuple(slot for slot in slots if slot in made) for index, slots in ends.items()}
         for index, step in enumerate(plan.steps):
             self._step(index, step, ends.get(index, ()))
         fetched = ''.join(f'{self._fetched(t)}, ' for t in plan.fetches)
