@@ -269,3 +269,13 @@ class TestEagerPrograms:
                 session.run(v)
             session.run(tf.global_variables_initializer())
             np.testing.assert_array_equal(session.run(v + 1.0), [1, 1])
+
+
+def test_nodes_warn_of_nothing_and_the_programs_error_state_stays(graph, recwarn) -> None:
+    x = tf.compat.v1.placeholder(tf.float64, [None])
+    y = tf.math.log(x) / (x * 0.)
+    with tf.compat.v1.Session() as session, np.errstate(divide='raise', invalid='warn', over='raise'):
+        before = np.geterr()
+        np.testing.assert_array_equal(session.run(y, {x: [0., 1., -1.]}), [-np.inf, np.nan, np.nan])
+        assert np.geterr() == before
+    assert not recwarn.list
