@@ -41,7 +41,7 @@ class EagerTensor(Tensor):
         return value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._value, dtype=dtype)
+        return np.array(self._value) if dtype is None else np.array(self._value, dtype=dtype)
 
     @property
     def shape(self) -> TensorShape:

@@ -100,7 +100,7 @@ def plan_alone(count: int) -> Work:
     session.run(fetch, feeds)
     entry = next(iter(session._entries.values()))
     function = entry.plan.function
-    return lambda: (function(None, np.float32(1), np.float32(1)), session)[0]        # a session that is gone clears its plans
+    return lambda: (function(None, np.float32(1), np.float32(1)), session)[0]     # a session that is gone clears its plans
 
 
 def imports() -> Result:

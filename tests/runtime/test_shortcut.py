@@ -23,8 +23,8 @@ TYPES = ['float16', 'float32', 'float64', 'int8', 'uint8', 'int32', 'int64']
 def values(dtype: str) -> list[Any]:
     rng = np.random.default_rng(3)
     column, row = (rng.normal(size=(3, 1)) * 50).astype(dtype), (rng.normal(size=4) * 50).astype(dtype)
-    return [np.dtype(dtype).type(3), column, row, np.array([np.iinfo(dtype).max if np.dtype(dtype).kind in 'iu' else np.inf, 0, 1, 2]).astype(
-        dtype)]
+    largest = np.iinfo(dtype).max if np.dtype(dtype).kind in 'iu' else np.inf
+    return [np.dtype(dtype).type(3), column, row, np.array([largest, 0, 1, 2]).astype(dtype)]
 
 
 @pytest.mark.parametrize('dtype', TYPES)

@@ -212,8 +212,14 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any]) -> Any:
     return function.outputs.packed(op.outputs)
 
 
+_PLAIN = frozenset((EagerTensor, float, int, np.ndarray))
+"""Types of inputs that are of no graph."""
+
+
 def _graph_of(items: Sequence[Any]) -> Graph | None:
     """In eager mode, the graph of a symbolic input or of a variable that is a node."""
+    if _PLAIN.issuperset(map(type, items)):
+        return None
     for item in items:
         if isinstance(item, Variable) and item._graph is not None:
             return graph_of((item.handle,))
