@@ -24,18 +24,20 @@ _INLINE = 64
 _LARGE = 64 << 10
 _LITTLE = sys.byteorder == 'little'
 _MOST_KEYS = 200_000
+_MOST_SUMMARIES = 4096
 
 
 class Store:
     """Describes snapshots and puts their bytes in front of the record that names them."""
 
-    __slots__ = ('_add', '_ledger', '_stored', 'missed')
+    __slots__ = ('_add', '_ledger', '_stored', '_summaries', 'missed')
 
     def __init__(self, ledger: Ledger, add: Callable[[list[Any]], None]) -> None:
         """Make an empty one; `add` takes the pieces of a blob record."""
         self._ledger = ledger
         self._add = add
         self._stored: set[bytes] = set()
+        self._summaries: dict[Any, list[Any] | None] = {}
         self.missed = {'tensors': 0, 'bytes': 0}
 
     def count_missed(self) -> dict[str, int]:
@@ -109,8 +111,19 @@ class Store:
             # Of what goes over budget only a NaN or infinity is worth the 50 µs and 150 bytes of statistics.
             if array is None or all_finite(array):
                 return [name, shape, int(taken.nbytes), 0, None, changed, note, None]
-        stats = stats_of(array) if array is not None else None
-        return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats)]
+        summary = self._summary(array, data) if array is not None else None
+        return [name, shape, int(taken.nbytes), 1, None, changed, note, summary]
+
+    def _summary(self, array: np.ndarray, data: Any) -> list[Any] | None:
+        """Packed statistics; what comes again, such as constants and weights in every run, is known by its hash."""
+        if array.nbytes <= _INLINE:
+            return _packed_stats(stats_of(array))
+        key = digest(data), array.dtype, array.shape
+        if key not in self._summaries:
+            if len(self._summaries) >= _MOST_SUMMARIES:
+                self._summaries.clear()
+            self._summaries[key] = _packed_stats(stats_of(array))
+        return self._summaries[key]
 
     def _miss(self, taken: Snapshot) -> None:
         self.missed['tensors'] += 1

@@ -137,3 +137,15 @@ def test_arrays_do_not_live_longer_than_in_the_program(tmp_path):
         del y
         gc.collect()
         assert alive() is None
+
+
+def test_the_same_bytes_in_another_shape_have_their_own_statistics(tmp_path):
+    run, bad = new_run(), np.zeros(64)
+    bad[20] = np.nan
+    with Recorder(tmp_path / 't.pfd', ops=True, level='stats', full_limit=0):
+        for value in (bad, bad.reshape(8, 8), bad.view(np.int64), bad.copy()):
+            run_op(EAGER, lambda v: v, run, value)
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        stats = [call.inputs[0].stats for call in trace.calls()]
+        assert [s.first_bad for s in stats] == [(20,), (2, 4), None, (20,)]
+        assert [s.nan for s in stats] == [1, 1, 0, 1] and stats[2].max == 0x7ff8000000000000
