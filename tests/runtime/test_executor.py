@@ -229,3 +229,38 @@ def test_a_traced_function_can_be_paused_too(paused: Any) -> None:
     assert f(tf.constant([1.0, 2.0])).numpy().tolist() == [0.0, 10.0]
     assert seen == [[3.0, 5.0]]
     assert f(tf.constant([1.0, 2.0])).numpy().tolist() == [30.0, 50.0]
+
+
+class Watcher:
+    """Looks at each op; says how many earlier results are still in the executor."""
+
+    kinds = frozenset(('op',))
+
+    def __init__(self, passive: bool) -> None:
+        self.passive = passive
+        self.kept: list[int] = []
+
+    def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
+        self.kept.append(len(call.run.control.values))
+        return proceed()
+
+
+def test_values_are_dropped_after_their_last_use_when_all_who_watch_are_passive():
+    with tf.Graph().as_default() as graph:
+        x = y = tf.placeholder(tf.float32, [2])
+        for _ in range(10):
+            y = tf.add(y, x)
+        early = y
+        for _ in range(10):
+            y = tf.tanh(y)
+    results = []
+    for passive in (False, True):
+        watcher = Watcher(passive)
+        hooks.add(watcher)
+        try:
+            with tf.Session(graph=graph) as session:
+                results.append(session.run([early, y], {x: [1.0, 2.0]}))
+        finally:
+            hooks.remove(watcher)
+        assert watcher.kept == ([*range(1, 21)] if not passive else [1, *[2] * 10, *[3] * 9])
+    assert np.array_equal(results[0], results[1])
