@@ -101,7 +101,7 @@ class Capture:
         errors = state.set(within)
         try:
             return proceed()
-        except Exception as error:
+        except Exception as error:              # raised again, without the frames of what watches
             _drop_watchers(error.__traceback__)
             raise
         finally:
