@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,8 +111,14 @@ class Source:
             return f'{targets[0]} = k{index}({", ".join(arguments)}, {place})'
         if definition.infix and kernel_for(definition, step.op.inputs[0].dtype.array) is not definition.kernel:
             return f'{targets[0]} = {arguments[0]} {definition.infix} {arguments[1]}'
-        self.names[f'k{index}'] = step.kernel
+        kernel = step.kernel
         arguments = [*(['x'] if definition.in_execution else []), *arguments]
+        if isinstance(kernel, partial):             # 0.2 µs less than to let it put its keywords together at each call
+            for number, (key, value) in enumerate(kernel.keywords.items()):
+                self.names[f'a{index}_{number}'] = value
+                arguments.append(f'{key}=a{index}_{number}')
+            kernel = kernel.func
+        self.names[f'k{index}'] = kernel
         if definition.python:
             owned = self._sharing.owned(step, index)
             self.names[f'o{index}'] = owned
