@@ -55,7 +55,8 @@ class Finding:
             output of which nothing was kept.
         places: Lines that NumPy blamed in this call, in order of time; empty if it was silenced.
         origin: Number of the call from which it was inherited, '' if none.
-        certain: False if something about the inputs was not kept, so that 'born' may be too hard a word.
+        certain: False if something about the inputs was not kept, so that 'born' may be too hard a word; or if the way
+            from the origin was not recorded, so that 'inherited' is the likely one of several stories.
     """
 
     verdict: Verdict
@@ -170,7 +171,8 @@ class _Tracker:
             before = self._forward(call)
             if before is not None:
                 self._began(call, before)
-                return Finding('inherited', call, made, call.outputs[made], blamed(call), before)
+                return Finding('inherited', call, made, call.outputs[made], blamed(call), before,
+                               certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
             seen = call.site.kind != 'gradient' or bool(call.forward)
             if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
                 return self._stored(call, made)
@@ -178,12 +180,12 @@ class _Tracker:
             self._began(call, call.number)
             return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
         tensor = call.inputs[came]
-        source = self._source(call, tensor)
+        source, certain = self._source(call, tensor)
         if made is None and call.outputs and call.error is None:
-            return Finding('masked', call, came, tensor, origin=source or '')
+            return Finding('masked', call, came, tensor, origin=source or '', certain=certain)
         if source is not None:
             self._began(call, source)
-            return Finding('inherited', call, came, tensor, blamed(call), source)
+            return Finding('inherited', call, came, tensor, blamed(call), source, certain)
         self._began(call, call.number)
         return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
 
@@ -191,7 +193,7 @@ class _Tracker:
         """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
         earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
         self._began(call, earlier or call.number)
-        return Finding('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '')
+        return Finding('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '', certain=False)
 
     def _forward(self, call: CallRecord) -> str | None:
         """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
@@ -210,13 +212,13 @@ class _Tracker:
         self._began(call, call.number)
         return Finding('suspected', call, slot, call.outputs[slot], blamed(call), certain=False)
 
-    def _source(self, call: CallRecord, tensor: TensorRecord) -> str | None:
-        """The call in which an input's value began, None if no earlier one explains it."""
+    def _source(self, call: CallRecord, tensor: TensorRecord) -> tuple[str | None, bool]:
+        """The call in which an input's value began, None if no earlier one explains it; and whether its way was recorded."""
         run = (call.process, call.run)
         known = self._made.get((*run, tensor.name)) if tensor.name else None
         if known is not None or tensor.name in self._feeds(call):
-            return known
-        return self._last.get(run) or self._first.get(call.process)
+            return known, True
+        return self._last.get(run) or self._first.get(call.process), False
 
     def _began(self, call: CallRecord, origin: str) -> None:
         run = (call.process, call.run)

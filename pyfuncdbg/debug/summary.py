@@ -18,10 +18,17 @@ LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a non-finite value began, and how many later calls inherited it."""
+    """Where a non-finite value began, and how many later calls inherited it.
+
+    Attributes:
+        finding: The verdict on the call.
+        heirs: Calls that inherited it by a way that was recorded.
+        likely: Calls that met non-finite values later, for which nothing but this explains them.
+    """
 
     finding: Finding
     heirs: int
+    likely: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +92,9 @@ def summarized(trace: Queries) -> Summary:
     sites = tuple(use for use in uses if use.site.kind == 'python')
     unfinished = sum(use.calls - use.finished for use in sites)
     health = judge(trace)
-    heirs = Counter(finding.origin for finding in health.having('inherited'))
-    origins = tuple(Origin(finding, heirs[finding.call.number]) for finding in health.origins)
+    heirs = Counter((finding.origin, finding.certain) for finding in health.having('inherited'))
+    origins = tuple(Origin(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
+                    for finding in health.origins)
     return Summary(trace.info(), dict(calls), sites, origins, len(health.having('masked')), health.unjudged,
                    _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace),
                    trace.count(kind='run', bad=True))

@@ -27,12 +27,13 @@ READ_LIMIT = 64_000_000
 """Bytes of a tensor that are read to find the offending rows."""
 
 
-def origin_card(finding: Finding, heirs: int = 0) -> Page:
+def origin_card(finding: Finding, heirs: int = 0, likely: int = 0) -> Page:
     """The needed line first: what began where; then inputs, prints and consequences.
 
     Args:
         finding: Born, fed or entered.
         heirs: How many later calls inherited the value.
+        likely: How many met such values later, by a way that was not recorded.
     """
     call = finding.call
     parts: list[Part] = [headline(finding), *_where(finding), _side(finding)]
@@ -46,6 +47,8 @@ def origin_card(finding: Finding, heirs: int = 0) -> Page:
         parts.append(Padding(output_view(said, site=call.site, lines=8), (0, 0, 0, 2)))
     if heirs:
         parts.append(Text(f'{count(heirs, "later call")} inherited it'))
+    if likely:
+        parts.append(Text(f'{count(likely, "later call")} met NaN or Inf after it, by a way that was not recorded'))
     return Page(*parts)
 
 

@@ -134,7 +134,7 @@ def _clean(summary: Summary) -> list[Part]:
 
 def _origins(summary: Summary) -> list[Part]:
     first, *others = summary.origins
-    parts: list[Part] = [origin_card(first.finding, first.heirs)]
+    parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely)]
     parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
     if others:
         parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))

@@ -179,3 +179,10 @@ def test_a_node_that_reads_a_variable_makes_nothing():
         '1': ('born', ''), '2': ('inherited', '1'), '3': ('inherited', '1')}
     assert verdicts(call(1, 'read', {'w:0': HANDLE}, {'read:0': NAN}, kind='op')) == {'1': ('entered', '')}
     assert verdicts(call(1, 'a', {}, {'a:0': NAN})) == {'1': ('born', '')}          # a function makes what it returns
+
+
+def test_what_came_by_an_unrecorded_way_is_said_to_be_likely_only():
+    found = judge(MemoryTrace([call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': NAN}),
+                               call(3, 'c', {'mul:0': NAN}, {'c:0': NAN})], ())).findings
+    assert [(f.verdict, f.origin, f.certain) for f in found] == [
+        ('born', '', True), ('inherited', '1', True), ('inherited', '1', False)]
