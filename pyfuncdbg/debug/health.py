@@ -193,7 +193,8 @@ class _Tracker:
         """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
         earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
         self._began(call, earlier or call.number)
-        """The call in which an input's value began, None if no earlier one explains it; and whether its way was seen."""
+        return Finding('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '',
+                       certain=False)
 
     def _forward(self, call: CallRecord) -> str | None:
         """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
