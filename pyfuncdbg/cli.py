@@ -82,7 +82,7 @@ def _run(args: Sequence[str]) -> Action:
     else:
         raise UsageError('-m needs the name of a module')
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
-    recording.begin(path, budget=budget, ops=options.ops)
+    recording.begin(path, program.argv, budget=budget, ops=options.ops)
     return lambda: _execute(program)
 
 
@@ -97,7 +97,7 @@ def _demo(args: Sequence[str]) -> Action:
     if not os.access('.', os.W_OK):
         import tempfile
         path = Path(tempfile.mkdtemp(prefix='pyfuncdbg-')) / path
-    recording.begin(path)
+    recording.begin(path, program.argv)
     return lambda: _execute(program)
 
 

@@ -11,6 +11,7 @@ import itertools
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyfuncdbg.errors import UsageError
@@ -40,11 +41,12 @@ def free_path(name: str) -> Path:
     return next(path for path in map(Path, names) if not os.path.lexists(path))
 
 
-def begin(path: Path, *, budget: int | None = None, ops: bool = False) -> None:
+def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bool = False) -> None:
     """Record every wrapped call of this process until the interpreter's exit, where the report is drawn.
 
     Args:
         path: Folder of the trace, to be made.
+        argv: The program's `sys.argv`, which it gets now: the trace says what was run.
         budget: Bytes that the trace may take; None for the recorder's own limit.
         ops: Record graph nodes too.
 
@@ -52,6 +54,7 @@ def begin(path: Path, *, budget: int | None = None, ops: bool = False) -> None:
         TraceError: The trace cannot be made there, or the budget is too small.
     """
     from pyfuncdbg.record.recorder import Recorder
+    sys.argv = list(argv)
     recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
     recorder.start()
     owner, folder, environment = os.getpid(), os.getcwd(), dict(os.environ)
