@@ -279,8 +279,7 @@ class Executor:
 
     def _restore_missing(self, index: int) -> None:
         """A step that the plan ran before the hand-over left no undo: a Python call's outputs stand instead; a handle, or
-        what
-        was read from a variable, can be had again."""
+        what was read from a variable, can be had again."""
         step = self._plan.steps[index]
         kinds = [t.dtype is resource for t in step.op.outputs]
         if not step.op.definition.python and kinds and (all(kinds) or any(t.dtype is resource for t in step.op.inputs)):
@@ -302,18 +301,32 @@ class Executor:
         self.values[slot] = self._execution.run.host.from_numpy(np.asarray(value), old)
 
     def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
-        """Replace the function of a Python site for the rest of this run; its recorded results no longer stand.
+        """Replace the function of a Python site from now on. If it was called already, the run is paused before it again.
+
+        Python calls that depend on it run again then, effects included; what others returned stands.
 
         Raises:
-            ValueError: The site is not one of this run's Python calls.
+            ValueError: The site is not one of this run's Python calls, or ran before the run was paused and cannot be
+                gone back to; nothing is changed.
         """
         for index, step in enumerate(self._plan.steps):
             wrapped = step.op.attrs.get('_py_function')
             if wrapped is not None and wrapped.site.id == site.id:
+                if index < self.position:
+                    self.rewind(index)
+                    self._forget_below(index)
                 wrapped.replace(function)
-                self._recorded.pop(index, None)
                 return
         raise ValueError(f'{site.name!r} is no Python call of this run')
+
+    def _forget_below(self, index: int) -> None:
+        """The recorded results of a step, and of those that depend on it, no longer stand."""
+        reached: set[int] = set(self._plan.steps[index].outputs)
+        self._recorded.pop(index, None)
+        for later, step in enumerate(self._plan.steps[index + 1:], index + 1):
+            if not reached.isdisjoint(step.inputs):
+                reached.update(step.outputs)
+                self._recorded.pop(later, None)
 
     def retry(self) -> None:
         """Run the step before the cursor once more, its effects included.

@@ -174,6 +174,35 @@ def test_retry_calls_again(program: Program, paused: Any) -> None:
     assert program.calls.count('py') == 2
 
 
+def test_swap_calls_another_function_and_what_depends_on_it(program: Program, paused: Any) -> None:
+    def swap(control: Any) -> None:
+        assert program.calls == ['py', 'py2']
+        control.swap(next(site for site in control.sites if site.name == 'py'), lambda a: a + np.float32(100))
+        assert names(control)[control.position] == 'py'
+    paused(lambda control: control.go_to(names(control).index('py2') + 1), swap, lambda control: control.go_to(999))
+    out, _, _ = program.run()
+    assert out.tolist() == [(2 + 100) * 3 + 0.5, (4 + 100) * 3 + 0.5]
+    assert program.calls == ['py', 'py2', 'py2']                # py2 takes what py returns
+    assert program.session.run(program.counter) == 1.0          # the write below was taken back and made again
+
+
+def test_swap_keeps_what_does_not_depend_on_it(program: Program, paused: Any) -> None:
+    def swap(control: Any) -> None:
+        control.swap(next(site for site in control.sites if site.name == 'py2'), lambda a: a * np.float32(0))
+    paused(lambda control: control.go_to(names(control).index('py2') + 1), swap, lambda control: control.go_to(999))
+    out, second, _ = program.run()
+    assert (out.tolist(), second.tolist()) == ([9.5, 15.5], [0.0, 0.0])
+    assert program.calls == ['py', 'py2']
+
+
+def test_swap_of_what_is_no_python_call_changes_nothing(program: Program, paused: Any) -> None:
+    def swap(control: Any) -> None:
+        with pytest.raises(ValueError, match="'doubled' is no Python call of this run"):
+            control.swap(next(site for site in control.sites if site.name == 'doubled'), len)
+    paused(swap)
+    assert program.run()[0].tolist() == [9.5, 15.5]
+
+
 def test_inject(program: Program, paused: Any) -> None:
     def inject(control: Any) -> None:
         for wrong in (np.zeros(3, np.float32), np.zeros(2)):
