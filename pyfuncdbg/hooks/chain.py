@@ -274,12 +274,17 @@ class _Passage:
 
 
 def _switch_off(hook: Hook, call: Call, error: Exception) -> None:
-    """Take a failed hook out and say so once, where the program's own output is not disturbed."""
+    """Take a failed hook out and say so once."""
+    if hooks.fail(hook):
+        say_failed(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
+
+
+def say_failed(what: str, error: Exception) -> None:
+    """Tell the user of a mistake in what watches, where the program's own output is not disturbed."""
     stderr = sys.__stderr__
-    if not hooks.fail(hook) or stderr is None:
+    if stderr is None:
         return
     reason = ''.join(traceback.format_exception_only(error)).strip()
     with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
-        stderr.write(f'pyfuncdbg: {type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched '
-                     f'off: {reason}. The program goes on unchanged.\n')
+        stderr.write(f'pyfuncdbg: {what}: {reason}. The program goes on unchanged.\n')
         stderr.flush()

@@ -13,7 +13,7 @@ import numpy as np
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.plan import Plan, Step, op_site, site_of
 from pyfuncdbg.runtime.source import own, own_feed, unpacked
@@ -119,7 +119,7 @@ class Executor:
                 dropping = self._on_pause is None and hooks.passive
             while self._goal is not None and self.position == self._goal and self._on_pause is not None:
                 self._goal = None
-                self._on_pause()
+                self._paused(self._on_pause)
             if self.position >= len(steps):
                 return self._results()
             index = self.position
@@ -138,6 +138,13 @@ class Executor:
                 self._on_pause = self._execution.on_pause
                 self._goal = self.position
                 dropping = False
+
+    def _paused(self, on_pause: Callable[[], None]) -> None:
+        try:
+            on_pause()
+        except Exception as error:              # a mistake of who watches must not end the program
+            self._on_pause = self._goal = None
+            say_failed(f'what was to be done at step {self.position} of run #{self._execution.run.id} failed', error)
 
     def _execute(self, index: int, step: Step) -> None:
         watched = self._plan.watched.get(index)

@@ -1,7 +1,9 @@
 """The executor: a run that is paused from inside a Python call, looked at, moved, changed, and goes on."""
 from __future__ import annotations
 
+import io
 import random
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -201,6 +203,15 @@ def test_swap_of_what_is_no_python_call_changes_nothing(program: Program, paused
             control.swap(next(site for site in control.sites if site.name == 'doubled'), len)
     paused(swap)
     assert program.run()[0].tolist() == [9.5, 15.5]
+
+
+def test_a_mistake_at_a_pause_is_said_and_the_run_goes_on(program: Program, paused: Any, monkeypatch: Any) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(sys, '__stderr__', said)
+    pauser = paused(lambda control: control.go_to(-1))
+    assert program.run()[0].tolist() == [9.5, 15.5]
+    assert len(pauser.stops) == 1 and said.getvalue().startswith('pyfuncdbg: what was to be done at step ')
+    assert 'ValueError: step -1 has run already' in said.getvalue()
 
 
 def test_inject(program: Program, paused: Any) -> None:
