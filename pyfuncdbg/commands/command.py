@@ -8,7 +8,9 @@ from typing import Any, Literal, NoReturn
 
 from rich.console import RenderableType
 
+from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.views.escape import visible
 
@@ -21,13 +23,15 @@ class Context:
 
     Attributes:
         trace: Finished or growing.
-        stop: The stop that the user is at, None without one.
+        stop: The stop that the user is at, None without one; its commands run on the stopped thread.
+        debugger: Of the program that runs in this process, None where a finished trace is shown.
         width: Columns for text that goes to a file and for help; views on a console take its width.
     """
 
     trace: Queries
-    stop: Any = None
+    stop: Stop | None = None
     width: int = 100
+    debugger: Debugger | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ class Command:
         view: Draws the result.
         arguments: Adds options and positional arguments to an argparse parser.
         aliases: Other names.
-        needs_stop: Whether it acts on a stopped call.
+        needs_stop: Whether it acts on a stopped thread.
+        needs_program: Whether it acts on a program that runs, stopped or not.
         expression: Name under which the raw rest of the line, after options and positionals, reaches `run`; '' for a
             command without one.
     """
@@ -55,6 +60,7 @@ class Command:
     arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
     aliases: tuple[str, ...] = ()
     needs_stop: bool = False
+    needs_program: bool = False
     expression: str = ''
 
 

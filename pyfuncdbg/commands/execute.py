@@ -116,7 +116,9 @@ def _carried_out(command: Command, rest: str, context: Context) -> Answer:
     if command.expression:
         setattr(args, command.expression, expression)
     if command.needs_stop and context.stop is None:
-        raise CommandError(f'{command.name!r} acts on a stopped call, and none is stopped here')
+        raise CommandError(f'{command.name!r} acts on a stopped thread, and none is stopped here')
+    if command.needs_program and context.debugger is None:
+        raise CommandError(f'{command.name!r} acts on a program that runs, and this is a finished trace')
     return Answer(command, command.run(context, args), args.json)
 
 

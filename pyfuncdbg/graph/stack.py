@@ -4,24 +4,12 @@ No frame object is kept, so no local of the user lives longer for it.
 """
 from __future__ import annotations
 
-import os.path
 import sys
 
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.machinery import is_machinery
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))     # pathlib takes 3 ms to import
-_MACHINERY = tuple(os.path.join(_PACKAGE, room)
-                   for room in ('graph', 'runtime', 'ops', 'tf', 'hooks', 'commands', 'cli.py', '__main__.py'))
 _DEEPEST = 64
-_ours: dict[str, bool] = {}
-
-
-def is_machinery(filename: str) -> bool:
-    """Whether a source file is part of what runs the graph, not of the user's program."""
-    known = _ours.get(filename)
-    if known is None:
-        known = _ours[filename] = filename.startswith(_MACHINERY) or filename.startswith('<frozen ')
-    return known
 
 
 def creation_stack() -> tuple[Frame, ...]:

@@ -64,6 +64,11 @@ class Hooks:
             self._all = tuple(entry for entry in self._all if entry[1] is not hook)
             self._publish()
 
+    def refresh(self) -> None:
+        """A hook wants calls of other kinds now: read every hook's `kinds` again."""
+        with self._lock:
+            self._publish()
+
     def fail(self, hook: Hook) -> bool:
         """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""
         self.remove(hook)

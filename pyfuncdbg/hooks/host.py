@@ -49,7 +49,11 @@ class Pausable(Protocol):
     """A run that goes on at full speed and can be paused after the Python call it is in."""
 
     def pause(self, on_pause: Callable[[], None]) -> None:
-        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then."""
+        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then.
+
+        `on_pause` says where to pause next (`go_to`, `rewind`, `pause`), or `resume`. Behind the last node it is called once
+        more, with the position behind the last, before the run returns its fetches.
+        """
 
 
 class RunControl(Pausable, Protocol):
@@ -70,8 +74,11 @@ class RunControl(Pausable, Protocol):
             KeyError: Not computed yet, unknown, or dropped after its last use and not re-computable.
         """
 
+    def resume(self) -> None:
+        """Pause no more."""
+
     def go_to(self, position: int) -> None:
-        """Run up to the node at `position` (its next execution) and pause before it."""
+        """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again."""
 
     def rewind(self, position: int) -> None:
         """Go back before the node at `position`; variables and random states as they were there."""

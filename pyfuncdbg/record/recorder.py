@@ -46,6 +46,14 @@ _REMEMBERED = 1 << 16
 _LARGEST_SCALAR = 16
 
 
+_on: list[Recorder] = []
+
+
+def recorders() -> tuple[Recorder, ...]:
+    """Those that are on, in order of starting."""
+    return tuple(_on)
+
+
 class Recorder:
     """Records into one trace from `start` to `stop`; also a context manager.
 
@@ -118,6 +126,7 @@ class Recorder:
             raise TraceError(f'{self.path}: cannot record there: {error.strerror}') from error
         self._state = 'on'
         fork.follow(self)
+        _on.append(self)
         atexit.register(self.stop)
         self._capture.start(chained=False)
         hooks.add(self, depth=DEPTH)
@@ -129,6 +138,7 @@ class Recorder:
             if self._state != 'on':
                 return
             self._state = 'off'
+        _on.remove(self)
         hooks.remove(self)
         self._capture.stop()
         fork.forget(self)

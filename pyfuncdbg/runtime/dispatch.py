@@ -12,11 +12,12 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.dtypes import resource, variant
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import Attrs, OpDef, kernel_for, lookup
-from pyfuncdbg.graph.stack import creation_stack, is_machinery
+from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import eager_execution

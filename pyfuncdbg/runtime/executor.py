@@ -21,7 +21,7 @@ from pyfuncdbg.runtime.source import own, own_feed, unpacked
 
 def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
     """Run a plan at full speed, or step by step if somebody watches ops. The caller has turned NumPy's warnings off."""
-    if hooks.op:
+    if hooks.op or execution.paused:
         return Executor(plan, execution).start(values)
     outer, execution.feeds = execution.feeds, values
     try:
@@ -70,13 +70,14 @@ class Executor:
             there to rewind, and memory that is used again at once costs a tenth of memory that was never touched.
     """
 
-    __slots__ = ('_execution', '_goal', '_on_pause', '_plan', '_recorded', '_undo', 'position', 'values')
+    __slots__ = ('_asking', '_execution', '_goal', '_on_pause', '_plan', '_recorded', '_undo', 'position', 'values')
 
     def __init__(self, plan: Plan, execution: Execution) -> None:
         self._plan = plan
         self._execution = execution
         self._on_pause = execution.on_pause
         self._goal: int | None = None
+        self._asking = False
         self._undo: dict[int, State] = {}
         self._recorded: dict[int, tuple[tuple[Any, ...], State | None]] = {}
         self.position = 0
@@ -109,6 +110,7 @@ class Executor:
     def _walk(self) -> tuple[Any, ...]:
         steps = self._plan.steps
         if self._execution.paused and self._goal is None:
+            self._on_pause = self._execution.on_pause
             self._goal = self.position
         self._execution.paused = False
         watching: Any = None
@@ -140,11 +142,14 @@ class Executor:
                 dropping = False
 
     def _paused(self, on_pause: Callable[[], None]) -> None:
+        self._asking = True
         try:
             on_pause()
         except Exception as error:              # a mistake of who watches must not end the program
             self._on_pause = self._goal = None
             say_failed(f'what was to be done at step {self.position} of run #{self._execution.run.id} failed', error)
+        finally:
+            self._asking = False
 
     def _execute(self, index: int, step: Step) -> None:
         watched = self._plan.watched.get(index)
@@ -252,9 +257,17 @@ class Executor:
         return self._value_of(self._slot(tensor), tensor)
 
     def pause(self, on_pause: Callable[[], None]) -> None:
-        """Call `on_pause` before the next step."""
+        """Call `on_pause` before the next step: after the one that runs now, or that the run is paused before."""
+        if not self._asking:
+            self._execution.pause(on_pause)
+            return
         self._on_pause = on_pause
-        self._goal = self.position + (0 if self._goal is None else 1)
+        self._goal = min(self.position + 1, len(self._plan.steps))
+
+    def resume(self) -> None:
+        """Pause no more."""
+        self._on_pause = self._goal = None
+        self._execution.paused = False
 
     def go_to(self, position: int) -> None:
         """Pause again before the step at `position`, or at the end for a position behind the last.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from pyfuncdbg.graph.stack import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
              UnboundLocalError, ValueError)

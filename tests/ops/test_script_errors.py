@@ -10,7 +10,7 @@ import pytest
 import pyfuncdbg.tf as tf
 from pyfuncdbg import errors
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.stack import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.runtime.session import Session
 

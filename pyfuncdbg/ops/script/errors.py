@@ -16,7 +16,7 @@ from pyfuncdbg.errors import (
     UnimplementedError,
     UnknownError,
 )
-from pyfuncdbg.graph.stack import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.runtime.eager import DEVICE
 
 _CLASSES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], type[OpError]], ...] = (

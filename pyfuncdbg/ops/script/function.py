@@ -17,10 +17,11 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import float64
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.stack import creation_stack, is_machinery
+from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.ops.script import registry, results
 from pyfuncdbg.ops.script.arguments import Layout
 from pyfuncdbg.ops.script.outputs import ANY, OutputTypes, output_types

@@ -1,0 +1,52 @@
+"""The trace of the program that runs now: what commands at a stop look at.
+
+Asked on whichever thread carries out a command. Where nothing records yet, a small recording in a temporary folder begins.
+"""
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+from pyfuncdbg.record.recorder import Recorder, recorders
+from pyfuncdbg.record.trace import Trace
+
+_BUDGET = 64 << 20
+
+
+class LiveTrace:
+    """Opens the newest recording of this process, once for each, and brings it up to date when asked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recorder: Recorder | None = None
+        self._trace: Trace | None = None
+
+    def recorder(self, *, ops: bool = False) -> Recorder:
+        """The newest recorder that is on; a new one in a temporary folder if there is none."""
+        with self._lock:
+            on = recorders()
+            if on:
+                return on[-1]
+            folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            return Recorder(Path(folder) / 'live.pfd', budget=_BUDGET, ops=ops).start()
+
+    def trace(self) -> Trace:
+        """The trace so far.
+
+        Raises:
+            TraceError: It cannot be read.
+        """
+        recorder = self.recorder()
+        recorder.flush()
+        with self._lock:
+            if self._trace is None or self._recorder is not recorder:
+                if self._trace is not None:
+                    self._trace.close()
+                self._trace, self._recorder = Trace.open(recorder.path), recorder
+            else:
+                self._trace.refresh()
+            return self._trace

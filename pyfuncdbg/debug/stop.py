@@ -1,0 +1,172 @@
+"""A stop: one thread that waits for the user, and what the user decides.
+
+Made on the thread that stops. Other threads (a prompt that switches, the command socket) read it and hand it work; all
+that needs the thread's frames or values is done on the stopped thread itself.
+"""
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.machinery import is_machinery
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.call import Call, Run
+    from pyfuncdbg.hooks.host import RunControl
+
+Phase = Literal['before', 'after', 'error', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
+"""Where a thread stands: before a call, after it, where it raised; at a line of Python, at a function's return, where a line
+raised; before a node of a paused run; before and after a whole run; nowhere any more, with the frames of an error."""
+
+Verb = Literal['cont', 'step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry', 'run', 'quit',
+               'abort']
+
+_numbers = itertools.count(1)
+_Result = TypeVar('_Result')
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How the program shall go on.
+
+    Attributes:
+        verb: The command.
+        argument: Line for `until` and `jump`, position for `to` and `rewind`, a run policy for `run`; else None.
+    """
+
+    verb: Verb
+    argument: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserFrame:
+    """A live frame of the program and the line it is at."""
+
+    frame: FrameType
+    line: int
+
+
+class Stop:
+    """One thread that waits.
+
+    Attributes:
+        number: Of the stop in this process.
+        phase: Where it stands.
+        thread: Native thread id; `thread_name` as Python knows it.
+        call: The call that it is before, after or inside of; None outside of any, and at a node.
+        run: The run, None if unknown.
+        reason: Why, in one line: 'breakpoint 2', 'step', 'raised ValueError'.
+        hits: The breakpoints that stopped it (`debug.breakpoint.Hit`).
+        error: What was raised, at an error.
+        outputs: What the call gave, after it; a command may replace elements.
+        result: What a function returns, at its return.
+        frames: The program's frames, outermost first, without ours; of an error, to where it was raised.
+        selected: Which entry of the stack the user looks at (`debug.stack`), None: the innermost.
+        decision: What the user said; None as long as the thread waits.
+        jumpable: Whether Python lets `jump` set the line here.
+    """
+
+    def __init__(self, phase: Phase, *, call: Call | None = None, run: Run | None = None, frame: FrameType | None = None,
+                 reason: str = '', hits: Sequence[Any] = (), error: BaseException | None = None,
+                 outputs: list[Any] | None = None, result: Any = None, jumpable: bool = False) -> None:
+        self.number = next(_numbers)
+        self.phase: Phase = phase
+        self.thread = threading.get_native_id()
+        self.thread_name = threading.current_thread().name
+        self.call = call
+        self.run = run if run is not None or call is None else call.run
+        self.reason = reason
+        self.hits = tuple(hits)
+        self.error = error
+        self.outputs = outputs
+        self.result = result
+        self.jumpable = jumpable
+        self.frame = frame
+        self.frames = _frames(frame, error.__traceback__ if error is not None else None)
+        self.selected: int | None = None
+        self.decision: Decision | None = None
+        self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+
+    @property
+    def control(self) -> RunControl | None:
+        """How to steer the run, None where it is not paused at a node boundary."""
+        control = self.run.control if self.run is not None else None
+        return control if hasattr(control, 'go_to') else None  # type: ignore[return-value]
+
+    def decide(self, verb: Verb, argument: Any = None) -> Decision:
+        """Say how it goes on; the thread leaves its stop. Any thread may call it.
+
+        Raises:
+            CommandError: It was decided before.
+        """
+        if self.decision is not None:
+            raise CommandError(f'this stop has been left already, by {self.decision.verb!r}')
+        self.decision = Decision(verb, argument)
+        self._work.put(None)
+        return self.decision
+
+    def do(self, action: Callable[[], _Result]) -> _Result:
+        """Have the stopped thread do something, and wait for the result. Called by other threads.
+
+        Raises:
+            CommandError: The thread has left the stop.
+            Exception: What `action` raised.
+        """
+        if threading.get_native_id() == self.thread:
+            return action()
+        if self.decision is not None:
+            raise CommandError('the thread has gone on: it is not stopped any more')
+        future: Future[_Result] = Future()
+        self._work.put((future, action))
+        return future.result()
+
+    def wake(self) -> None:
+        """Make a thread that waits in `serve` look again."""
+        self._work.put(None)
+
+    def serve(self) -> None:
+        """On the stopped thread: do what other threads ask for, until `wake` or a decision."""
+        while (work := self._work.get()) is not None:
+            future, action = work
+            try:
+                future.set_result(action())
+            except BaseException as error:      # it belongs to the thread that asked, which raises it
+                future.set_exception(error)
+
+    def leave(self) -> None:
+        """On the stopped thread, when it goes on: refuse what is still asked for."""
+        while True:
+            try:
+                work = self._work.get_nowait()
+            except queue.Empty:
+                return
+            if work is not None:
+                work[0].set_exception(CommandError('the thread has gone on: it is not stopped any more'))
+
+    def __repr__(self) -> str:
+        return f'<Stop {self.number} {self.phase} {self.call!r} thread {self.thread}>'
+
+
+def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[UserFrame, ...]:
+    """The program's frames around `frame`, outermost first, then those that an error went through."""
+    found = []
+    outer = frame
+    while outer is not None:
+        if not is_machinery(outer.f_code.co_filename):
+            found.append(UserFrame(outer, outer.f_lineno))
+        outer = outer.f_back
+    found.reverse()
+    known = {id(entry.frame) for entry in found}
+    while traceback is not None:
+        inner = traceback.tb_frame
+        if not is_machinery(inner.f_code.co_filename) and id(inner) not in known:
+            found.append(UserFrame(inner, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return tuple(found)

@@ -1,0 +1,20 @@
+"""Which source files are ours: frames of them are between the user's frames and mean nothing to the user.
+
+Hosts ask when they take a creation stack, the debugger when it walks or steps through frames; any thread.
+"""
+from __future__ import annotations
+
+import os.path
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep     # pathlib takes 3 ms to import
+_DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
+_ours: dict[str, bool] = {}
+
+
+def is_machinery(filename: str) -> bool:
+    """Whether a source file is part of what runs or watches the program, not of the program."""
+    known = _ours.get(filename)
+    if known is None:
+        known = _ours[filename] = (filename.startswith(('<frozen ', '<plan of '))
+                                   or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)))
+    return known
