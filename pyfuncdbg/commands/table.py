@@ -5,6 +5,7 @@ from pyfuncdbg.commands.calls import CALL, CALLS, OUT
 from pyfuncdbg.commands.command import Command
 from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.report import INFO, REPORT
+from pyfuncdbg.commands.resume import RESUMING
 from pyfuncdbg.commands.tensors import LT, PT
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, INFO, help_command(lambda: TABLE))
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, INFO, *RESUMING, help_command(lambda: TABLE))

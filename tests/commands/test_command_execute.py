@@ -31,7 +31,8 @@ def numbers(line, context):
 
 
 def test_every_command_is_tried_here():
-    assert sorted(line.split()[0] for line in LINES) == sorted(command.name for command in TABLE)
+    assert sorted(line.split()[0] for line in LINES) == sorted(
+        command.name for command in TABLE if not command.needs_stop and not command.needs_program)
 
 
 def test_names_are_unique_and_described():
@@ -236,7 +237,7 @@ def test_commands_that_need_a_stop_and_expressions(context, tmp_path):
         parser.add_argument('-n', type=int, default=1)
     echo = Command('eval', 'evaluate', 'look', lambda c, a: [c.stop, a.n, a.text], str, arguments, ('e',), needs_stop=True,
                    expression='text')
-    with pytest.raises(CommandError, match="'eval' acts on a stopped call"):
+    with pytest.raises(CommandError, match="'eval' acts on a stopped thread"):
         execute('eval x', context, (*TABLE, echo))
     stopped = replace(context, stop='here')
     assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, (echo,)).result == ['here', 2, 'x["a b"] >> 1 -- it\'s']

@@ -1,0 +1,80 @@
+"""Commands that let a stopped thread go on: `cont`, `node`, `into`, `quit`, `abort`. They run on the stopped thread.
+
+What a resuming command answers is `Resumed`, of which nothing is drawn: the next thing to see is the next stop.
+"""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.debug.debugger import Debugger
+from pyfuncdbg.debug.stop import Stop, Verb
+from pyfuncdbg.errors import CommandError
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The thread goes on.
+
+    Attributes:
+        verb: How.
+        others: How many other waiting threads go on with it.
+    """
+
+    verb: str
+    others: int = 0
+
+
+def stop_of(context: Context) -> Stop:
+    """The stop that a command with `needs_stop` acts on."""
+    if context.stop is None:
+        raise CommandError('no thread is stopped here')
+    return context.stop
+
+
+def debugger_of(context: Context) -> Debugger:
+    """The debugger of the program that runs here."""
+    if context.debugger is None:
+        raise CommandError('this is a finished trace, not a program that runs')
+    return context.debugger
+
+
+def draw_resumed(result: Any) -> RenderableType:
+    """Nothing."""
+    return Group()
+
+
+def resume(context: Context, verb: Verb, argument: Any = None) -> Resumed:
+    """Decide the context's stop."""
+    stop_of(context).decide(verb, argument)
+    return Resumed(verb)
+
+
+def resuming(name: Verb, help: str, *aliases: str) -> Command:
+    """The row of a verb without arguments."""
+    def run(context: Context, args: argparse.Namespace) -> Resumed:
+        return resume(context, name)
+    return Command(name, help, 'run', run, draw_resumed, aliases=aliases, needs_stop=True)
+
+
+def _continue(context: Context, args: argparse.Namespace) -> Resumed:
+    if not args.all:
+        return resume(context, 'cont')
+    return Resumed('cont', debugger_of(context).broker.release('cont') - 1)
+
+
+def _continue_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--all', action='store_true', help='let every thread that waits go on, not only this one')
+
+
+CONT = Command('cont', 'go on to the next stop', 'run', _continue, draw_resumed, _continue_arguments, ('c', 'continue'),
+               needs_stop=True, needs_program=True)
+QUIT = resuming('quit', 'stop debugging and let the program go on', 'q')
+ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
+NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call')
+INTO = resuming('into', 'run up to the first line of the Python function of this node, or of the next that has one')
+RESUMING: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)
