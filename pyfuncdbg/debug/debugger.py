@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.debug import nodes
+from pyfuncdbg.debug import nodes, runs
 from pyfuncdbg.debug.breakpoints import Breakpoints, Hit, Tests
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.live import LiveTrace
@@ -70,6 +70,7 @@ class Debugger:
         self.kinds: frozenset[Kind] = frozenset(('python',))
         self.broker = Broker()
         self.live = LiveTrace()
+        self.runs = runs.Runs()
         self.breakpoints = Breakpoints(self._changed)
         self.catching = False
         self.flows: dict[int, Flow] = {}
@@ -84,6 +85,7 @@ class Debugger:
     def leave(self) -> None:
         """Stop debugging: no hook, no tracing, every waiting thread goes on. Breakpoints are kept, and asleep."""
         hooks.remove(self)
+        self.runs.left()
         for flow in list(self.flows.values()):
             flow.entering = flow.next_call = False
         self.broker.release()
@@ -108,6 +110,10 @@ class Debugger:
 
     # ------------------------------------------------------------------ the hook
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        if call.site.kind == 'run':
+            policy = runs.policy.get()
+            if policy is not None:
+                return policy.around(self, call, proceed)
         tests = self.breakpoints.at(call.site)
         flow = self.flows.get(call.thread) if self.flows else None
         if tests is None and flow is None and not self.catching:
@@ -233,7 +239,7 @@ class Debugger:
     def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
         """What a decision at the boundary of a call asks of the rest of the run."""
         verb = decision.verb
-        if verb in ('cont', 'quit', 'retry'):
+        if verb in ('cont', 'run', 'quit', 'retry'):
             return
         if nodes.pausable(run):
             nodes.pause(self, run, decision)

@@ -45,7 +45,7 @@ def _paused(debugger: Debugger, run: Run) -> None:
     decision = debugger.stopped(stop)
     control.pause(lambda: _paused(debugger, run))
     position = control.position
-    if decision.verb in ('cont', 'quit'):
+    if decision.verb in ('cont', 'run', 'quit'):
         control.resume()
     elif decision.verb in ('node', 'next', 'return', 'until'):
         control.go_to(position + 1)

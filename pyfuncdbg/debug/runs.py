@@ -1,0 +1,296 @@
+"""Which runs are debugged, and how: a card before, a stop after, and what `run` says in between.
+
+A face sets `policy` around a run; the debugger hands it the run's own call, on the thread of the run. A run inside of
+a debugged one (a function called by a node) is part of it.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.debug.node_watch import NodeWatch, TensorTest
+from pyfuncdbg.debug.stop import Decision, Stop
+from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.call import Call, Run
+from pyfuncdbg.hooks.chain import Outputs
+from pyfuncdbg.hooks.machinery import is_machinery
+
+if TYPE_CHECKING:
+    from pyfuncdbg.debug.debugger import Debugger
+
+_OVER = ('next', 'until', 'return')
+_IN_PYTHON = ('step', *_OVER)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What `run` asks for.
+
+    Attributes:
+        times: Runs without a card, with the one that it is said at; the last of them stops at its end. 0: not given.
+        plain: That one run is not debugged at all.
+        until: Go on, run by run, until a tensor passes.
+    """
+
+    times: int = 0
+    plain: bool = False
+    until: TensorTest | None = None
+
+    def rest(self) -> RunOrder | None:
+        """What it asks for of the next run, None if nothing."""
+        if self.until is not None:
+            return self
+        return replace(self, times=self.times - 1) if self.times > 1 else None
+
+
+class DebuggedRun:
+    """One run that is debugged.
+
+    Attributes:
+        run: The run.
+        call: Its own call, with feeds and fetches.
+        policy: Whose run it is.
+        number: How many runs of that session there were, with this one.
+        thread: Native thread id.
+        plain: It goes on without being debugged.
+        watched: Its nodes are recorded.
+        stops: It stops at its end.
+        watch: Its nodes, once it is under way.
+    """
+
+    __slots__ = ('call', 'number', 'plain', 'policy', 'run', 'stops', 'thread', 'watch', 'watched')
+
+    def __init__(self, call: Call, policy: RunPolicy, number: int) -> None:
+        self.run: Run = call.run
+        self.call = call
+        self.policy = policy
+        self.number = number
+        self.thread = call.thread
+        self.plain = False
+        self.watched = True
+        self.stops = False
+        self.watch: NodeWatch | None = None
+
+    def obey(self, order: RunOrder) -> None:
+        """Carry out `run`, before or during this run."""
+        self.plain = order.plain
+        self.watched = not order.plain and order.times <= 1
+        self.stops = self.watched and order.until is None
+        self.policy.order = order.rest()
+        if self.watch is not None:
+            self.watch.test = order.until
+
+
+class Runs:
+    """The debugged runs of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: dict[int, DebuggedRun] = {}
+        self.generation = 0
+
+    def left(self) -> None:
+        """The user has left debugging: no policy that was on before is on any more."""
+        self.generation += 1
+
+    def add(self, debugged: DebuggedRun) -> None:
+        """A run begins."""
+        with self._lock:
+            self._under_way[debugged.run.id] = debugged
+
+    def remove(self, debugged: DebuggedRun) -> None:
+        """A run is over, its last stop too."""
+        with self._lock:
+            self._under_way.pop(debugged.run.id, None)
+
+    def on_thread(self, thread: int) -> DebuggedRun | None:
+        """The innermost one of a thread."""
+        with self._lock:
+            found = [one for one in self._under_way.values() if one.thread == thread]
+        return max(found, key=lambda one: one.run.id) if found else None
+
+
+class RunPolicy:
+    """How the runs of one session, one function or one block are debugged. Any number of threads.
+
+    Args:
+        runs: Those of the debugger.
+        title: What the cards call it.
+        stops: False: nothing stops, what would have is logged.
+        every: Each run has a card; otherwise only where the user steps, and then as long as the user says `run`.
+
+    Attributes:
+        order: What an earlier `run` asks for of the next run; None: a card.
+    """
+
+    def __init__(self, runs: Runs, title: str, *, stops: bool = True, every: bool = True) -> None:
+        self._runs = runs
+        self._lock = threading.Lock()
+        self._generation = -1
+        self._count = 0
+        self._every = self._carding = every
+        self.title = title
+        self.stops = stops
+        self.order: RunOrder | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether runs are debugged: switched on, and nobody has said `quit` since."""
+        return self._generation == self._runs.generation
+
+    def switch(self, on: bool) -> None:
+        """Debug runs from now on, or no more."""
+        self._generation = self._runs.generation if on else -1
+        self._carding = self._every
+        self.order = None
+
+    def around(self, debugger: Debugger, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """One run, from its card to the stop at its end."""
+        flow = debugger.flows.get(call.thread)
+        if not self.on or (flow is not None and flow.asking):
+            return proceed()
+        with self._lock:
+            self._count += 1
+            debugged = DebuggedRun(call, self, self._count)
+        token = policy.set(None)
+        self._runs.add(debugged)
+        try:
+            return self._debugged(debugger, debugged, proceed)
+        finally:
+            self._runs.remove(debugged)
+            policy.reset(token)
+
+    def _debugged(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+        over = self._begin(debugger, debugged)
+        while True:
+            if debugged.plain:
+                return _undebugged(debugger, debugged.thread, proceed)
+            try:
+                outputs = self._watched(debugger, debugged, proceed)
+            except RunAborted:
+                raise
+            except Exception as error:          # the program's: shown, and raised again unless the user retries
+                if self._end(debugger, debugged, error):
+                    continue
+                raise
+            passed = debugged.watch is not None and debugged.watch.count > 0
+            if (debugged.stops or passed) and self._end(debugger, debugged, None):
+                continue
+            if over is not None and self.on:
+                _step_on(debugger, debugged.thread, over)
+            return outputs
+
+    def _begin(self, debugger: Debugger, debugged: DebuggedRun) -> Decision | None:
+        """Show the card, unless an earlier order covers this run; gives a decision about Python, for after the run."""
+        if not self.stops:
+            _log(debugger, self._card(debugged))
+            return None
+        with self._lock:
+            order = self.order
+            if order is not None:
+                debugged.obey(order)
+                return None
+        flow = debugger.flows.get(debugged.thread)
+        if not (self._carding or (flow is not None and flow.next_call)):
+            return None
+        debugger.flow(debugged.thread).next_call = False
+        decision = debugger.stopped(self._card(debugged))
+        verb = decision.verb
+        self._carding = self._every or verb not in ('cont', 'quit')
+        if verb == 'run':
+            debugged.obey(decision.argument or RunOrder())
+        elif verb == 'quit':
+            debugged.plain = True
+        elif verb in _OVER:
+            return decision
+        elif verb in ('step', 'into'):
+            debugged.stops = debugger.flow(debugged.thread).entering = True
+        elif verb != 'cont':
+            debugged.stops = True
+            debugger.carry_on(decision, debugged.run, debugged.thread)
+        return None
+
+    def _card(self, debugged: DebuggedRun) -> Stop:
+        return Stop('run', call=debugged.call, frame=sys._getframe(), reason=f'run {debugged.number} of {self.title}')
+
+    def _watched(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+        """The run itself, its nodes recorded and tested."""
+        if not debugged.watched or not self.stops:
+            return proceed()
+        call, order = debugged.call, self.order
+        watch = debugged.watch = NodeWatch(call.run, debugger.live.recorder(), order.until if order is not None else None)
+        if watch.test is not None:
+            watch.look(watch.test, call.inputs, call.run.feeds, call.site.host)
+        watch.start()
+        try:
+            return proceed()
+        finally:
+            watch.stop()
+
+    def _end(self, debugger: Debugger, debugged: DebuggedRun, error: Exception | None) -> bool:
+        """The stop after a run, if nobody has left debugging in it; whether to run it once more."""
+        self.order = None
+        if not self.on:
+            return False
+        what = f'run {debugged.number} of {self.title}'
+        stop = Stop('end', call=debugged.call, frame=sys._getframe(), error=error,
+                    reason=f'{what} raised {type(error).__name__}' if error is not None else f'end of {what}')
+        if not self.stops:
+            _log(debugger, stop)
+            return False
+        flow = debugger.flow(debugged.thread)
+        flow.stepper.disarm()
+        flow.next_call = flow.entering = False
+        decision = debugger.stopped(stop)
+        verb = decision.verb
+        self._carding = self._every or verb not in ('cont', 'quit')
+        if verb == 'run':
+            order = decision.argument or RunOrder()
+            self.order = order if order != RunOrder() else None
+        elif verb not in ('cont', 'retry', 'quit'):
+            _step_on(debugger, debugged.thread, decision)
+        return verb == 'retry'
+
+
+policy: ContextVar[RunPolicy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
+"""How runs that begin in this context are debugged, None: not at all."""
+
+
+def _undebugged(debugger: Debugger, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
+    """A run in which nothing stops."""
+    flow = debugger.flow(thread)
+    flow.asking = True
+    try:
+        return proceed()
+    finally:
+        flow.asking = False
+        if flow.idle:
+            debugger.flows.pop(thread, None)
+
+
+def _step_on(debugger: Debugger, thread: int, decision: Decision) -> None:
+    """Go on stepping where the run was asked for: through Python, or to the next call."""
+    frame = _asking_frame()
+    flow = debugger.flow(thread)
+    if decision.verb in _IN_PYTHON and frame is not None:
+        flow.stepper.follow(decision, frame)
+    else:
+        flow.next_call = True
+
+
+def _asking_frame() -> FrameType | None:
+    """The innermost frame of the program on this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _log(debugger: Debugger, stop: Stop) -> None:
+    if debugger.broker.on_log is not None:
+        debugger.broker.on_log(stop)
