@@ -18,11 +18,11 @@ from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime.execution import Execution
-from pyfuncdbg.runtime.executor import execute, take_over
-from pyfuncdbg.runtime.failure import KERNEL_ERRORS, session_error
+from pyfuncdbg.runtime.executor import take_over
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.runtime.fetching import Fetches, Pack, fetch_key
 from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.located import run_located
 from pyfuncdbg.runtime.plan import Plan, compiled
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
@@ -127,21 +127,9 @@ class Session:
         errstate.state.set(errstate.IGNORE)
         try:
             if hooks.run:
-                return tuple(around(_RUN_SITE, lambda *fed: execute(plan, execution, fed), run, values))
-            if hooks.op:
-                return execute(plan, execution, values)
-            execution.feeds = values
-            return plan.function(execution, *values)
-        except KERNEL_ERRORS as error:
-            step = execution.failed or plan.failed_step(error)
-            if step is None:
-                raise
-            raised: Any = session_error(error, step.op)
-            if raised is error:
-                raise
-            raise raised from error
+                return tuple(around(_RUN_SITE, lambda *fed: run_located(plan, execution, fed), run, values))
+            return run_located(plan, execution, values)
         finally:
-            raised = None                           # its traceback leads here: a cycle that would keep the run's arrays
             run.control = None
             errstate.state.set(execution.errstate)
 

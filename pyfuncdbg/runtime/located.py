@@ -1,0 +1,37 @@
+"""A plan run for a session: what a kernel raises becomes TensorFlow's error, which names the node and where it was made.
+
+Inside of the run's own call, so that those who watch runs see the error that the program sees. On the thread of the run.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.executor import execute
+from pyfuncdbg.runtime.failure import KERNEL_ERRORS, session_error
+from pyfuncdbg.runtime.plan import Plan
+
+
+def run_located(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a plan.
+
+    Raises:
+        OpError: A node failed.
+    """
+    try:
+        if hooks.op or execution.paused:
+            return execute(plan, execution, values)
+        execution.feeds = values
+        return plan.function(execution, *values)
+    except KERNEL_ERRORS as error:
+        step = execution.failed or plan.failed_step(error)
+        if step is None:
+            raise
+        raised: Any = session_error(error, step.op)
+        if raised is error:
+            raise
+        raise raised from error
+    finally:
+        raised = None                           # its traceback leads here: a cycle that would keep the run's arrays
