@@ -54,8 +54,8 @@ class CallSite:
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
     """
 
-    __slots__ = ('attrs', 'counter', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
-                 'steady')
+    __slots__ = ('__weakref__', 'attrs', 'counter', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs',
+                 'stack', 'steady')
 
     def __init__(self, name: str, op_type: str, kind: Kind, host: Host, *, function: Callable[..., Any] | None = None,
                  stack: Sequence[Frame] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = (),
@@ -122,7 +122,8 @@ class Call:
     """One execution of one site. Mutable until `finished` is set; belongs to the thread that executes it.
 
     Attributes:
-        id: Number in this process, as shown ('#17'); a run's own call has the id `-run.id`.
+        id: Number in this process, as shown ('#17'); a run's own call has the id `-run.id`. A call that is made once more to be
+            looked at has the id 0: no hook sees what is called in it.
         ordinal: How many calls this site had before; `norm[3]` is the one with ordinal 3.
         thread: Native thread id.
         inputs: The host's own values. A hook may replace the list's elements before it proceeds.

@@ -5,12 +5,15 @@ Observers and faces know hosts only through these Protocols; every method is cal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import CallSite
+
+Changed = Callable[[], Sequence[str]]
 
 
 class Host(Protocol):
@@ -32,10 +35,29 @@ class Host(Protocol):
         """
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call the site's function outside of any run, with the same conversions as in one.
+        """Call the site's function outside of any run and past all hooks, with the same conversions as in one.
+
+        Args:
+            site: Of kind 'python' or 'op'.
+            inputs: The host's own values, or arrays. What the function writes to them is the caller's affair.
 
         Raises:
+            ValueError: Nothing can be called again there: the op has an effect.
             Exception: What the user's function raises, unchanged.
+        """
+
+    def untouched(self) -> AbstractContextManager[Changed]:
+        """Put back at the end what calls of this host may change outside of themselves: random states, variables.
+
+        Gives a function that says what was changed so far, as names of variables and generators.
+        """
+
+    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
+        """Call another function at a Python site from now on; `count` is how many inputs a call there has.
+
+        Raises:
+            ValueError: There is no function here to replace, or the new one cannot be called with the site's inputs; nothing
+                is changed.
         """
 
     def rng_state(self) -> Any:
@@ -45,27 +67,26 @@ class Host(Protocol):
         """Put back what `rng_state` returned."""
 
 
-class Pausable(Protocol):
-    """A run that goes on at full speed and can be paused after the Python call it is in."""
+class RunView(Protocol):
+    """What a run is at. Asked for on the run's thread, at a pause or from within one of its Python calls.
 
-    def pause(self, on_pause: Callable[[], None]) -> None:
-        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then.
-
-        `on_pause` says where to pause next (`go_to`, `rewind`, `pause`), or `resume`. Behind the last node it is called once
-        more, with the position behind the last, before the run returns its fetches.
-        """
-
-
-class RunControl(Pausable, Protocol):
-    """Steers a run that is paused at a node boundary. Positions count the run's sites in execution order."""
+    Positions count the sites in execution order. Inside a function that a node calls, all this is about that function.
+    """
 
     @property
     def sites(self) -> Sequence[CallSite]:
         """The run's sites in execution order."""
 
     @property
+    def feeds(self) -> Sequence[str]:
+        """Names of the tensors that were given."""
+
+    @property
     def position(self) -> int:
-        """Index in `sites` of the node that is next."""
+        """Index in `sites` of the node that is next, or that runs now."""
+
+    def holds(self, tensor: str) -> bool:
+        """Whether the value of a tensor is there, without computing anything again."""
 
     def value(self, tensor: str) -> Any:
         """The host's value of a tensor such as 'mm:0'.
@@ -74,24 +95,72 @@ class RunControl(Pausable, Protocol):
             KeyError: Not computed yet, unknown, or dropped after its last use and not re-computable.
         """
 
+    def obstacle(self, position: int) -> str:
+        """Why the run cannot go back before the node at `position`; '' if it can."""
+
+
+class Pausable(Protocol):
+    """A run that goes on at full speed and can be paused after the Python call it is in."""
+
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then.
+
+        `on_pause` says where to pause next (`go_to`, `enter`, `rewind`, `retry`), or `resume`. Behind the last node it is
+        called once more, with the position behind the last, before the run returns its fetches; `go_to` beyond that leads out
+        of a function to the node after the one that called it. A node that raises is asked about before its error goes on.
+        """
+
     def resume(self) -> None:
         """Pause no more."""
+
+    def look(self) -> RunView | None:
+        """What the run is at, None if that cannot be said."""
+
+
+class RunControl(Pausable, RunView, Protocol):
+    """Steers a run that is paused at a node boundary, from within `on_pause`."""
+
+    @property
+    def error(self) -> Exception | None:
+        """What the node at the position has raised, where the pause is about that. It goes on unless `on_pause` goes back
+        (`retry`, `rewind`)."""
 
     def go_to(self, position: int) -> None:
         """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again."""
 
+    def enter(self) -> None:
+        """Pause before the first node of the function that the next node calls; before the node after it if there is none."""
+
     def rewind(self, position: int) -> None:
-        """Go back before the node at `position`; variables and random states as they were there."""
+        """Go back before the node at `position`; variables and random states as they were there.
+
+        Python calls that were made give their recorded results when the run comes by again, unless their inputs are others.
+
+        Raises:
+            ValueError: It cannot go there; nothing is changed.
+        """
 
     def inject(self, tensor: str, value: np.ndarray) -> None:
-        """Replace a computed value.
+        """Replace a value. It stays until its node runs again.
 
         Raises:
             ValueError: Shape or dtype do not fit; nothing is changed.
+            KeyError: There is no such tensor, or it has no value yet.
         """
 
     def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
-        """Replace the function of a Python site; what depends on it runs again."""
+        """Replace the function of a Python site. If it was called already, the run goes back before it.
+
+        What depends on it is computed, and called, again when the run goes on.
+
+        Raises:
+            ValueError: The site is no Python call of this run, the function cannot be called with its inputs, or the run
+                cannot go back to it; nothing is changed.
+        """
 
     def retry(self) -> None:
-        """Run the node before the position once more."""
+        """Go back before the node that raised, or that ran last, to run it again, its effects outside included.
+
+        Raises:
+            ValueError: There is none, or the run cannot go back over it.
+        """

@@ -17,6 +17,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 _numbers = itertools.count()
 
@@ -66,9 +67,34 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
             recording.read(variable.handle, variable)
     sources = [apply('Identity', (tensor,)) for tensor in tensors] if _in_graph([*results, *tensors]) else tensors
     attrs = {'_py_gradient': _rule(gradient, len(results), len(tensors), variables),
+             '_py_again': functools.partial(_again, f, _form(args), kwargs, len(results), len(tensors)),
              '_gradient_op_type': f'CustomGradient-{next(_numbers)}'}
     outputs = apply('IdentityN', [*results, *sources, *handles], attrs)
     return nest.pack_sequence_as(result, outputs[:len(results)])
+
+
+def _form(args: Sequence[Any]) -> list[Any]:
+    """Arguments without their values."""
+    return nest.pack_sequence_as(list(args), [arg if hasattr(arg, 'standing_on') else 0  # type: ignore[no-any-return]
+                                              for arg in nest.flatten(list(args))])
+
+
+def _again(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int, tensors: int,
+           values: Sequence[Any]) -> Sequence[Any]:
+    """The node's outputs for other inputs: its results come from the function, so that its gradient can be checked."""
+    sources = [value if isinstance(value, EagerTensor) else convert_to_tensor(value)
+               for value in values[results:results + tensors]]
+    flat = iter(sources)
+    passed = [arg if hasattr(arg, 'standing_on') else next(flat) for arg in nest.flatten(args)]
+    graphs = context.state.graphs
+    depth = len(graphs)
+    graphs.append(None)                             # the function's tensors are values here, in a graph too
+    try:
+        with recording.suspended():
+            result, _ = f(*nest.pack_sequence_as(args, passed), **kwargs)
+        return [*(convert_to_tensor(value) for value in nest.flatten(result)), *sources, *values[results + tensors:]]
+    finally:
+        del graphs[depth:]
 
 
 def _in_graph(tensors: Sequence[Any]) -> bool:

@@ -16,6 +16,7 @@ from pyfuncdbg.graph.registry import INPUT, Attrs, OpDef, Output, Typed, no_grad
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.keeping import storages
 
 
 class Storage:
@@ -27,12 +28,13 @@ class Storage:
         variable: Gives the `Variable` it belongs to, None if that is gone.
     """
 
-    __slots__ = ('name', 'value', 'variable')
+    __slots__ = ('__weakref__', 'name', 'value', 'variable')
 
     def __init__(self, name: str, value: Any = None, variable: Callable[[], Any] = lambda: None) -> None:
         self.name = name
         self.value = value
         self.variable = variable
+        storages.add(self)
 
     def enter(self, graph: Graph) -> Any:
         """The handle of this storage as a node of a graph in which a program uses an eager variable."""

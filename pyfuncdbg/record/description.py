@@ -18,6 +18,8 @@ _LONGEST_TEXT = 1000
 _DEEPEST = 4
 _MOST_ITEMS = 1000
 _EXACT = 32
+_OBJECTS = ('_call', '_remake', '_py_')
+"""Attributes that are no data: what a host keeps at a site to call it again."""
 
 
 class SiteNote:
@@ -44,7 +46,8 @@ class SiteNote:
             filename, line = self.code.co_filename, self.code.co_firstlineno
             source = _source(self.code)
         return [self.id, self.name, self.op_type, self.kind, self.host, self.function, filename, line, source,
-                [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs), plain(self.attrs)]
+                [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs),
+                plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)})]
 
 
 def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:

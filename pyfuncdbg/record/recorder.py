@@ -22,7 +22,7 @@ from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.output import SILENCE
-from pyfuncdbg.record import folder, fork
+from pyfuncdbg.record import alive, folder, fork
 from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote, plain, plan_key
@@ -280,6 +280,7 @@ class Recorder:
     def _announce_site(self, site: CallSite) -> None:
         if site.id not in self._known_sites:
             self._backlog.sites.append(SiteNote(site))
+            alive.remember(site)
             _remember(self._known_sites, site.id, None)
 
     def _open_log(self, *, thread: bool = True) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.eager import EagerTensor
@@ -121,7 +122,8 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
     if context.process.mixed:
         _remember(definition, inputs, everything, attrs, name)
     if recording.active.recordings and recording.wanted(inputs):
-        recording.record(recording.TapeNode(definition, inputs, everything, attrs, name=name or ''))
+        call = recording.active.op_call if hooks.op and not definition.in_execution else 0
+        recording.record(recording.TapeNode(definition, inputs, everything, attrs, call=call, name=name or ''))
     return outputs
 
 
@@ -197,9 +199,11 @@ def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any]
 
     def compute(*tensors: Any) -> Sequence[Any]:
         result = kernel(*[tensor._value for tensor in tensors], **keywords)
+        recording.active.op_call = current_call()
         values = (result,) if definition.outputs == 1 else result
         return [EagerTensor(value) for value in values]
 
+    recording.active.op_call = 0
     outputs = around(site, compute, eager_execution().run, list(inputs))
     values = [tensor._value for tensor in outputs]
     return values[0] if definition.outputs == 1 else values
@@ -213,6 +217,40 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
     key = definition.name, frame.f_code.co_filename, frame.f_lineno
     site = _sites.get(key)
     if site is None:
+        shown = {name: value for name, value in attrs.items() if not name.startswith('_py_')}
         site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(),
-                                      attrs=dict(attrs))
-    return site
+                                      attrs={**shown, '_call': partial(computed_again, definition, shown)})
+    again = attrs.get('_py_again')
+    return site if again is None else _own_site(site, definition, again.args[1:], again.func, again.args[0])
+
+
+def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], again: Callable[..., Any],
+              function: Callable[..., Any]) -> CallSite:
+    """The site of an op that stands for a function of the user's: each call may have another; none is kept."""
+    attrs = {**place.attrs, '_call': partial(computed_again, definition, {'_py_again': partial(again, function, *facts)}),
+             '_remake': partial(_own_site, place, definition, facts, again)}
+    return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place)
+
+
+def computed_again(definition: OpDef, attrs: Attrs, run: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """The outputs of an op without effects, computed once more: on tensors, values or arrays.
+
+    Raises:
+        ValueError: It has an effect, is random, or depends on one.
+    """
+    again = attrs.get('_py_again')
+    if again is not None:
+        return again(inputs)  # type: ignore[no-any-return]
+    if definition.in_execution or definition.stateful:
+        raise ValueError(f'{definition.name} depends on more than its inputs, or has an effect')
+    values = [tensor._value if type(tensor) is EagerTensor else
+              tensor[()] if isinstance(tensor, np.ndarray) and not tensor.ndim and not tensor.dtype.hasobject else tensor
+              for tensor in inputs]
+    keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
+    kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
+    before = errstate.state.set(errstate.IGNORE)
+    try:
+        result = kernel(*values, **keywords)
+    finally:
+        errstate.state.reset(before)
+    return [result] if definition.outputs == 1 else list(result or ())

@@ -1,7 +1,8 @@
 """How those who watch read and make the values of this runtime."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from time import perf_counter_ns
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.runtime.eager import EagerTensor
 
 
@@ -33,6 +35,8 @@ class GraphHost:
         Raises:
             ValueError: Its dtype or shape is not that of `like`.
         """
+        if not isinstance(like, EagerTensor | np.ndarray | np.generic | bytes | int | float | complex | str):
+            raise ValueError(f'what it holds is no tensor of values: {type(like).__name__}')
         old = self.to_numpy(like)
         if array.dtype != old.dtype or array.shape != old.shape:
             raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
@@ -43,23 +47,47 @@ class GraphHost:
         return np.array(copy) if isinstance(like, np.ndarray) else copy
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call a site's function on values, outside of any run."""
+        """Call a site's function on values or arrays, outside of any run; no hook sees it."""
         again = site.attrs.get('_call')
         if again is None:
-            raise ValueError(f'{site.name!r} is no Python call of this process')
+            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
         return again(Run('call again', self, perf_counter_ns()), list(inputs))  # type: ignore[no-any-return]
 
+    def untouched(self) -> AbstractContextManager[Changed]:
+        """Put back random states and variables at the end."""
+        from pyfuncdbg.runtime.keeping import untouched
+        return untouched(self)
+
+    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
+        """Call another function at a Python site."""
+        replace = site.attrs.get('_replace')
+        if replace is None:
+            raise ValueError(f'{site.name!r} is no Python call of this process')
+        replace(function, count)
+
     def rng_state(self) -> Any:
-        """NumPy's global generator and `random`'s."""
+        """NumPy's global generator, `random`'s, and those of eager random ops."""
         import random  # a program that never pauses need not have it
-        return np.random.get_state(), random.getstate()
+
+        from pyfuncdbg.runtime.execution import EAGER_RESOURCES  # which imports this
+        eager = {key: (value, value.bit_generator.state) for key, value in list(EAGER_RESOURCES.items())
+                 if isinstance(value, np.random.Generator)}
+        return np.random.get_state(), random.getstate(), eager
 
     def set_rng_state(self, state: Any) -> None:
-        """Put back what `rng_state` gave."""
+        """Put back what `rng_state` gave; a generator that was not there yet is made again when it is needed."""
         import random
-        numpy_state, python_state = state
+
+        from pyfuncdbg.runtime.execution import EAGER_RESOURCES
+        numpy_state, python_state, eager = state
         np.random.set_state(numpy_state)
         random.setstate(python_state)
+        for key in [key for key, value in list(EAGER_RESOURCES.items()) if isinstance(value, np.random.Generator)]:
+            if key not in eager:
+                EAGER_RESOURCES.pop(key, None)
+        for key, (generator, content) in eager.items():
+            generator.bit_generator.state = content
+            EAGER_RESOURCES[key] = generator
 
 
 host = GraphHost()

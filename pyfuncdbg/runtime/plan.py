@@ -5,7 +5,7 @@ and call it; `executor` walks the same steps one by one when somebody wants to p
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import Kernel, kernel_for
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.runtime.dispatch import computed_again
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_step import GradientStep
 from pyfuncdbg.runtime.host import host
@@ -59,12 +60,13 @@ class Plan:
         constants: Values by slot that are known before the run.
         source: The text of the plan.
         live: For each position at which it may be left, which slot each local holds.
+        during: For each step that calls Python, which slot each local holds meanwhile.
         ends: For each step the slots that nothing after it needs, but for fed values and constants.
         watched: Site and function of the steps without effects that were executed as calls, by index.
     """
 
-    __slots__ = ('_sites', 'constants', 'ends', 'feeds', 'fetches', 'function', 'graph', 'live', 'names', 'slots', 'source',
-                 'steps', 'watched')
+    __slots__ = ('_by_name', '_sites', 'constants', 'during', 'ends', 'feeds', 'fetches', 'function', 'graph', 'live',
+                 'names', 'slots', 'source', 'steps', 'watched')
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
                  fetches: Sequence[SymbolicTensor],
@@ -77,6 +79,8 @@ class Plan:
         self.constants = constants
         source = Source(self, sharing)
         self.source, self.names, self.live, self.ends = source.text, source.names, source.live, source.ends
+        self.during = source.during
+        self._by_name: dict[str, int] | None = None
         self.watched: dict[int, tuple[CallSite, Callable[..., tuple[Any, ...]]]] = {}
         self.names['hand_over'] = partial(hand_over, self)
         self._sites: tuple[CallSite, ...] | None = None
@@ -95,13 +99,26 @@ class Plan:
         traceback = error.__traceback__
         while traceback is not None:
             if traceback.tb_frame.f_code is self.function.__code__:
-                lines = self.source.split('\n')
-                for line in range(traceback.tb_lineno - 1, -1, -1):
-                    _, mark, index = lines[line].rpartition('  # ')
-                    if mark:
-                        return self.steps[int(index)]
+                index = self.step_at(traceback.tb_lineno)
+                return None if index is None else self.steps[index]
             traceback = traceback.tb_next
         return None
+
+    def step_at(self, line: int) -> int | None:
+        """Index of the step that a line of the source belongs to."""
+        lines = self.source.split('\n')
+        for number in range(line - 1, -1, -1):
+            _, mark, index = lines[number].rpartition('  # ')
+            if mark:
+                return int(index)
+        return None
+
+    @property
+    def by_name(self) -> Mapping[str, int]:
+        """The slot of each tensor that has a value in this plan, by name."""
+        if self._by_name is None:
+            self._by_name = {t.name: slot for t in self.graph.tensors() if (slot := self.slots.get(id(t))) is not None}
+        return self._by_name
 
 
 def site_of(op: Operation) -> CallSite:
@@ -117,19 +134,20 @@ def op_site(op: Operation) -> CallSite:
     if site is None:
         site = sites[op.serial] = CallSite(
             op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
-            outputs=[t.name for t in op.outputs], attrs=op.shown_attrs(),
+            outputs=[t.name for t in op.outputs],
+            attrs={**op.shown_attrs(), '_call': partial(computed_again, op.definition, op.attrs)},
             steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
     return site
 
 
-def needed_ops(roots: Iterable[Operation], fed: set[int]) -> list[Operation]:
-    """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor."""
+def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Operation] = ()) -> list[Operation]:
+    """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor, and none that is done."""
     found: set[Operation] = set()
     recording: set[Operation] = set()           # must run for their record, even if their outputs are fed
     stack = list(roots)
     while stack:
         op = stack.pop()
-        if op in found or (op.outputs and op not in recording and all(id(t) in fed for t in op.outputs)):
+        if op in found or op in done or (op.outputs and op not in recording and all(id(t) in fed for t in op.outputs)):
             continue
         found.add(op)
         recording.update(t.op for t in op.inputs if t.index >= len(t.op.outputs))
@@ -152,7 +170,8 @@ def in_order(ops: set[Operation]) -> list[Operation]:
 
 
 def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
-             protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = ()) -> Plan:
+             protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
+             done: Collection[Operation] = ()) -> Plan:
     """Compile a plan.
 
     Args:
@@ -163,9 +182,10 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         protect: Fetched arrays are the caller's own, to write to.
         hand_over: Goes on with a plan that is left after a Python call.
         gradients: The backward steps to report as calls.
+        done: Ops that have run already, whose outputs are fed where they are needed.
     """
     fed = {id(t) for t in feeds}
-    ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed)
+    ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, done)
     wanted = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
     slots: dict[int, int] = {}
     for tensor in feeds:

@@ -143,6 +143,7 @@ class Recording:
 class _Active(threading.local):
     def __init__(self) -> None:
         self.recordings: list[Recording] = []
+        self.op_call = 0                        # id of the latest op that was executed as a call
 
 
 active = _Active()

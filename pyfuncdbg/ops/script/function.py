@@ -5,10 +5,10 @@ The public functions make one per call, kernels call it: on the caller's thread 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.ops.script import registry, results
 from pyfuncdbg.ops.script.arguments import Layout
@@ -34,6 +35,16 @@ from pyfuncdbg.runtime.recording import active
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 """The op types: the function gets tensors, or arrays, or arrays and has no effect."""
+
+
+def _described(frame: FrameType) -> Entrance:
+    """The call that a frame of `invoke` or `call_plainly` makes."""
+    names = frame.f_locals
+    function: PythonFunction = names['self']
+    site = function._site or CallSite(function.name or function.op_type, function.op_type, 'python', host,
+                                      function=function.func)
+    run = names['execution'].run if 'execution' in names else eager_execution().run
+    return Entrance(site, run, names['inputs'])
 
 
 class PythonFunction:
@@ -79,14 +90,23 @@ class PythonFunction:
         """What makes this record again from its function; nothing that keeps a graph or a variable alive."""
         return self.op_type, self.outputs, self.name, self.layout, True, (), self.number
 
-    def replace(self, func: Any) -> Any:
-        """Call another function from now on; gives the one before."""
-        before, self.func, self.constant = self.func, func, None
+    def replace(self, func: Any, count: int) -> None:
+        """Call another function from now on.
+
+        Args:
+            func: The function.
+            count: Of inputs that it will be called with.
+
+        Raises:
+            ValueError: It cannot be called with so many; nothing is changed.
+        """
+        refuse_misfit(func, *self.layout.arguments([None] * count) if self.layout is not None else ([None] * count, {}))
+        self.func, self.constant = func, None
         if self._site is not None:
             self._site.function = func
-        return before
 
     # ------------------------------------------------------------------ calling
+    @begins_call(_described)
     def invoke(self, execution: Execution, inputs: list[Any], keeping: Keeping | None = None,
                handles: Sequence[EagerTensor] = ()) -> Sequence[Any]:
         """Call the function, through the hooks if there are any.
@@ -124,6 +144,7 @@ class PythonFunction:
         return [output if type(output) is EagerTensor else EagerTensor(value)
                 for output, value in zip(outputs, values, strict=True)]
 
+    @calls_wrapped
     def _body(self, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
         """The function in its surroundings: eager mode, the thread's tapes put aside."""
         suspended = active.recordings
@@ -133,16 +154,20 @@ class PythonFunction:
         graphs.append(None)
         try:
             if handles:
-                with self._bindings(handles):
-                    return self.convert(self, self._result(inputs))
+                return self.convert(self, self._bound_result(handles, inputs))
             return self.convert(self, self.func(*inputs) if self.layout is None else self._result(inputs))
         finally:
             del graphs[depth:]
             active.recordings = suspended
 
+    def _bound_result(self, handles: Sequence[EagerTensor], inputs: Sequence[Any]) -> Any:
+        with self._bindings(handles):
+            return self._result(inputs)
+
     def _bindings(self, handles: Sequence[EagerTensor]) -> AbstractContextManager[None]:
         return bound({id(v._handle): handle for v, handle in zip(self.variables, handles, strict=True)})
 
+    @begins_call(_described)
     def call_plainly(self, inputs: list[Any]) -> Any:
         """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
         run = eager_execution().run
@@ -159,6 +184,7 @@ class PythonFunction:
             return results.as_found(self._result(inputs))
         return [EagerTensor(value) for value in results.as_arrays(self, self._result(inputs))]
 
+    @calls_wrapped
     def _result(self, inputs: Sequence[Any]) -> Any:
         if self.layout is not None:
             positional, keywords = self.layout.arguments(inputs)
@@ -166,14 +192,18 @@ class PythonFunction:
         return self.func(*inputs)
 
     def again(self, run: Run, inputs: list[Any]) -> Sequence[Any]:
-        """Call the function outside of any run, on values such as `Call.inputs` holds.
+        """Call the function outside of any run and past all hooks, on values such as `Call.inputs` holds, or on arrays.
 
         Graph variables have the values that they have now in the session of the last call.
         """
-        execution = Execution(run, {}, errstate.current())
         before = errstate.current()
         try:
-            return self.invoke(execution, inputs, handles=self._handles)
+            if self.op_type == EAGER:
+                given = [value if type(value) is EagerTensor else EagerTensor(_unboxed(value)) for value in inputs]
+                return self._settled(self._body(None, self._handles, *given))
+            if not self.traced:
+                return self._plainly(*inputs)
+            return self._settled(self._body(None, (), *map(_unboxed, inputs)))
         finally:
             errstate.state.set(before)
 
@@ -188,7 +218,7 @@ class PythonFunction:
         self.name = op.name
         self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
-                              outputs=[t.name for t in op.outputs], attrs={**op.shown_attrs(), '_call': self.again})
+                              outputs=[t.name for t in op.outputs], attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace})
 
     def _eager_site(self) -> CallSite:
         frame = sys._getframe(1)
@@ -199,13 +229,49 @@ class PythonFunction:
         place = _places.get(key)
         if place is None:
             place = _places[key] = CallSite(name, self.op_type, 'python', host, stack=creation_stack())
-        attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again}
-        return CallSite(name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
+        return self._at(place)
+
+    def _at(self, place: CallSite) -> CallSite:
+        """The site of an eager call at a place that was called before."""
+        attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again,
+                 '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout)}
+        return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
                         same_as=place)
 
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}
 """Lines that call functions eagerly, as far as somebody watched: no function, closure or value is kept."""
+
+
+def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: Layout | None, func: Any) -> CallSite:
+    """The site of an eager call that is over, for its function: the site itself lives no longer than the call."""
+    return PythonFunction(func, op_type, outputs, place.name, layout, number=0)._at(place)
+
+
+def _unboxed(value: Any) -> Any:
+    """An array as kernels have it: a NumPy scalar at rank 0; strings stay as they are."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim and not value.dtype.hasobject else value
+
+
+def refuse_misfit(func: Any, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Refuse a function that cannot be called with these arguments.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    import inspect  # who never swaps a function does not need it
+    if not callable(func):
+        raise ValueError(f'expected a function, got {type(func).__name__}')
+    try:
+        signature = inspect.signature(func)
+    except (ValueError, TypeError):                 # a builtin that does not tell
+        return
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        name = getattr(func, '__name__', type(func).__name__)
+        count = len(positional) + len(keywords)
+        raise ValueError(f'{name}{signature} cannot be called with {count} argument{"s" * (count != 1)}: {error}') from None
 
 
 def _code_of(func: Any) -> int:

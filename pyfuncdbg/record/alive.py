@@ -1,0 +1,51 @@
+"""From a recorded call back to the live site it was made at, as long as the program keeps its function.
+
+Recorders tell it of every site they announce, on the thread of the first call; who wants to make a call again asks, on any
+thread. It keeps no function, site or graph alive.
+"""
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite
+
+_MOST = 1 << 16
+
+Find = Callable[[], CallSite | None]
+_known: dict[int, Find] = {}
+
+
+def remember(site: CallSite) -> None:
+    """Note a site. Of an eager call the site ends with the call: then its function and how to make a site for it are noted."""
+    _known[site.id] = _finder(site)
+    while len(_known) > _MOST:
+        _known.pop(next(iter(_known)), None)
+
+
+def find(id: int) -> CallSite | None:
+    """The site with this number of this process, None if it or its function is gone."""
+    known = _known.get(id)
+    return known() if known is not None else None
+
+
+def _finder(site: CallSite) -> Find:
+    found = weakref.ref(site)
+    remake: Callable[[Any], CallSite] | None = site.attrs.get('_remake')
+    function = site.function
+    if remake is None or function is None:
+        return found
+    try:
+        held: Callable[[], Any] = (weakref.WeakMethod(function) if isinstance(function, types.MethodType)
+                                   else weakref.ref(function))
+    except TypeError:                           # a callable that takes no weak references
+        return found
+
+    def again() -> CallSite | None:
+        site, function = found(), held()
+        if site is not None or function is None:
+            return site
+        return remake(function)
+    return again
