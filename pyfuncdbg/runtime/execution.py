@@ -8,11 +8,16 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.runtime.host import host
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.host import RunView
 
 
 class Execution:
@@ -27,9 +32,10 @@ class Execution:
         failed: The step that failed, where the executor ran it.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
+        used: Where somebody may want to go back: the resources that the step which runs now has used, as they were before.
     """
 
-    __slots__ = ('errstate', 'failed', 'feeds', 'gradient_calls', 'on_pause', 'paused', 'resources', 'run')
+    __slots__ = ('errstate', 'failed', 'feeds', 'gradient_calls', 'on_pause', 'paused', 'resources', 'run', 'used')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
@@ -40,18 +46,38 @@ class Execution:
         self.failed: Any = None
         self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
+        self.used: dict[Any, tuple[Any, Any]] | None = None
 
     def pause(self, on_pause: Callable[[], None]) -> None:
         """Hand over to the executor after the Python call that runs now."""
         self.on_pause = on_pause
         self.paused = True
 
+    def resume(self) -> None:
+        """Pause no more."""
+        self.on_pause = None
+        self.paused = False
+
+    def look(self) -> RunView | None:
+        """What the run is at; on its thread, from within a Python call."""
+        from pyfuncdbg.runtime.midway import innermost  # who never stops does not need it
+        return innermost(self)
+
     def resource(self, key: Any, make: Callable[[], Any]) -> Any:
         """The shared object of this key, made at first use."""
         found = self.resources.get(key)
+        if self.used is not None and key not in self.used:
+            self.used[key] = saved(found)
         if found is None:
             found = self.resources.setdefault(key, make())
         return found
+
+
+def saved(resource: Any) -> tuple[Any, Any]:
+    """A resource with its content, where it has some that changes in place."""
+    if isinstance(resource, np.random.Generator):
+        return resource, resource.bit_generator.state
+    return resource, list(resource) if isinstance(resource, list) else None
 
 
 EAGER_RESOURCES: dict[Any, Any] = {}

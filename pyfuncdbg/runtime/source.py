@@ -23,6 +23,7 @@ class Source:
         text: The source of `plan(x, r0, r1, ...)`; a comment '  # i' marks the line of step i.
         names: The globals it uses.
         live: For each position at which the plan may be left: which slot each local holds.
+        during: For each step that calls Python, which slot each local holds meanwhile.
         ends: For each step the slots of earlier steps' outputs, or its own, that nothing after it needs.
     """
 
@@ -34,6 +35,7 @@ class Source:
         self._count = 0
         self.names: dict[str, Any] = {f'c{slot}': value for slot, value in plan.constants.items()}
         self.live: dict[int, dict[str, int]] = {}
+        self.during: dict[int, dict[str, int]] = {}
         feeds = [self._take(slot) for slot in dict.fromkeys(plan.slots[id(t)] for t in plan.feeds)]
         self._lines = [f'def plan({", ".join(["x", *feeds])}):']
         ends: dict[int, list[int]] = {}
@@ -73,6 +75,8 @@ class Source:
     def _step(self, index: int, step: Step, ends: Sequence[int]) -> None:
         """The lines of one step. Without gradient calls a result may take the local of an input that dies here."""
         python, dying = step.op.definition.python, []
+        if python:
+            self.during[index] = {name: slot for slot, name in self._local.items()}
         arguments = [self._of(slot) for slot in step.inputs]
         for slot in sorted(ends):
             name = self._local.get(slot)

@@ -125,7 +125,7 @@ class Traced:
         try:
             return execute(plan, execution, values)
         except KERNEL_ERRORS as error:
-            step = plan.failed_step(error) or execution.failed
+            step = execution.failed or plan.failed_step(error)
             if step is None:
                 raise
             raised: Any = function_error(error, step.op, self.name)

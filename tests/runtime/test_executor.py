@@ -128,7 +128,7 @@ def test_go_to_and_the_end(program: Program, paused: Any) -> None:
         assert control.value('tripled:0').tolist() == [9.0, 15.0]
         with pytest.raises(ValueError, match='use rewind'):
             control.go_to(0)
-        control.go_to(999)
+        control.go_to(len(control.sites))
 
     def at_end(control: Any) -> None:
         assert control.position == len(control.sites) and control.value('out:0').tolist() == [9.5, 15.5]
@@ -150,11 +150,11 @@ def test_rewind_restores_variables_and_random_states(program: Program, paused: A
         control.go_to(999)
 
     def back(control: Any) -> None:
-        assert float(control._execution.resources['variable', 'counter'].value) == 1.0
+        assert float(control.execution.resources['variable', 'counter'].value) == 1.0
         control.rewind(names(control).index('tripled'))
 
     def there(control: Any) -> None:
-        assert float(control._execution.resources['variable', 'counter'].value) == 0.0
+        assert float(control.execution.resources['variable', 'counter'].value) == 0.0
     paused(to_end, back, there)
     found = program.run()
     for a, b in zip(found, expected, strict=True):
@@ -281,7 +281,7 @@ class Watcher:
         self.kept: list[int] = []
 
     def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
-        self.kept.append(len(call.run.control.values))
+        self.kept.append(len(call.run.control.history.values.known))
         return proceed()
 
 
