@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.errors import InaccessibleTensorError
 from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.graph import Graph
@@ -16,6 +18,11 @@ Pack = Callable[[Sequence[Any]], Any]
 class Fetches:
     """A resolved fetch structure.
 
+    Args:
+        graph: The graph.
+        fetches: The structure.
+        elements: What parts of it stood for earlier, by id, with the part itself; is added to.
+
     Attributes:
         tensors: The distinct tensors to compute, in order.
         targets: Operations to run for their effect.
@@ -24,14 +31,17 @@ class Fetches:
 
     __slots__ = ('pack', 'targets', 'tensors')
 
-    def __init__(self, graph: Graph, fetches: Any) -> None:
+    def __init__(self, graph: Graph, fetches: Any, elements: dict[int, tuple[Any, Any]] | None = None) -> None:
         self.tensors: list[SymbolicTensor] = []
         self.targets: list[Operation] = []
         places: list[int] = []
         known: dict[int, int] = {}
         leaves = nest.flatten(fetches) if _is_structure(fetches) else [fetches]
         for leaf in leaves:
-            element = _element(graph, leaf)
+            known_as = elements.get(id(leaf)) if elements is not None else None
+            element = _element(graph, leaf) if known_as is None else known_as[1]
+            if elements is not None:
+                elements[id(leaf)] = leaf, element          # the leaf too: an id is of one that lives
             if isinstance(element, Operation):
                 self.targets.append(element)
                 places.append(-1)
@@ -41,6 +51,11 @@ class Fetches:
                     self.tensors.append(element)
                 places.append(known[id(element)])
         self.pack = _packer(fetches, places)
+
+
+def bytes_at_rank_0(value: Any) -> Any:
+    """A fetched value as the caller gets it: one string is bytes, no array."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim and value.dtype.hasobject else value
 
 
 def fetch_key(fetches: Any) -> Any:

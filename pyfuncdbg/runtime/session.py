@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
 from pyfuncdbg.errors import NotFoundError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.dtypes import string
@@ -20,9 +18,10 @@ from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import take_over
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
-from pyfuncdbg.runtime.fetching import Fetches, Pack, fetch_key
+from pyfuncdbg.runtime.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.located import run_located
+from pyfuncdbg.runtime.partial import PartialRuns
 from pyfuncdbg.runtime.plan import Plan, compiled
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
@@ -57,10 +56,6 @@ def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
     return convert(value)
 
 
-def _bytes_at_rank_0(value: Any) -> Any:
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim and value.dtype.hasobject else value
-
-
 class Session:
     """Runs operations and evaluates tensors of one graph; variables have their values here.
 
@@ -90,6 +85,7 @@ class Session:
         self._last: tuple[Any, tuple[Any, ...], bool, _Entry] | None = None
         self._lock = threading.Lock()
         self._scopes: list[ExitStack] = []
+        self._partial = PartialRuns()
 
     # ------------------------------------------------------------------ running
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
@@ -117,7 +113,7 @@ class Session:
         else:
             values = []
         results = self._execute(entry, values)
-        return entry.pack(results if not entry.strings else [_bytes_at_rank_0(value) for value in results])
+        return entry.pack(results if not entry.strings else [bytes_at_rank_0(value) for value in results])
 
     def _execute(self, entry: _Entry, values: list[Any]) -> tuple[Any, ...]:
         plan = entry.plan
@@ -196,6 +192,35 @@ class Session:
                 raise TypeError(f'Expected {len(feeds)} values for the feed list, got {len(values)}')
             return self.run(fetches, dict(zip(feeds, values, strict=True)))
         return call
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begin a run in several steps; what needs no feed runs now.
+
+        Args:
+            fetches: All that the steps will fetch, and operations to run as soon as they can.
+            feeds: All tensors that they will feed.
+
+        Returns:
+            The handle for `partial_run`.
+
+        Raises:
+            InvalidArgumentError: There is nothing to do, or a tensor is fed twice, or fed and fetched.
+        """
+        return self._partial.setup(self, fetches, feeds)
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """One step of a run: feeds some tensors, fetches some, each of them once.
+
+        Returns:
+            As `run`.
+
+        Raises:
+            InvalidArgumentError: The handle is unknown or its run is over, the setup did not name what is fed or fetched, or
+                feeds are missing.
+            RuntimeError: An operation is fetched.
+            OpError: A node failed; the run is over.
+        """
+        return self._partial.run(self, handle, fetches, feed_dict)
 
     # ------------------------------------------------------------------ lifecycle
     def close(self) -> None:
