@@ -1,0 +1,140 @@
+"""A condition at one site: where each name of an expression comes from, and what it remembers of earlier calls.
+
+Made when a breakpoint meets a site; `true` and `Memory` run on the threads of the calls.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.debug.expression import Evaluation, Expression
+from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
+from pyfuncdbg.debug.parameters import Get, names_of, parameter, reader
+from pyfuncdbg.debug.vocabulary import BARE, VOCABULARY
+from pyfuncdbg.hooks.call import Call, CallSite
+
+True_ = Callable[[Call, Sequence[Any] | None, BaseException | None], Any]
+"""`true(call, outputs, error)`: the condition's value; outputs are None before the call."""
+
+
+class Tensors:
+    """All tensors of a call: `tensors['has_nan']` is what the bare word stands for."""
+
+    __slots__ = ('_values',)
+
+    def __init__(self, values: Sequence[np.ndarray]) -> None:
+        self._values = values
+
+    def __getitem__(self, word: str) -> np.bool_:
+        test = VOCABULARY[word]
+        return np.bool_(any(test(value) for value in self._values))
+
+
+class Memory:
+    """What one expression remembers of one site. `observe` comes before its evaluation, `end` when the call has returned.
+
+    Attributes:
+        history: What the expression knows under this name.
+    """
+
+    __slots__ = ('_changes', '_changing', '_getters', '_keeps_inputs', '_keeps_out', '_pending', '_read', '_series', 'answers',
+                 'history')
+
+    def __init__(self, expression: Expression, site: CallSite) -> None:
+        names = names_of(site.function) or ()
+        self._read = reader(site)
+        self._getters: dict[str, Get] = {name: get for name in names if (get := parameter(site, name)) is not None}
+        attributes = expression.attributes
+        self._keeps_inputs = 'history' in expression.reads and bool(attributes & {'inputs', *names})
+        self._keeps_out = 'history' in expression.reads and 'out' in attributes
+        self.history = History()
+        self._series = [(Series(of.method, of.alpha), binding(of.of, site, self)) for of in expression.series]
+        self._changes = [(Change(), binding(of, site, self)) for of in expression.changes]
+        self._pending: dict[int, list[Any]] = {}
+        self.answers: dict[int, list[Any]] = {}
+
+    def begin(self, call: Call) -> None:
+        """Before the function can write to its inputs: keep them, if the history shall have them."""
+        if self._keeps_inputs:
+            self._pending[call.id] = [kept(self._read(value)) for value in call.inputs]
+
+    def observe(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
+        """Work out what has changed since the last call, whether or not the condition comes to ask."""
+        if self._changes:
+            self.answers[call.id] = [_answer(change, get, call, outputs, error) for change, get in self._changes]
+
+    def changed(self, call: Call) -> Callable[[int], np.bool_]:
+        """Gives the answers for a call."""
+        answers = self.answers.pop(call.id, ())
+
+        def answer(index: int) -> np.bool_:
+            found = answers[index]
+            if isinstance(found, Exception):
+                raise found
+            return found  # type: ignore[no-any-return]
+        return answer
+
+    def series(self, index: int) -> np.float64:
+        """The value of a series over the earlier calls."""
+        return self._series[index][0].value()
+
+    def end(self, call: Call, outputs: Sequence[Any] | None) -> None:
+        """The call is over; it raised if there are no outputs."""
+        inputs = self._pending.pop(call.id, None)
+        self.answers.pop(call.id, None)
+        if outputs is None:
+            return
+        for series, get in self._series:
+            try:
+                series.add(get(call, outputs, None))
+            except Exception as error:          # the user's expression: told when its value is asked for
+                series.fail(error.with_traceback(None))
+        out = kept(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
+        self.history.add(PastCall(call, self._getters, inputs, out))
+
+
+def _answer(change: Change, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
+    try:
+        return change.differs(get(call, outputs, error))
+    except Exception as raised:                 # the user's expression: told when the answer is asked for
+        return raised.with_traceback(None)
+
+
+def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> True_:
+    """The expression as a function of a call of this site.
+
+    The way from a call to the arguments is compiled too: a loop over getters costs 0.1 µs a name more.
+    """
+    scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for, 'Tensors': Tensors,
+                             'memory': memory}
+    sources = {'out': 'stands_for([*map(read, outputs)])', 'inputs': '(*map(read, call.inputs),)', 'call': 'call',
+               'error': 'error', 'history': 'memory.history', '_series': 'memory.series', '_changed': 'memory.changed(call)',
+               '_tensors': 'Tensors([*map(read, call.inputs), *map(read, outputs or ())])'}
+    arguments = []
+    for number, name in enumerate(evaluation.names):
+        source = sources.get(name)
+        if source is None:
+            scope[f'get{number}'] = parameter(site, name) or _missing(site, name)
+            source = f'get{number}(call)'
+        arguments.append(source)
+    made: True_ = eval(f'lambda call, outputs, error: f({", ".join(arguments)})', scope)
+    return made
+
+
+def _missing(site: CallSite, name: str) -> Get:
+    names = names_of(site.function)
+    has = f'{site.name} has the parameters {", ".join(names)}' if names else f'{site.name} has no parameters with names'
+
+    def get(call: Call) -> Any:
+        raise NameError(f'name {name!r} is not known: {has}')
+    return get
+
+
+def remembers(expression: Expression) -> bool:
+    """Whether it looks back at earlier calls."""
+    return bool(expression.series or expression.changes or 'history' in expression.reads)
+
+
+__all__ = ['BARE', 'Memory', 'True_', 'binding', 'remembers']

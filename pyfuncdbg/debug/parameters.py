@@ -1,0 +1,66 @@
+"""The parameters of a wrapped function, and where their values are among the inputs of a call.
+
+Asked when a condition meets a site for the first time; the getters run on the thread of each call.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.call import Call, CallSite
+
+Get = Callable[[Call], Any]
+
+
+def signature_of(function: Any) -> inspect.Signature | None:
+    """The function's signature, None where Python cannot tell: of ufuncs and other built-in functions."""
+    if function is None:
+        return None
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def names_of(function: Any) -> tuple[str, ...] | None:
+    """The names of its parameters, None if unknown."""
+    signature = signature_of(function)
+    return None if signature is None else tuple(signature.parameters)
+
+
+def reader(site: CallSite) -> Callable[[Any], Any]:
+    """Gives the array behind a value of the site's host."""
+    to_numpy, ndarray = site.host.to_numpy, np.ndarray
+    return lambda value: value if type(value) is ndarray else to_numpy(value)
+
+
+def parameter(site: CallSite, name: str) -> Get | None:
+    """How to get a parameter's value from a call of the site, as an array; None if there is no such parameter.
+
+    Of nested arguments it is the structure, with arrays in it; of `*args` a tuple.
+    """
+    signature = signature_of(site.function)
+    if signature is None or name not in signature.parameters:
+        return None
+    array = reader(site)
+    if site.attrs.get('_arguments') is not None:
+        return lambda call: _laid_out(call, name, signature, array)
+    wanted = signature.parameters[name]
+    index = list(signature.parameters).index(name)
+    if wanted.kind is wanted.VAR_POSITIONAL:
+        return lambda call: tuple([array(value) for value in call.inputs[index:]])
+    default = wanted.default if wanted.default is not wanted.empty else {} if wanted.kind is wanted.VAR_KEYWORD else None
+    if wanted.kind not in (wanted.POSITIONAL_ONLY, wanted.POSITIONAL_OR_KEYWORD):
+        return lambda call: default
+    return lambda call: array(call.inputs[index]) if index < len(call.inputs) else default
+
+
+def _laid_out(call: Call, name: str, signature: inspect.Signature, array: Callable[[Any], Any]) -> Any:
+    """From inputs that make up nested arguments: the host says how (`_arguments`)."""
+    positional, keywords = call.site.attrs['_arguments']([array(value) for value in call.inputs])
+    bound = signature.bind_partial(*positional, **keywords)
+    bound.apply_defaults()
+    return bound.arguments.get(name)

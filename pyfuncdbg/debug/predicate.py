@@ -1,0 +1,306 @@
+"""Conditions as values: `Expression` of text, `Test` of a Python function, the bare words, and `&`, `|`, `~` of them.
+
+    has_nan & ~has_inf                  any tensor of the call
+    condition('x.max() > 3') | has_nan
+    condition(lambda call: call.ordinal > 10)
+
+Made by whoever sets a breakpoint; `at(site)` is asked when it meets a site, and what that gives runs in each call.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.debug import vocabulary
+from pyfuncdbg.debug.evaluation import Memory, True_, binding, remembers
+from pyfuncdbg.debug.expression import Expression as Compiled
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import Call, CallSite
+
+
+class Predicate:
+    """A condition; equal if it is built of equal parts.
+
+    Attributes:
+        reads: What it reads of a call: 'out', 'inputs', 'call', 'history', 'error', 'tensors' (a bare word).
+        text: As a Python expression, None if it holds a Python function.
+    """
+
+    __slots__ = ()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
+    def text(self) -> str | None:
+        return None
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        """The condition for calls of a site; what it remembers of them is added to `memories`."""
+        raise NotImplementedError
+
+    def expressions(self) -> Iterable[Compiled]:
+        """The expressions it is built of."""
+        return ()
+
+    def check(self, parameters: Sequence[str]) -> None:
+        """Refuse names that a function with these parameters does not have.
+
+        Raises:
+            CommandError: With a mark under the name.
+        """
+        for expression in self.expressions():
+            expression.check(parameters)
+
+    def __and__(self, other: object) -> Predicate:
+        return All(self, condition(other))
+
+    def __rand__(self, other: object) -> Predicate:
+        return All(condition(other), self)
+
+    def __or__(self, other: object) -> Predicate:
+        return Any_(self, condition(other))
+
+    def __ror__(self, other: object) -> Predicate:
+        return Any_(condition(other), self)
+
+    def __invert__(self) -> Predicate:
+        return Not(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition is neither true nor false before there is a call: combine conditions with '&', '|' and "
+                        "'~', not with 'and', 'or' and 'not'")
+
+
+class Expression(Predicate):
+    """A Python expression over a call."""
+
+    __slots__ = ('_compiled',)
+
+    def __init__(self, text: str) -> None:
+        """Read it.
+
+        Raises:
+            CommandError: It is no expression.
+        """
+        self._compiled = Compiled(text)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self._compiled.reads
+
+    @property
+    def text(self) -> str:
+        return self._compiled.text
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        memory = None
+        if remembers(self._compiled):
+            memory = Memory(self._compiled, site)
+            memories.append(memory)
+        return binding(self._compiled.whole, site, memory)
+
+    def expressions(self) -> Iterable[Compiled]:
+        return (self._compiled,)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Expression and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f'condition({self.text!r})'
+
+
+class Word(Predicate):
+    """`has_nan` and its kin: of a value when called, bare of any tensor of the call."""
+
+    __slots__ = ('_compiled', '_function')
+
+    def __init__(self, name: str) -> None:
+        self._compiled = Compiled(name)
+        self._function = vocabulary.VOCABULARY[name]
+
+    def __call__(self, x: Any) -> np.bool_:
+        """Whether it holds for one value."""
+        return self._function(x)  # type: ignore[no-any-return]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self._compiled.reads
+
+    @property
+    def text(self) -> str:
+        return self._compiled.text
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        return binding(self._compiled.whole, site, None)
+
+    def expressions(self) -> Iterable[Compiled]:
+        return (self._compiled,)
+
+    def __reduce__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Test(Predicate):
+    """A Python function of the call. `call.outputs` is None before it, `call.error` set where it raised."""
+
+    __slots__ = ('function',)
+    __test__ = False
+
+    def __init__(self, function: Callable[[Call], Any]) -> None:
+        self.function = function
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        function = self.function
+        return lambda call, outputs, error: function(call)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Test and other.function == self.function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __repr__(self) -> str:
+        return f'condition({_name_of(self.function)})'
+
+
+class _Joined(Predicate):
+    """Two conditions."""
+
+    __slots__ = ('left', 'right')
+    _sign = _word = ''
+
+    def __init__(self, left: Predicate, right: Predicate) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.left.reads | self.right.reads
+
+    @property
+    def text(self) -> str | None:
+        left, right = self.left.text, self.right.text
+        return None if left is None or right is None else f'({left}) {self._word} ({right})'
+
+    def expressions(self) -> Iterable[Compiled]:
+        return (*self.left.expressions(), *self.right.expressions())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Joined) and type(other) is type(self) and (
+            (other.left, other.right) == (self.left, self.right))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.left, self.right))
+
+    def __repr__(self) -> str:
+        def part(one: Predicate) -> str:
+            return f'({one!r})' if isinstance(one, _Joined) and type(one) is not type(self) else repr(one)
+        right = f'({self.right!r})' if isinstance(self.right, _Joined) else repr(self.right)
+        return f'{part(self.left)} {self._sign} {right}'
+
+
+class All(_Joined):
+    """Both hold; the second is not asked if the first does not."""
+
+    __slots__ = ()
+    _sign, _word = '&', 'and'
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        left, right = self.left.at(site, memories), self.right.at(site, memories)
+        return lambda call, outputs, error: truth(left(call, outputs, error)) and truth(right(call, outputs, error))
+
+
+class Any_(_Joined):  # noqa: N801  `any` and typing's `Any` are taken
+    """At least one holds; the second is not asked if the first does."""
+
+    __slots__ = ()
+    _sign, _word = '|', 'or'
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        left, right = self.left.at(site, memories), self.right.at(site, memories)
+        return lambda call, outputs, error: truth(left(call, outputs, error)) or truth(right(call, outputs, error))
+
+
+class Not(Predicate):
+    """It does not hold."""
+
+    __slots__ = ('of',)
+
+    def __init__(self, of: Predicate) -> None:
+        self.of = of
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.of.reads
+
+    @property
+    def text(self) -> str | None:
+        return None if self.of.text is None else f'not ({self.of.text})'
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        of = self.of.at(site, memories)
+        return lambda call, outputs, error: not truth(of(call, outputs, error))
+
+    def expressions(self) -> Iterable[Compiled]:
+        return self.of.expressions()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Not and other.of == self.of
+
+    def __hash__(self) -> int:
+        return hash((Not, self.of))
+
+    def __repr__(self) -> str:
+        return f'~({self.of!r})' if isinstance(self.of, _Joined) else f'~{self.of!r}'
+
+
+def condition(value: object) -> Predicate:
+    """A condition from text, a Python function of the call, or a condition.
+
+    Raises:
+        CommandError: It is none of these, or no expression.
+    """
+    if isinstance(value, Predicate):
+        return value
+    if isinstance(value, str):
+        return Expression(value)
+    if callable(value):
+        return Test(value)
+    raise CommandError(f'a condition is text, a Python function of the call or made of has_nan and its kin, not '
+                       f'{type(value).__name__}')
+
+
+def shown(predicate: Predicate | None) -> str:
+    """As the user knows it; '' for none."""
+    return '' if predicate is None else predicate.text or repr(predicate)
+
+
+def truth(value: Any) -> bool:
+    """Whether a condition's value is true.
+
+    Raises:
+        ValueError: It is an array, which is neither.
+    """
+    if type(value) is np.ndarray and value.size != 1:
+        raise ValueError(f'the condition gave an array, {value.dtype}{list(value.shape)}, which is neither true nor false: '
+                         'end it with .any() or .all()')
+    return bool(value)
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, '__qualname__', None) or type(function).__qualname__)
+
+
+has_nan = Word('has_nan')
+has_inf = Word('has_inf')
+has_inf_or_nan = Word('has_inf_or_nan')

@@ -1,0 +1,122 @@
+"""What a breakpoint is set on: SPEC, as typed, and whether a site is meant by it.
+
+    norm   layer*/norm   MatMul   Model.step     node name, glob, op type, function name
+    norm[3]   #17                                the fourth call of a node, call number 17 of this process
+    model.py:41                                  a line
+
+Read by commands; `means` is asked once for each site that is called.
+"""
+from __future__ import annotations
+
+import fnmatch
+import functools
+import os.path
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import CallSite
+
+SpecKind = Literal['name', 'call', 'line']
+
+_NUMBER = re.compile(r'#(\d{1,18})')
+_ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]', re.DOTALL)
+_LINE = re.compile(r'(.+):(\d{1,9})', re.DOTALL)
+_TYPE = re.compile(r'_?[A-Z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*|\d*)')
+_SOURCES = ('.py', '.pyw', '.ipynb')
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A place in a program.
+
+    Attributes:
+        text: As typed.
+        kind: A site by name, one call by its number, or a line.
+        name: Of the site, a glob perhaps; the file of a line; '' for a call number.
+        number: Call number or line, else 0.
+        ordinal: Only this call of the site, None for all.
+    """
+
+    text: str
+    kind: SpecKind
+    name: str = ''
+    number: int = 0
+    ordinal: int | None = None
+
+    @property
+    def glob(self) -> bool:
+        """Whether the name is a pattern."""
+        return any(char in self.name for char in '*?[')
+
+    @property
+    def looks_like_op(self) -> bool:
+        """Whether the name could be an op type, such as MatMul: eager ops are announced by no run."""
+        return self.kind == 'name' and _TYPE.fullmatch(self.name) is not None
+
+    def fits(self, names: Iterable[str]) -> bool:
+        """Whether one of a site's names is meant."""
+        if not self.glob:
+            return self.name in names
+        return any(fnmatch.fnmatchcase(name, self.name) for name in names)
+
+    def means(self, site: CallSite) -> bool:
+        """Whether calls of the site are meant; of an ordinal or a number, whether they can be."""
+        return self.kind == 'call' or (self.kind == 'name' and self.fits(names_of(site)))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def spec(text: str) -> Spec:
+    """Read a SPEC.
+
+    Raises:
+        CommandError: It is empty, or has a number that cannot be.
+    """
+    text = text.strip()
+    if not text:
+        raise CommandError("no place given: expected a node, a glob, an op type, a function, FILE:LINE, '#17' or 'norm[3]'")
+    if text.startswith('#'):
+        number = _NUMBER.fullmatch(text)
+        if number is None or not int(number[1]):
+            raise CommandError(f"{text!r} is no call number; expected one such as '#17'")
+        return Spec(text, 'call', number=int(number[1]))
+    line = _LINE.fullmatch(text)
+    if line is not None and _is_file(line[1]):
+        if not int(line[2]):
+            raise CommandError(f'{text!r}: lines are counted from 1')
+        return Spec(text, 'line', line[1], int(line[2]))
+    if line is not None and not any(char.isspace() for char in text):
+        return Spec(text, 'name', line[1])      # a tensor, 'norm:0': the node that makes it
+    ordinal = _ORDINAL.fullmatch(text)
+    if ordinal is not None:
+        return Spec(text, 'name', ordinal[1], ordinal=int(ordinal[2]))
+    return Spec(text, 'name', text)
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(_SOURCES) or (name.startswith('<') and name.endswith('>')) or os.path.isfile(name)
+
+
+def names_of(site: CallSite) -> tuple[str, ...]:
+    """The names under which a site is known: node, op type, function."""
+    return (site.name, site.op_type, *function_names(site.function))
+
+
+def function_names(function: Any) -> tuple[str, ...]:
+    """`__qualname__` and `__name__` of what the user wrote, below partials; of a callable object its class."""
+    for _ in range(10):
+        if not isinstance(function, functools.partial):
+            break
+        function = function.func
+    if function is None:
+        return ()
+    name = getattr(function, '__name__', None)
+    if not isinstance(name, str):
+        function = type(function)
+        name = function.__name__
+    qualified = getattr(function, '__qualname__', name)
+    return (name,) if qualified == name or not isinstance(qualified, str) else (name, qualified)

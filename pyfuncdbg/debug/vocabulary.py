@@ -1,0 +1,92 @@
+"""The words of conditions: `has_nan`, `has_inf`, `has_inf_or_nan`, `norm`, `absmax`, `zeros`, as functions of one value.
+
+Evaluated on the thread of a call or a line. Each gives a NumPy scalar, so that `~` and `&` mean what they say.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.record.dtypes import as_numbers
+
+_NO, _YES = np.bool_(False), np.bool_(True)
+
+
+def has_nan(x: Any) -> np.bool_:
+    """Whether any element is NaN; False for what holds no floats."""
+    array = _floats(x)
+    return _NO if array is None or _all_finite(array) else np.bool_(np.isnan(array).any())
+
+
+def has_inf(x: Any) -> np.bool_:
+    """Whether any element is infinite; False for what holds no floats."""
+    array = _floats(x)
+    return _NO if array is None or _all_finite(array) else np.bool_(np.isinf(array).any())
+
+
+def has_inf_or_nan(x: Any) -> np.bool_:
+    """Whether any element is NaN or infinite; False for what holds no floats."""
+    array = _floats(x)
+    return _NO if array is None or _all_finite(array) else _YES
+
+
+def norm(x: Any) -> np.float64:
+    """Euclidean length of all elements together, in double precision; 0 for none."""
+    array = _numbers(x, 'norm')
+    flat = array.astype(np.complex128 if array.dtype.kind == 'c' else np.float64).ravel()
+    return np.float64(np.sqrt(np.vdot(flat, flat).real))        # unlike squaring, warns of no overflow
+
+
+def absmax(x: Any) -> np.float64:
+    """Largest magnitude of any element: NaN if one is NaN, 0 for no elements."""
+    array = _numbers(x, 'absmax')
+    if not array.size:
+        return np.float64(0)
+    if array.dtype.kind == 'c':
+        return np.float64(np.abs(array).max())
+    # The magnitude of the least integer is none of its type: both ends as floats.
+    return np.maximum(np.abs(np.float64(array.min())), np.abs(np.float64(array.max())))
+
+
+def zeros(x: Any) -> np.float64:
+    """The part of the elements that are zero, from 0 to 1; 0 for no elements. `zeros(x) * x.size` is their number."""
+    array = _numbers(x, 'zeros')
+    return np.float64(1 - np.count_nonzero(array) / array.size) if array.size else np.float64(0)
+
+
+VOCABULARY: Mapping[str, Callable[[Any], Any]] = {
+    word.__name__: word for word in (has_nan, has_inf, has_inf_or_nan, norm, absmax, zeros)}
+"""By name. `changed` and `history` look back at earlier calls: they belong to conditions of calls, see `debug.expression`."""
+
+BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
+"""Words that may stand without a value: then they ask of any tensor of the call."""
+
+
+def _floats(x: Any) -> np.ndarray | None:
+    """The array if its elements can be NaN or infinite, else None."""
+    array = x if type(x) is np.ndarray else np.asarray(x)
+    kind = array.dtype.kind
+    if kind in 'fc':
+        return array
+    numbers = as_numbers(array) if kind == 'V' else None        # bfloat16 and its relatives
+    return numbers if numbers is not None and numbers.dtype.kind in 'fc' else None
+
+
+def _all_finite(array: np.ndarray) -> bool:
+    """The dot product with itself is the cheapest first look: 0.5 µs where `isfinite(x).all()` takes 2."""
+    if array.dtype.kind == 'f' and array.flags.forc:
+        flat = array.ravel('K')
+        if math.isfinite(np.vdot(flat, flat)):                  # `dot` warns of an overflow
+            return True
+    return bool(np.isfinite(array).all())
+
+
+def _numbers(x: Any, word: str) -> np.ndarray:
+    array = x if type(x) is np.ndarray else np.asarray(x)
+    numbers = array if array.dtype.kind in 'biufc' else as_numbers(array)
+    if numbers is None:
+        raise TypeError(f'{word}() needs numbers, and got {array.dtype}')
+    return numbers
