@@ -15,11 +15,14 @@ from pyfuncdbg.debug import nodes, runs
 from pyfuncdbg.debug.breakpoints import Breakpoints, Hit, Tests
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.live import LiveTrace
+from pyfuncdbg.debug.names import NamesSeen
+from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper
-from pyfuncdbg.debug.stop import Decision, Phase, Stop
+from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import Call, Kind, Run, current
+from pyfuncdbg.hooks.call import Call, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.machinery import is_machinery
 
 DEPTH = -100
 """Of the hook: outside of recorders, so that they see what a function really got."""
@@ -41,20 +44,29 @@ class Flow:
         asking: The thread is at a stop: what is called from there (an expression) is not debugged.
         entering: Stop at the first line of the next Python call.
         next_call: Stop before the next call of any kind.
+        after: Id of the call to stop after, unless there is a stop before that; 0 for none.
+        names: What the thread's frames held at its last stops.
     """
 
-    __slots__ = ('asking', 'entering', 'next_call', 'stepper')
+    __slots__ = ('after', 'asking', 'entering', 'names', 'next_call', 'stepper')
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper
         self.asking = False
         self.entering = False
         self.next_call = False
+        self.after = 0
+        self.names = NamesSeen()
+
+    def ends(self, call: Call) -> bool:
+        """Whether to stop after this call: that was asked for, or its function has been stepped to its end."""
+        return call.id in (self.after, self.stepper.left)
 
     @property
     def idle(self) -> bool:
         """Whether nothing is wanted of the thread."""
-        return not (self.asking or self.entering or self.next_call or self.stepper.active)
+        return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active
+                    or self.stepper.owes)
 
 
 class Debugger:
@@ -88,6 +100,7 @@ class Debugger:
         self.runs.left()
         for flow in list(self.flows.values()):
             flow.entering = flow.next_call = False
+            flow.stepper.give_up()
         self.broker.release()
 
     @property
@@ -124,59 +137,51 @@ class Debugger:
 
     def _watched(self, call: Call, proceed: Callable[[], Outputs], tests: Tests | None) -> Outputs:
         """A call with something to test, or on a thread that steps."""
-        stop_after = self._before(call, tests)
+        self._before(call, tests)
         while True:
             try:
                 outputs = proceed()
-            except Retried as retried:
-                if retried.call != call.id:
-                    raise
-                continue
-            except RunAborted:
-                raise
-            except Exception as error:          # the user's: looked at, and raised again unless the user retries
-                if self._failed(call, tests, error, stop_after):
+            except BaseException as error:
+                self._settle(call.thread)
+                again = error.call == call.id if isinstance(error, Retried) else (
+                    isinstance(error, Exception) and self._failed(call, tests, error))
+                if again:
                     continue
                 raise
-            if tests is None and not stop_after and call.thread not in self.flows:
+            if tests is None and call.thread not in self.flows:
                 return outputs
-            result = self._after(call, tests, list(outputs), stop_after)
+            result = self._after(call, tests, list(outputs))
             if result is not None:
                 return result
 
-    def _before(self, call: Call, tests: Tests | None) -> bool:
-        """Stop before the call if there is a reason; whether to stop after it."""
+    def _before(self, call: Call, tests: Tests | None) -> None:
+        """Stop before the call if there is a reason, and arm what the user wants of it."""
         flow = self.flows.get(call.thread)
-        hits = tests.before(call) if tests is not None else ()
+        hits = _tested(flow, lambda: tests.before(call)) if tests is not None else ()
         wanted = flow is not None and flow.next_call and call.site.kind != 'run'
         if not hits and not wanted:
             if flow is not None and flow.entering and call.site.kind == 'python':
                 flow.entering = False
+                flow.after = call.id
                 flow.stepper.enter('into')
-                return True
-            return flow is not None and flow.stepper.active and call.site.kind == 'python'
+            return
         if flow is not None:
             flow.next_call = False
         decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'node'))
-        flow = self.flow(call.thread)
-        verb = decision.verb
-        if verb in ('step', 'into') and call.site.kind == 'python':
-            flow.stepper.enter(verb)
-            return True
-        if verb in ('step', 'next', 'until', 'return'):
-            return True
-        self.carry_on(decision, call.run, call.thread)
-        return False
+        if decision.verb in (*STEPS, 'into'):
+            flow = self.flow(call.thread)
+            flow.after = call.id
+            if decision.verb in ('step', 'into') and call.site.kind == 'python':
+                flow.stepper.enter(decision.verb)
+        else:
+            self.carry_on(decision, call.run, call.thread)
 
-    def _after(self, call: Call, tests: Tests | None, outputs: list[Any], stop_after: bool) -> Outputs | None:
+    def _after(self, call: Call, tests: Tests | None, outputs: list[Any]) -> Outputs | None:
         """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
-        hits = tests.after(call, outputs) if tests is not None else ()
         flow = self.flows.get(call.thread)
-        if not hits and not (stop_after and flow is not None and (flow.stepper.active or not flow.idle)) and not (
-                stop_after and flow is None):
+        hits = _tested(flow, lambda: tests.after(call, outputs)) if tests is not None else ()
+        if not hits and not (flow is not None and flow.ends(call)):
             return outputs
-        if flow is not None:
-            flow.stepper.disarm()
         decision = self.stopped(Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return',
                                      outputs=outputs))
         if decision.verb == 'retry':
@@ -184,21 +189,27 @@ class Debugger:
         self.carry_on(decision, call.run, call.thread)
         return outputs
 
-    def _failed(self, call: Call, tests: Tests | None, error: Exception, stop_after: bool) -> bool:
+    def _failed(self, call: Call, tests: Tests | None, error: Exception) -> bool:
         """Stop where the call raised if there is a reason; whether the user wants it again."""
-        hits = tests.error(call, error) if tests is not None else ()
-        if not hits and not (self.catching and call.site.kind == 'python') and not stop_after:
-            return False
         flow = self.flows.get(call.thread)
-        if flow is not None:
-            flow.stepper.disarm()
+        hits = _tested(flow, lambda: tests.error(call, error)) if tests is not None else ()
+        caught = self.catching and call.site.kind == 'python'
+        if not hits and not caught and not (flow is not None and flow.ends(call)):
+            return False
         reason = _why(hits) or f'raised {type(error).__name__}'
-        decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason,
-                                     error=error))
-        if decision.verb == 'retry':
-            return True
-        self.carry_on(decision, call.run, call.thread)
-        return False
+        decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
+        if decision.verb in STEPS and self.step_out(decision, call.thread):
+            return False                        # to where the program meets the error
+        if decision.verb != 'retry':
+            self.carry_on(decision, call.run, call.thread)
+        return decision.verb == 'retry'
+
+    def _settle(self, thread: int) -> None:
+        """After something has been raised: what traced the thread before it was stepped is back."""
+        flow = self.flows.get(thread)
+        if flow is not None:
+            flow.stepper.settle()
+            self._forget_idle(thread)
 
     # ------------------------------------------------------------------ stops
     def flow(self, thread: int) -> Flow:
@@ -215,6 +226,9 @@ class Debugger:
             RunAborted: The user ends the run.
         """
         flow = self.flow(stop.thread)
+        flow.after = 0
+        if stop.phase not in PYTHON:
+            flow.stepper.disarm()
         flow.asking = True
         try:
             decision = self.broker.hold(stop)
@@ -243,8 +257,20 @@ class Debugger:
             return
         if nodes.pausable(run):
             nodes.pause(self, run, decision)
-        else:
+        elif verb == 'into':
+            self.flow(thread).entering = True
+        elif verb not in STEPS or not self.step_out(decision, thread):
             self.flow(thread).next_call = True
+
+    def step_out(self, decision: Decision, thread: int) -> bool:
+        """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            verb: Verb = 'step' if decision.verb == 'step' else 'next'
+            self.flow(thread).stepper.follow(Decision(verb), frame)
+        return frame is not None
 
     def stop_here(self, frame: FrameType, reason: str) -> None:
         """Stop at the next line of this frame: what `breakpoint()` and a line breakpoint do, on the frame's thread."""
@@ -254,18 +280,25 @@ class Debugger:
 
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         """The stepper has come to a line of the program."""
-        call = current.get()
+        entrance = nearest_entrance(frame)
+        call, run = (entrance.call, entrance.run) if entrance is not None else (None, None)
         flow = self.flow(threading.get_native_id())
-        stop = Stop(phase, call=call, frame=frame, reason=reason, error=value if phase == 'exception' else None,
+        stop = Stop(phase, call=call, run=run, frame=frame, reason=reason, error=value if phase == 'exception' else None,
                     result=value if phase == 'return' else None, jumpable=phase == 'line')
+        stop.changed = flow.names.changes(frame, returned=phase == 'return')
         decision = self.stopped(stop)
         if decision.verb == 'retry' and call is not None:
             flow.stepper.disarm()
             raise Retried(call.id)
-        flow.stepper.follow(decision, frame)
-        if decision.verb not in ('step', 'next', 'until', 'return', 'jump'):
-            self.carry_on(decision, call.run if call is not None else None, stop.thread)
+        flow.stepper.follow(decision, selected_frame(stop) or frame)
+        if decision.verb not in STEPS:
+            self.carry_on(decision, run, stop.thread)
         self._forget_idle(stop.thread)
+
+
+def _tested(flow: Flow | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
+    """Test a breakpoint; the user's predicate is not stepped through."""
+    return test() if flow is None else flow.stepper.unseen(test)
 
 
 def _why(hits: Sequence[Hit]) -> str:

@@ -1,6 +1,7 @@
 """The stepper: pdb's stepping for one thread, through the program's frames and past ours.
 
-A `bdb.Bdb` that is armed only after a stop, on the thread that stopped; without one a thread is never traced.
+A `bdb.Bdb` that is armed only after a stop, on the thread that stopped; without one a thread is never traced. What traced the
+thread before, such as a coverage tool, sees nothing while it steps, and is back as it was when it goes on.
 """
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ import bdb
 import sys
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from pyfuncdbg.debug.stop import Decision, Phase
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.entrance import calls_function, function_call
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
 
+_Result = TypeVar('_Result')
 OnStop = Callable[[Phase, FrameType, str, Any], None]
 """`on_stop(phase, frame, reason, value)`: asks the user and then calls `follow`; the value is a return value or an error."""
 
@@ -22,36 +25,43 @@ class Stepper(bdb.Bdb):
 
     Attributes:
         active: Whether the thread is traced.
+        left: Id of the call whose function has come to its end while that end was stepped to: stop after the call. Else 0.
     """
 
     def __init__(self, on_stop: OnStop) -> None:
         super().__init__()
         self._on_stop = on_stop
         self.active = False
+        self.left = 0
         self._before: Any = None
+        self._owed = False
+        self._given_up = False
+        self._marked: list[tuple[FrameType, Any]] = []
         self._reason = 'step'
+        self._arriving = False
+        self._entering = False
         self.reset()
 
     # ------------------------------------------------------------------ arming
     def enter(self, reason: str = 'step') -> None:
         """Stop at the first line of the program's code that the thread comes to, in whatever frame."""
         self._reason = reason
+        self._entering = True
         self.set_step()
         self._arm(sys._getframe(1))
 
     def here(self, frame: FrameType, reason: str) -> None:
         """Stop at the next line (or return) of this frame."""
         self._reason = reason
+        self._arriving = True
+        self._entering = False
         self._set_stopinfo(frame, None)  # type: ignore[attr-defined]
         self._arm(frame)
 
     def follow(self, decision: Decision, frame: FrameType) -> None:
-        """Go on from a stop in `frame` as the user decided; a verb that is not about Python disarms.
-
-        Raises:
-            ValueError: `jump` to a line that Python does not allow.
-        """
+        """Go on from a stop in `frame` as the user decided; a verb that is not about Python disarms."""
         self._reason = decision.verb
+        self._arriving = self._entering = False
         if decision.verb == 'step':
             self.set_step()
         elif decision.verb == 'next':
@@ -65,43 +75,138 @@ class Stepper(bdb.Bdb):
             return
         self._arm(frame)
 
+    @property
+    def stepping_in(self) -> bool:
+        """Whether it stops at the very next line of the program, in whatever frame that is."""
+        return self.active and self.stopframe is None
+
     def disarm(self) -> None:
-        """Trace the thread no more."""
+        """Trace the thread no more; on the thread itself."""
+        self.left = 0
         if self.active:
-            self.active = False
-            self._set_stopinfo(self.botframe, None, -1)  # type: ignore[attr-defined]
-            sys.settrace(self._before)
+            self.active = self._given_up = False
+            self._unmark()
+            before, self._before = self._before, None
+            sys.settrace(before)
+
+    def unseen(self, action: Callable[[], _Result]) -> _Result:
+        """Do something on the thread that is not the program's, and is not to be stepped through."""
+        if not self.active:
+            return action()
+        trace = sys.gettrace()
+        sys.settrace(None)
+        try:
+            return action()
+        finally:
+            sys.settrace(trace)
+
+    def give_up(self) -> None:
+        """Trace the thread no more, from its next line on; other threads may say so."""
+        self._given_up = True
+
+    def settle(self) -> None:
+        """Put back what traced the thread before: Python drops it when an exception leaves a trace function."""
+        if self._owed:
+            self._owed = False
+            before, self._before = self._before, None
+            sys.settrace(before)
+
+    @property
+    def owes(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._owed
 
     def _arm(self, frame: FrameType) -> None:
         """Trace the program's frames from this one outwards, and what is called from now on."""
+        if not self.active:
+            self.settle()
+            self.active = True
+            self._given_up = False
+            self._before = sys.gettrace()
         outer: FrameType | None = frame
         while outer is not None:
-            if not is_machinery(outer.f_code.co_filename):
+            if not is_machinery(outer.f_code.co_filename) and outer.f_trace != self.trace_dispatch:
+                self._marked.append((outer, outer.f_trace))
                 outer.f_trace = self.trace_dispatch
-                self.botframe = outer
+            self.botframe = outer
             outer = outer.f_back
-        if not self.active:
-            self.active = True
-            self._before = sys.gettrace()
         sys.settrace(self.trace_dispatch)
+
+    def _unmark(self) -> None:
+        """Give every frame of the thread the trace function it had; one that began meanwhile has none."""
+        marked, self._marked = self._marked, []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_trace == self.trace_dispatch:
+                frame.f_trace = None
+            frame = frame.f_back
+        for known, trace in marked:
+            known.f_trace = trace
+        self.botframe = self.stopframe = self.returnframe = self.enterframe = self.frame_returning = None  # they hold values
+
+    # ------------------------------------------------------------------ what Python calls
+    def trace_dispatch(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """bdb's, but silent in what is not the program, and once it is disarmed."""
+        if self._given_up:
+            self.disarm()
+        if not self.active:
+            if frame.f_trace == self.trace_dispatch:
+                frame.f_trace = None            # a generator that slept while the others were given back theirs
+            return None
+        if event == 'call' and not _in_program(frame):
+            return None
+        try:
+            followed = super().trace_dispatch(frame, event, arg)
+        except BaseException:                   # abort or retry: it goes through the program, up to the call
+            if self.active:
+                self.active = False
+                self._unmark()
+            self._owed = True
+            raise
+        return followed if self.active else None
 
     # ------------------------------------------------------------------ what Bdb asks and tells
     def stop_here(self, frame: FrameType) -> bool:
-        """Never in our own frames; else as bdb says."""
-        return self.active and not is_machinery(frame.f_code.co_filename) and super().stop_here(frame)
+        """Never in frames that are not the program's; else as bdb says."""
+        return self.active and not self.left and super().stop_here(frame) and _in_program(frame)
 
     def break_anywhere(self, frame: FrameType) -> bool:
         """There are no bdb breakpoints: lines are compiled in."""
         return False
 
+    def user_call(self, frame: FrameType, argument_list: Any) -> None:
+        if not self._entering:
+            self._tell('call', frame, 'call', None)
+
     def user_line(self, frame: FrameType) -> None:
-        self._on_stop('line', frame, self._reason, None)
+        self._tell('line', frame, self._reason, None)
 
     def user_return(self, frame: FrameType, return_value: Any) -> None:
-        back = frame.f_back
-        if back is not None and is_machinery(back.f_code.co_filename):
-            return                              # the end of a wrapped function: its call stops after it
-        self._on_stop('return', frame, 'return', return_value)
+        call = function_call(frame)
+        if call is not None and not self._arriving:
+            self.left = call.id                 # the end of a wrapped function: its call stops after it
+            return
+        self._tell('return', frame, self._reason if self._arriving else 'return', return_value)
 
     def user_exception(self, frame: FrameType, exc_info: tuple[type[BaseException], BaseException, TracebackType]) -> None:
-        self._on_stop('exception', frame, f'raised {exc_info[0].__name__}', exc_info[1])
+        self._tell('exception', frame, f'raised {exc_info[0].__name__}', exc_info[1])
+
+    def _tell(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
+        self._entering = self._arriving = False
+        self._on_stop(phase, frame, reason, value)
+
+
+def _in_program(frame: FrameType) -> bool:
+    """Whether a frame is the program's, or a library's that it called: not ours, and not what we use for our own work."""
+    while not is_machinery(frame.f_code.co_filename):
+        if not _is_borrowed(frame.f_code.co_filename) or frame.f_back is None:
+            return True
+        if calls_function(frame.f_back):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_borrowed(filename: str) -> bool:
+    """Whether code of this file belongs to whoever calls it; '<string>' is also what dataclasses of ours are made of."""
+    return filename == '<string>' or is_library(filename)

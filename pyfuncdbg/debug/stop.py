@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import Call, Run
     from pyfuncdbg.hooks.host import RunControl
 
-Phase = Literal['before', 'after', 'error', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
-"""Where a thread stands: before a call, after it, where it raised; at a line of Python, at a function's return, where a line
+Phase = Literal['before', 'after', 'error', 'call', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
+"""Where a thread stands: before a call, after it, where it raised; where a function begins, at a line of Python, at a function's return, where a line
 raised; before a node of a paused run; before and after a whole run; nowhere any more, with the frames of an error."""
 
 Verb = Literal['cont', 'step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry', 'run', 'quit',
                'abort']
+
+PYTHON: tuple[Phase, ...] = ('call', 'line', 'return', 'exception')
+"""Phases that a trace function came to."""
+STEPS: tuple[Verb, ...] = ('step', 'next', 'until', 'return')
+"""Verbs that are about Python."""
 
 _numbers = itertools.count(1)
 _Result = TypeVar('_Result')
@@ -71,6 +76,9 @@ class Stop:
         selected: Which entry of the stack the user looks at (`debug.stack`), None: the innermost.
         decision: What the user said; None as long as the thread waits.
         jumpable: Whether Python lets `jump` set the line here.
+        changed: Names that the frame's last stop did not have, or with another value; None where there was none.
+        stack: As `debug.stack` has worked it out, None before that.
+        listed: Last line that `list` has shown, 0 before that.
     """
 
     def __init__(self, phase: Phase, *, call: Call | None = None, run: Run | None = None, frame: FrameType | None = None,
@@ -91,6 +99,9 @@ class Stop:
         self.frame = frame
         self.frames = _frames(frame, error.__traceback__ if error is not None else None)
         self.selected: int | None = None
+        self.changed: tuple[str, ...] | None = None
+        self.stack: tuple[Any, ...] | None = None
+        self.listed = 0
         self.decision: Decision | None = None
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
 

@@ -8,6 +8,7 @@ import os.path
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep     # pathlib takes 3 ms to import
 _DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
+_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 _ours: dict[str, bool] = {}
 
 
@@ -18,3 +19,9 @@ def is_machinery(filename: str) -> bool:
         known = _ours[filename] = (filename.startswith(('<frozen ', '<plan of '))
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)))
     return known
+
+
+def is_library(filename: str) -> bool:
+    """Whether a source file is the interpreter's or an installed package's: neither the program nor part of us."""
+    return filename.startswith((_LIBRARY, '<__array_function__')) or '/site-packages/' in filename or (
+        '/dist-packages/' in filename)

@@ -19,7 +19,7 @@ from pyfuncdbg.graph.dtypes import float64
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.hooks import errstate
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_machinery
@@ -191,7 +191,7 @@ class PythonFunction:
             return self.func(*positional, **keywords)
         return self.func(*inputs)
 
-    def again(self, run: Run, inputs: list[Any]) -> Sequence[Any]:
+    def again(self, inputs: list[Any]) -> Sequence[Any]:
         """Call the function outside of any run and past all hooks, on values such as `Call.inputs` holds, or on arrays.
 
         Graph variables have the values that they have now in the session of the last call.

@@ -1,0 +1,148 @@
+"""A value of the program as plain data: what `p`, the card of a stop and `display` show.
+
+Made on the thread that holds the value. An array is summarised, never given to its own repr; of everything else the repr is
+bounded, and a repr that raises is told.
+"""
+from __future__ import annotations
+
+import dataclasses
+import reprlib
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.record.dtypes import dtype_name
+from pyfuncdbg.record.records import TensorRecord
+from pyfuncdbg.record.statistics import stats_of
+
+MOST_COUNTED = 1 << 24
+"""Elements of the largest array that is summarised."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value.
+
+    Attributes:
+        type: Name of its type.
+        text: Its repr, bounded; of a tensor and of what holds tensors, a line about it.
+        tensor: Its summary, if it is an array or a tensor.
+        array: The elements, if it is one.
+        items: Of a list, tuple, dict or dataclass that holds arrays: label and value of the first ones.
+    """
+
+    type: str
+    text: str
+    tensor: TensorRecord | None = None
+    array: np.ndarray | None = None
+    items: tuple[tuple[str, Value], ...] = ()
+
+
+def array_of(value: Any, host: Host | None = None) -> np.ndarray | None:
+    """The array behind an array, a NumPy scalar or a host's tensor; None if it is none of them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value)
+    if isinstance(value, _PLAIN) or isinstance(value, type):
+        return None
+    try:
+        if host is not None:
+            array = host.to_numpy(value)
+            if array.dtype != object or array.ndim:
+                return array
+        if hasattr(type(value), '__array__') and hasattr(value, 'dtype') and hasattr(value, 'shape'):
+            return np.asarray(value)
+    except Exception:                           # a deleted buffer, a symbolic tensor: shown by its repr then
+        return None
+    return None
+
+
+def described(value: Any, host: Host | None = None, *, items: int = 20, counted: int = MOST_COUNTED) -> Value:
+    """A value as data.
+
+    Args:
+        value: Anything.
+        host: Reads tensors.
+        items: Of a container of tensors, how many are described.
+        counted: Arrays of more elements are not summarised.
+    """
+    array = array_of(value, host)
+    kind = type(value).__name__
+    if array is not None:
+        tensor = TensorRecord('', dtype_name(array.dtype), array.shape, array.nbytes, 'full',
+                              stats_of(array) if array.size <= counted else None)
+        return Value(kind, array_text(array), tensor, array)
+    parts = _parts(value, items) if items else None
+    if parts is not None and any(array_of(part, host) is not None for _, part in parts):
+        return Value(kind, bounded(value, host), items=tuple(
+            (label, described(part, host, items=0, counted=counted)) for label, part in parts))
+    return Value(kind, bounded(value, host))
+
+
+def array_text(array: np.ndarray) -> str:
+    """'float32[3, 4]'; of a scalar with its value."""
+    name = f'{dtype_name(array.dtype)}{list(array.shape)}'
+    return f'{dtype_name(array.dtype)} {array.item()!r:.60}' if not array.ndim and array.dtype != object else name
+
+
+def bounded(value: Any, host: Host | None = None, *, longest: int = 400) -> str:
+    """The repr, at most about `longest` characters; arrays in it as 'float32[3, 4]'."""
+    text = _Repr(host, longest).repr(value)
+    return text if len(text) <= 2 * longest else f'{text[:longest]}...{text[-longest // 4:]}'
+
+
+def _parts(value: Any, count: int) -> list[tuple[str, Any]] | None:
+    """The first parts of a container, None if it is none."""
+    if isinstance(value, list | tuple):
+        names = getattr(type(value), '_fields', None)
+        return [(names[i] if names and i < len(names) else f'[{i}]', part) for i, part in enumerate(value[:count])]
+    if type(value) is dict:
+        return [(f'[{bounded(key, longest=40)}]', part) for key, part in islice(value.items(), count)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [(f'.{field.name}', getattr(value, field.name, None)) for field in dataclasses.fields(value)[:count]]
+    return None
+
+
+class _Repr(reprlib.Repr):
+    """Python's own bounded repr, which never asks an array for its own, and tells when an object's raises."""
+
+    def __init__(self, host: Host | None, longest: int) -> None:
+        super().__init__()
+        self._host = host
+        self.maxstring = self.maxother = longest
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = self.maxarray = 20
+        self.maxdict = 12
+        self.maxlong = 100
+
+    def repr1(self, x: Any, level: int) -> str:
+        """One value, at some depth."""
+        array = array_of(x, self._host)
+        if array is not None:
+            return array_text(array)
+        if dataclasses.is_dataclass(x) and not isinstance(x, type) and hasattr(type(x).__repr__, '__wrapped__'):
+            if level <= 0:
+                return f'{type(x).__qualname__}(...)'
+            fields = [f'{f.name}={self.repr1(getattr(x, f.name, None), level - 1)}' for f in dataclasses.fields(x) if f.repr]
+            return f'{type(x).__qualname__}({", ".join(fields[:12])}{", ..." if len(fields) > 12 else ""})'
+        if type(x).__repr__ in (list.__repr__, tuple.__repr__, dict.__repr__, set.__repr__):
+            for base in (list, tuple, dict, set):
+                if isinstance(x, base):
+                    return str(getattr(super(), f'repr_{base.__name__}')(x, level))
+        try:
+            return super().repr1(x, level)
+        except Exception as error:              # the program's own __repr__ may raise anything
+            return self._failed(x, error)
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """An object of a class that reprlib does not know."""
+        try:
+            text = repr(x)
+        except Exception as error:              # the program's own __repr__, as above
+            return self._failed(x, error)
+        return text if len(text) <= self.maxother else f'{text[:self.maxother * 3 // 4]}...{text[-self.maxother // 4:]}'
+
+    def _failed(self, x: Any, error: Exception) -> str:
+        return f'<{type(x).__name__} object, its __repr__ raised {type(error).__name__}>'

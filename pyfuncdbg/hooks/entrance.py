@@ -1,0 +1,98 @@
+"""Where wrapped functions begin on a stack: which frames call one, and which call of which site a frame belongs to.
+
+Hosts mark the functions that call a user's function, once, at import. The debugger reads stacks, on any thread; marks cost a
+call nothing.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any, TypeVar
+
+from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.chain import _Passage
+from pyfuncdbg.hooks.machinery import is_machinery
+
+_Function = TypeVar('_Function', bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """One call of a wrapped function as its frames show it.
+
+    Attributes:
+        site: Where it is called.
+        run: The run it is part of.
+        inputs: What the function gets.
+        call: Its record, None if no hook was there when it began.
+    """
+
+    site: CallSite
+    run: Run
+    inputs: Sequence[Any]
+    call: Call | None = None
+
+
+Describe = Callable[[FrameType], Entrance]
+_callers: set[CodeType] = set()
+_beginnings: dict[CodeType, Describe] = {}
+
+
+def calls_wrapped(function: _Function) -> _Function:
+    """Mark a function of a host that calls the user's function itself."""
+    _callers.add(function.__code__)  # type: ignore[attr-defined]
+    return function
+
+
+def begins_call(describe: Describe) -> Callable[[_Function], _Function]:
+    """Mark a function of a host that makes one call of a site, with hooks or without.
+
+    Args:
+        describe: Reads the call from a frame of the function.
+    """
+    def mark(function: _Function) -> _Function:
+        _beginnings[function.__code__] = describe  # type: ignore[attr-defined]
+        return function
+    return mark
+
+
+def calls_function(frame: FrameType) -> bool:
+    """Whether what this frame calls is a wrapped function."""
+    return frame.f_code in _callers or frame.f_code is _EXECUTE
+
+
+def entrance_of(frame: FrameType) -> Entrance | None:
+    """The call that this frame of ours begins, None if it begins none."""
+    if frame.f_code is _EXECUTE:
+        call = frame.f_locals['self'].call
+        return Entrance(call.site, call.run, call.inputs, call)
+    describe = _beginnings.get(frame.f_code)
+    return describe(frame) if describe is not None else None
+
+
+def function_call(frame: FrameType) -> Call | None:
+    """The hooked call whose wrapped function this frame is, None if it is no wrapped function or no hook was there."""
+    caller = frame.f_back
+    if caller is None or not calls_function(caller):
+        return None
+    while caller is not None and is_machinery(caller.f_code.co_filename):
+        if caller.f_code is _EXECUTE:
+            call: Call = caller.f_locals['self'].call
+            return call
+        if caller.f_code in _beginnings:
+            return None
+        caller = caller.f_back
+    return None
+
+
+def inside(frame: FrameType | None) -> bool:
+    """Whether a frame is in a wrapped function, or was called by one, however deep."""
+    while frame is not None:
+        if frame.f_code is _EXECUTE or frame.f_code in _beginnings:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_EXECUTE = _Passage.execute.__code__
