@@ -1,0 +1,145 @@
+"""The condition of a line breakpoint: a Python expression, read once, whose names are those of the function.
+
+`Lines.set` reads it; what it compiles to runs on the threads of the program.
+"""
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from pyfuncdbg.errors import CommandError
+
+_REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
+            ast.Await: 'await would change the order in which the program runs',
+            ast.Yield: 'yield would make a generator of the function',
+            ast.YieldFrom: 'yield would make a generator of the function'}
+
+
+class UnsetError(NameError):
+    """A name in a condition that has no value now."""
+
+
+class Condition:
+    """One expression.
+
+    Attributes:
+        text: As typed.
+        names: What it reads from outside of itself.
+        nested: Whether it holds functions or comprehensions of its own; inlined, they would make cells of the locals.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read it.
+
+        Raises:
+            CommandError: It is no expression, or one that would change the function.
+        """
+        self.text = text.strip()
+        self._parse()
+        table = symtable.symtable(f'({self.text}\n)', '<condition>', 'eval')
+        self.names = frozenset(_free(table))
+        self.nested = bool(table.get_children())
+        self._functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
+
+    def _parse(self) -> ast.expr:
+        try:
+            body = ast.parse(f'({self.text}\n)', mode='eval').body
+        except SyntaxError as error:
+            raise CommandError(_pointed(self.text, error)) from None
+        except ValueError as error:             # a NUL
+            raise CommandError(f'the condition {self.text!r} cannot be read: {error}') from None
+        for node in ast.walk(body):
+            reason = _REFUSED.get(type(node))
+            if reason is None and isinstance(node, ast.comprehension) and node.is_async:
+                reason = _REFUSED[ast.Await]
+            if reason is not None:
+                raise CommandError(f'the condition {self.text!r} cannot be used: {reason}')
+        return body
+
+    def expression(self) -> ast.expr:
+        """A fresh tree of it."""
+        return self._parse()
+
+    def function(self, names: tuple[str, ...], vocabulary: Mapping[str, Callable[..., Any]],
+                 owner: str) -> Callable[..., Any]:
+        """It as a function of the values of `names`; other names are the vocabulary's.
+
+        Args:
+            names: In the order of the parameters.
+            vocabulary: Values of all other names.
+            owner: The class around the line, '' if none: names like `__x` are spelled with it.
+        """
+        key = owner, names
+        known = self._functions.get(key)
+        if known is None:
+            arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+            lambda_ = ast.Expr(ast.Lambda(arguments, self.expression()))
+            body: ast.stmt = ast.ClassDef(owner, [], [], [lambda_], []) if owner else lambda_
+            if isinstance(body, ast.ClassDef):
+                body.__dict__.setdefault('type_params', [])
+            module = ast.fix_missing_locations(ast.Module([body], []))
+            code = compile(module, '<condition>', 'exec', dont_inherit=True)
+            space = {**{name: vocabulary[name] for name in self.names if name in vocabulary}, '__builtins__': {}}
+            known = self._functions[key] = FunctionType(_inner(code, '<lambda>'), space)
+        return known
+
+    def value(self, frame: FrameType, vocabulary: Mapping[str, Callable[..., Any]], owner: str) -> bool:
+        """Its truth for the names of a frame.
+
+        Raises:
+            UnsetError: A name has no value there.
+            Exception: What it raises.
+        """
+        names = tuple(sorted(self.names))
+        function = self.function(names, {}, owner)
+        return bool(function(*[_looked_up(name, frame, vocabulary, owner) for name in names]))
+
+
+def mangled(name: str, owner: str) -> str:
+    """A private name as it is spelled in the class `owner`."""
+    stripped = owner.lstrip('_')
+    if not stripped or not name.startswith('__') or name.endswith('__') or '.' in name:
+        return name
+    return f'_{stripped}{name}'
+
+
+def _looked_up(name: str, frame: FrameType, vocabulary: Mapping[str, Callable[..., Any]], owner: str) -> Any:
+    spelled = mangled(name, owner)
+    for space in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if spelled in space:
+            return space[spelled]
+    code = frame.f_code
+    if name in vocabulary and spelled not in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+        return vocabulary[name]
+    raise UnsetError(f'name {name!r} is not defined')
+
+
+def _free(table: symtable.SymbolTable) -> set[str]:
+    top = table.get_type() == 'module'
+    found = {symbol.get_name() for symbol in table.get_symbols()
+             if symbol.is_referenced() and (top or symbol.is_global())}
+    for child in table.get_children():
+        found |= _free(child)
+    return {name for name in found if name.isidentifier()}      # '.0' is the iterator of a comprehension
+
+
+def _inner(code: CodeType, name: str) -> CodeType:
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            return const if const.co_name == name else _inner(const, name)
+    raise AssertionError(f'no {name} in {code!r}')
+
+
+def _pointed(text: str, error: SyntaxError) -> str:
+    """The text with a caret below the mistake."""
+    lines = text.splitlines() or ['']
+    row = (error.lineno or 1) - 1
+    line = lines[min(row, len(lines) - 1)]
+    column = (error.offset or 1) - (2 if row == 0 else 1)       # of the text, without our parenthesis
+    if row >= len(lines):
+        column = len(line)                      # something is missing at the end
+    caret = ' ' * max(0, min(column, len(line))) + '^'
+    return f'the condition cannot be read: {error.msg}\n  {line}\n  {caret}'

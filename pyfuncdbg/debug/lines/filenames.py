@@ -1,0 +1,50 @@
+"""Which file a user means: 'train.py', 'models/net.py', a whole path, or a cell.
+
+Asked by `Lines` when a breakpoint is set, and again as long as its file is not loaded.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+from pyfuncdbg.errors import CommandError, nearest
+
+
+def loaded(name: str, known: Iterable[str]) -> str | None:
+    """The `co_filename` that the program uses for it, None if nothing of it is loaded.
+
+    Args:
+        name: As typed.
+        known: The `co_filename`s of the program.
+
+    Raises:
+        CommandError: Several files fit.
+    """
+    known = set(known)
+    if name in known:
+        return name
+    tail = os.sep + os.path.normpath(name).lstrip(os.sep)
+    fitting = sorted(one for one in known if one.endswith(tail))
+    if len(fitting) > 1 or not fitting:
+        real = os.path.realpath(name)
+        same = [one for one in known if os.path.basename(one) == os.path.basename(real) and os.path.realpath(one) == real]
+        fitting = same or fitting
+    if len(fitting) > 1:
+        raise CommandError(f'{name!r} may be any of {", ".join(fitting)}: give more of the path.')
+    return fitting[0] if fitting else None
+
+
+def findable(name: str, known: Iterable[str]) -> str:
+    """The path of a file that is not loaded.
+
+    Raises:
+        CommandError: There is none, where Python would look.
+    """
+    for folder in ('', *sys.path):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return os.path.abspath(path)
+    names = {os.path.basename(one): one for one in known}
+    close = nearest(os.path.basename(name), names)
+    raise CommandError(f'no file {name!r}: neither loaded by the program, nor where it would be found.{close}')

@@ -1,0 +1,75 @@
+"""The functions, running frames and suspended generators of the program, by file.
+
+Asked by `Lines` under its lock, on whatever thread sets a breakpoint or comes to a call. Functions are searched in the heap:
+aliases, closures and what a decorator hides are in no module's attributes.
+"""
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
+from typing import Any
+
+from pyfuncdbg.hooks.machinery import is_machinery
+
+_FRAMES: dict[type, str] = {GeneratorType: 'gi_frame', CoroutineType: 'cr_frame', AsyncGeneratorType: 'ag_frame'}
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A frame of the program that runs or waits in a `yield`.
+
+    Attributes:
+        frame: It.
+        thread: `threading.get_ident` of the thread it is on, 0 if it is suspended.
+    """
+
+    frame: FrameType
+    thread: int
+
+
+class Population:
+    """What lived at one moment; nothing is kept alive by it.
+
+    Attributes:
+        filenames: Of all functions.
+        made: `time.monotonic` of the look.
+    """
+
+    def __init__(self) -> None:
+        functions: dict[str, list[weakref.ref[FunctionType]]] = {}
+        self._suspended: list[weakref.ref[Any]] = []
+        for item in gc.get_objects():
+            kind = type(item)
+            if kind is FunctionType:
+                functions.setdefault(item.__code__.co_filename, []).append(weakref.ref(item))
+            elif kind in _FRAMES:
+                self._suspended.append(weakref.ref(item))
+        self._functions = functions
+        self.filenames = {name for name in functions if not is_machinery(name)}
+        self.made = time.monotonic()
+
+    def functions(self, filename: str) -> list[FunctionType]:
+        """Those of a file that live still."""
+        return [function for known in self._functions.get(filename, ()) if (function := known()) is not None]
+
+    def suspended(self, filename: str) -> list[FrameType]:
+        """Frames of a file's generators and coroutines that wait or run."""
+        found = (generator for known in self._suspended if (generator := known()) is not None)
+        frames = (getattr(generator, _FRAMES[type(generator)]) for generator in found)
+        return [frame for frame in frames if frame is not None and frame.f_code.co_filename == filename]
+
+
+def running() -> Iterator[Activation]:
+    """The frames on the stacks of all threads, this one's included."""
+    here = threading.get_ident()
+    for thread, innermost in sys._current_frames().items():
+        frame: FrameType | None = sys._getframe(1) if thread == here else innermost
+        while frame is not None:
+            yield Activation(frame, thread)
+            frame = frame.f_back

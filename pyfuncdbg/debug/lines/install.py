@@ -1,0 +1,148 @@
+"""Gives functions their code with tests, puts the program's own back, and says which code is to be watched as it is.
+
+Used under the lock of `Lines`; other threads may run the functions meanwhile, they finish in the code they began with.
+"""
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+
+from pyfuncdbg.debug.lines.arrival import Arrival
+from pyfuncdbg.debug.lines.file import File, Point
+from pyfuncdbg.debug.lines.functions import Activation, Population, running
+from pyfuncdbg.debug.lines.loose import line_in
+from pyfuncdbg.debug.lines.monitoring import Watch, Watched
+from pyfuncdbg.debug.lines.version import Version
+from pyfuncdbg.hooks.original import original, publish
+
+_OPTIMIZED = 0x1                # of code flags: functions have it, modules and classes do not
+_Lines = dict[int, tuple[tuple[Arrival, str], ...]]
+
+
+class Installation:
+    """What the functions of one file got.
+
+    Attributes:
+        stale: A function that got code has gone: perhaps the program made another one in its place.
+        unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
+    """
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.stale = False
+        self.unmade: dict[int, tuple[CodeType, int]] = {}
+        self._functions: dict[int, weakref.ref[FunctionType]] = {}
+        self._made: list[Version] = []
+        self._older: list[Version] = []
+        self._counts: dict[int, int] = {}
+
+    def install(self, population: Population) -> int:
+        """Bring every function up to date; how many have tests now."""
+        file = self.file
+        functions = population.functions(file.filename)
+        file.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
+        file.loose.clear()
+        file.refused.clear()
+        wanted = self._wanted(functions)
+        if file.loose:
+            texts = len(file.sources)
+            file.read_again()
+            if len(file.sources) > texts:
+                file.loose.clear()
+                wanted = self._wanted(functions)
+        self.stale = False
+        tested = 0
+        before = {id(version.code): version for version in self._older}
+        before.update((id(version.code), version) for version in self._made)
+        self._made = file.versions()
+        for version in self._made:
+            publish(version.code, version.original)
+        for function, code in wanted:
+            if function.__code__ is not code:
+                function.__code__ = code
+            if original(code) is not code:
+                tested += 1
+                self._keep_in_sight(function)
+        current = {id(version.code) for version in self._made}
+        in_use = {id(activation.frame.f_code) for activation in self.activations(population)} if before else set()
+        self._older = [version for number, version in before.items() if number not in current and number in in_use]
+        return tested
+
+    def _wanted(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
+        return [(function, self.file.version(original(function.__code__))) for function in functions]
+
+    def _keep_in_sight(self, function: FunctionType) -> None:
+        number = id(function)
+        if number in self._functions:
+            return
+
+        def gone(_: weakref.ref[FunctionType]) -> None:
+            self._functions.pop(number, None)
+            self.stale = True
+        self._functions[number] = weakref.ref(function, gone)
+
+    # ------------------------------------------------------------------ what is watched as it is
+    def activations(self, population: Population) -> Iterator[Activation]:
+        """Frames of the file that run or wait."""
+        name = self.file.filename
+        yield from (activation for activation in running() if activation.frame.f_code.co_filename == name)
+        yield from (Activation(frame, 0) for frame in population.suspended(name))
+
+    def watch(self, population: Population) -> Watch:
+        """Code that has no tests, and the lines that count in it."""
+        watch: Watch = {}
+        for version in self._made:
+            _add(watch, version.original, self._lines_of(version.numbers))
+            for older in self._older:
+                if older.original is version.original:
+                    _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
+        self.unmade = {}
+        tested = frozenset[int]().union(*(version.numbers for version in self._made))
+        bodies = [activation.frame.f_code for activation in self.activations(population)
+                  if not activation.frame.f_code.co_flags & _OPTIMIZED] if len(tested) < len(self.file.points) else []
+        for point in self.file.points.values():
+            for code in (*self.file.loose.values(), *(bodies if point.number not in tested else ())):
+                found = line_in(code, self._line_for(point, code))
+                if found is not None and point.number not in self.file.refused:
+                    inner, line = found
+                    self.unmade[point.number] = found
+                    _add(watch, inner, {line: ((point.arrival, _owner(inner)),)})
+        return watch
+
+    def _line_for(self, point: Point, code: CodeType) -> int:
+        if id(code) in self.file.loose:
+            return point.line                   # the text that is known is not that of the code
+        return next((spot.line for spot in self.file.spots(point.line)), point.line)
+
+    def _lines_of(self, numbers: frozenset[int]) -> _Lines:
+        lines: _Lines = {}
+        for number in sorted(numbers):
+            point = self.file.points[number]
+            for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.line)):
+                lines[line] = (*lines.get(line, ()), (point.arrival, owner))
+        return lines
+
+    def made_again(self) -> bool:
+        """Whether somebody refers to the program's own code anew: a `def` that is run again makes a function of it."""
+        counts = {id(version): sys.getrefcount(version.original) for version in self._made}
+        changed = counts != self._counts
+        self._counts = counts
+        return changed
+
+
+def _add(watch: Watch, code: CodeType, lines: _Lines) -> None:
+    if not lines:
+        return
+    known = watch.get(id(code))
+    merged = dict(known.lines) if known is not None else {}
+    for line, arrivals in lines.items():
+        merged[line] = tuple(dict.fromkeys((*merged.get(line, ()), *arrivals)))
+    watch[id(code)] = Watched(code, merged)
+
+
+def _owner(code: CodeType) -> str:
+    """The class around it, by its name alone."""
+    parts = code.co_qualname.split('.')
+    return parts[-2] if len(parts) > 1 and parts[-2] != '<locals>' else ''

@@ -1,0 +1,288 @@
+"""Line breakpoints: tests compiled into the functions of the program, and put back.
+
+`Breakpoints` sets and clears them on any thread; the debugger asks `look_again` at calls. What is set here runs on the
+program's threads at the program's speed: see `arrival`.
+"""
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Literal
+
+from pyfuncdbg.debug.lines.arrival import Arrival, OnHit
+from pyfuncdbg.debug.lines.condition import Condition
+from pyfuncdbg.debug.lines.file import File, Point
+from pyfuncdbg.debug.lines.filenames import findable, loaded
+from pyfuncdbg.debug.lines.functions import Population, running
+from pyfuncdbg.debug.lines.install import Installation
+from pyfuncdbg.debug.lines.loose import check_names
+from pyfuncdbg.debug.lines.monitoring import Monitor, Watch
+from pyfuncdbg.debug.lines.naming import qualified
+from pyfuncdbg.debug.lines.tracing import tracer
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.machinery import is_machinery
+
+How = Literal['compiled', 'monitored', 'traced', 'waiting']
+_MONITORING = hasattr(sys, 'monitoring')
+_FRESH = 0.5
+"""Seconds for which a look at the heap serves further breakpoints; the next call of a wrapped function looks anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a breakpoint is.
+
+    Attributes:
+        how: Compiled into the function; watched by `sys.monitoring` or a trace function; or its code does not exist yet.
+        filename: As in the code objects.
+        line: On which it stops; a blank line means the next statement.
+        function: Its qualified name, '' if unknown.
+        note: What the user should know, '' mostly.
+    """
+
+    how: How
+    filename: str
+    line: int
+    function: str
+    note: str = ''
+
+
+class Lines:
+    """All line breakpoints of the process.
+
+    Attributes:
+        waiting: Whether `look_again` should be called at every call, not only for code that was not seen before.
+    """
+
+    def __init__(self, vocabulary: Mapping[str, Callable[..., Any]]) -> None:
+        self._vocabulary = vocabulary
+        self._lock = threading.RLock()
+        self._files: dict[str, Installation] = {}
+        self._points: dict[int, tuple[Installation, Point, str]] = {}
+        self._placed: dict[int, Placed] = {}
+        self._monitor = Monitor()
+        self._traced = False
+        self._population: Population | None = None
+        self._dirty = False
+        self._modules = 0
+        self._cost = 0.0
+        self._seen: dict[int, weakref.ref[CodeType]] = {}
+
+    # ------------------------------------------------------------------ set and clear
+    def set(self, number: int, filename: str, line: int, condition: str | None, on_hit: OnHit) -> Placed:
+        """Stop at a line.
+
+        Args:
+            number: By which it is cleared.
+            filename: As the user knows it.
+            line: In it.
+            condition: An expression of the function's names; None: always.
+            on_hit: Called inside of the user's frame, just before the line, on the thread that came to it; with what the
+                condition raised, if it did. `frame.f_lineno` is None then: the test has no line.
+
+        Raises:
+            CommandError: No such file or line, or a condition that cannot be tested there; nothing has changed then.
+        """
+        asked = Condition(condition) if condition is not None else None
+        with self._lock:
+            if number in self._points:
+                raise CommandError(f'there is a line breakpoint {number} already')
+            population = self._look(_FRESH)
+            names = _filenames(population)
+            name = loaded(filename, names) or findable(filename, names)
+            installation = self._files.get(name) or Installation(File(name, self._vocabulary))
+            arrival = Arrival(number, asked, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
+            point = Point(number, line, arrival)
+            installation.file.add(point)
+            self._files[name] = installation
+            self._points[number] = installation, point, filename
+            try:
+                self._install(installation, population)
+                self._settle(installation, point, name in names)
+            except CommandError:
+                self.clear(number)
+                raise
+            return self._placed[number]
+
+    def clear(self, number: int) -> None:
+        """Stop there no more; functions without breakpoints have their own code again. Unknown numbers are ignored."""
+        with self._lock:
+            installation, point, _ = self._points.pop(number, (None, None, ''))
+            if installation is None or point is None:
+                return
+            point.arrival.live = False
+            self._placed.pop(number, None)
+            installation.file.remove(number)
+            self._install(installation, self._look(_FRESH))
+            if not installation.file.points:
+                self._files.pop(installation.file.filename, None)
+
+    def placed(self, number: int) -> Placed:
+        """Where it is now.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+        try:
+            return self._placed[number]
+        except KeyError:
+            raise CommandError(f'no line breakpoint has the number {number}') from None
+
+    # ------------------------------------------------------------------ at calls
+    @property
+    def waiting(self) -> bool:
+        if not self._points:
+            return False
+        return (self._dirty or not _MONITORING or self._traced or any(known.stale for known in list(self._files.values()))
+                or any(placed.how == 'waiting' for placed in list(self._placed.values())))
+
+    def look_again(self, code: CodeType | None = None) -> bool:
+        """Find code that came into being since: functions made later, modules imported later. Called at calls.
+
+        Args:
+            code: Of the function that is about to be called.
+
+        Returns:
+            Whether functions got tests, or lost them.
+        """
+        if not self._points:
+            return False
+        if self._traced and tracer.new_here:
+            tracer.join([])
+        if not self._has_changed(code):
+            return False
+        with self._lock:
+            self._modules = len(sys.modules)
+            before = dict(self._placed)
+            population = self._look(0)
+            self._move(population)
+            tested = False
+            for installation in list(self._files.values()):
+                tested |= self._install(installation, population)
+                for point in list(installation.file.points.values()):
+                    try:
+                        self._settle(installation, point, True)
+                    except CommandError as error:
+                        self._give_up(point, error)
+            return tested or self._placed != before
+
+    def _has_changed(self, code: CodeType | None) -> bool:
+        if self._dirty or any(known.stale for known in list(self._files.values())):
+            return True
+        if not _MONITORING and any(known.made_again() for known in list(self._files.values())):
+            return True
+        waits = any(placed.how == 'waiting' for placed in list(self._placed.values()))
+        if code is not None:
+            seen = self._seen.get(id(code))
+            if seen is None or seen() is not code:
+                self._seen[id(code)] = weakref.ref(code)
+                return waits or code.co_filename in self._files
+        if not waits:
+            return False
+        population = self._population
+        age = time.monotonic() - population.made if population is not None else 1e9
+        return len(sys.modules) != self._modules or age > 50 * self._cost      # 2 % of the time at most
+
+    # ------------------------------------------------------------------ under the lock
+    def _look(self, age: float) -> Population:
+        """The heap, as it was at most `age` seconds ago."""
+        population = self._population
+        now = time.monotonic()
+        if population is not None and now - population.made < age:
+            self._dirty = True
+            return population
+        self._population = population = Population()
+        self._cost = time.monotonic() - now
+        self._dirty = False
+        return population
+
+    def _install(self, installation: Installation, population: Population) -> bool:
+        """Bring one file up to date, and watch what has to be watched in all of them; whether functions have tests."""
+        tested = installation.install(population)
+        watch: Watch = {}
+        for known in {*self._files.values(), installation}:
+            watch |= known.watch(population)
+        self._traced = not (_MONITORING and self._monitor.watch(watch))
+        if self._traced:
+            tracer.watch(watch, always=any(known.unmade for known in self._files.values()))
+            tracer.join(population.suspended(installation.file.filename))
+        return bool(tested)
+
+    def _settle(self, installation: Installation, point: Point, is_loaded: bool) -> None:
+        """Say where a breakpoint is.
+
+        Raises:
+            CommandError: It can be nowhere.
+        """
+        file = installation.file
+        spots = file.spots(point.line)
+        inside = [spot for spot in spots if spot.function is not None]
+        watched: How = 'traced' if self._traced else 'monitored'
+        number = point.number
+        if any(number in version.numbers for version in file.versions()):
+            self._placed[number] = Placed('compiled', file.filename, inside[0].line, qualified(inside[0].scope),
+                                          self._running_note(installation, watched))
+        elif number in file.refused:
+            raise CommandError(file.refused[number])
+        elif number in installation.unmade:
+            code, line = installation.unmade[number]
+            if point.arrival.condition is not None:
+                check_names(point.arrival.condition, code, file.spaces, self._vocabulary)
+            why = ('its source is missing or was changed since it was loaded' if installation.file.loose
+                   else 'it is at module level, which runs already')
+            self._placed[number] = Placed(watched, file.filename, line, code.co_qualname,
+                                          f'{watched}, not compiled in: {why}')
+        elif not file.sources or (is_loaded and not inside) or (not spots):
+            self._refuse(file, point)
+        else:
+            file.check(point)
+            note = 'its function does not exist yet' if is_loaded else 'the file is not loaded yet'
+            self._placed[number] = Placed('waiting', file.filename, spots[0].line, qualified(spots[0].scope), note)
+
+    def _refuse(self, file: File, point: Point) -> None:
+        name = os.path.basename(file.filename)
+        if not file.sources:
+            raise CommandError(f'{name} has no source, and no code of it is known that has a line {point.line}.')
+        where = ('is at module level, which has run already' if file.spots(point.line) else 'has no code of a function')
+        nearest = file.nearest(point.line)
+        hint = f' The nearest line with code of a function is {nearest}.' if nearest else ' No function is in it.'
+        raise CommandError(f'line {point.line} of {name} {where}.{hint}')
+
+    def _running_note(self, installation: Installation, watched: How) -> str:
+        return ''
+
+    def _move(self, population: Population) -> None:
+        """Files that were waited for have perhaps been loaded, under the name that the program uses."""
+        names = _filenames(population)
+        for number, placed in list(self._placed.items()):
+            installation, point, typed = self._points[number]
+            if placed.how != 'waiting' or installation.file.filename in names:
+                continue
+            name = loaded(typed, names)
+            if name is None:
+                continue
+            installation.file.remove(number)
+            if not installation.file.points:
+                self._files.pop(installation.file.filename, None)
+            installation = self._files.setdefault(name, Installation(File(name, self._vocabulary)))
+            installation.file.add(point)
+            self._points[number] = installation, point, typed
+
+    def _give_up(self, point: Point, error: CommandError) -> None:
+        """A breakpoint that waited cannot be set after all."""
+        if self._placed[point.number].how == 'waiting':
+            say_failed(f'breakpoint {point.number} cannot be set', error)
+        self.clear(point.number)
+
+
+def _filenames(population: Population) -> set[str]:
+    """The files of the program's functions and running modules."""
+    return population.filenames | {name for activation in running()
+                                   if not is_machinery(name := activation.frame.f_code.co_filename)}

@@ -1,0 +1,52 @@
+"""Code whose source is missing or is another one: where a line is in it, and what names a condition may use there.
+
+Asked by `file`, under the lock of `Lines`.
+"""
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.debug.lines.condition import Condition
+from pyfuncdbg.debug.lines.naming import nested
+from pyfuncdbg.errors import CommandError, nearest
+
+
+def line_in(code: CodeType, line: int) -> tuple[CodeType, int] | None:
+    """The innermost code that begins a line there, and the line: the one asked for, or the next of the same function."""
+    trees = [code, *nested(code)]
+    exact = [inner for inner in trees if line in lines_of(inner)]
+    if exact:
+        return exact[-1], line
+    around = [inner for inner in trees if inner.co_firstlineno <= line <= last_line(inner)]
+    if not around:
+        return None
+    return around[-1], min(known for known in lines_of(around[-1]) if known > line)
+
+
+def lines_of(code: CodeType) -> set[int]:
+    """The lines that begin in it, without its head: a function does not come to its own `def`."""
+    lines = {line for _, _, line in code.co_lines() if line}
+    return lines - {code.co_firstlineno} if code.co_name != '<lambda>' and len(lines) > 1 else lines
+
+
+def last_line(code: CodeType) -> int:
+    """The last line of it and of what is nested."""
+    return max([code.co_firstlineno, *(line or 0 for one in (code, *nested(code)) for _, _, line in one.co_lines())])
+
+
+def check_names(condition: Condition, code: CodeType, spaces: Iterable[Mapping[str, Any]],
+                vocabulary: Mapping[str, Callable[..., Any]]) -> None:
+    """Refuse a condition with names that are nothing in the code.
+
+    Raises:
+        CommandError: With the nearest names.
+    """
+    own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names}
+    known = own.union(dir(builtins), vocabulary, *spaces)
+    for name in sorted(condition.names):
+        if name not in known and not name.startswith('__'):
+            raise CommandError(f'nothing is called {name!r} in {code.co_qualname}, of the condition {condition.text!r}.'
+                               f'{nearest(name, sorted(known))}')

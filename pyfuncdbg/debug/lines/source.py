@@ -1,0 +1,94 @@
+"""The source of a file: its text, its top-level statements, and what each of them compiles to.
+
+Compiled by the statement, not by the file: a breakpoint then costs the time of its function or class. Used under the lock of
+`Lines`.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+import tokenize
+from bisect import bisect_right
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.debug.lines.place import Spot, find, has_code, spots
+from pyfuncdbg.debug.lines.rewrite import compiled
+
+
+class Source:
+    """One text of one file.
+
+    Attributes:
+        filename: As in its code objects.
+        text: All of it.
+        statements: Of the module.
+    """
+
+    def __init__(self, filename: str, text: str) -> None:
+        """Read it.
+
+        Raises:
+            SyntaxError: It is no Python, or not the Python that runs.
+        """
+        self.filename = filename
+        self.text = text
+        self.statements = ast.parse(text, filename).body
+        self._starts = [_first_line(statement) for statement in self.statements]
+        self._spots: dict[int, list[Spot]] = {}
+        self._bases: dict[tuple[int, int], CodeType] = {}
+
+    def top(self, line: int) -> int | None:
+        """Index of the top-level statement that a line is in, None between them."""
+        index = bisect_right(self._starts, line) - 1
+        if index < 0 or line > (self.statements[index].end_lineno or 0):
+            return None
+        return index
+
+    def spots(self, index: int) -> list[Spot]:
+        """What can be meant within a top-level statement."""
+        known = self._spots.get(index)
+        if known is None:
+            known = self._spots[index] = spots(self.statements[index])
+        return known
+
+    def find(self, line: int) -> list[Spot]:
+        """What a line means, in functions or at module level; nothing where no code is."""
+        index = self.top(line)
+        return [] if index is None else find(self.spots(index), line)
+
+    def nearest(self, line: int) -> int | None:
+        """The nearest line inside of a function."""
+        lines = [spot.line for index in range(len(self.statements)) for spot in self.spots(index)
+                 if spot.function is not None and has_code(spot)]
+        return min(lines, key=lambda known: (abs(known - line), known), default=None)
+
+    def base(self, index: int, flags: int) -> CodeType:
+        """A top-level statement as the program compiled it."""
+        key = index, flags
+        known = self._bases.get(key)
+        if known is None:
+            known = self._bases[key] = compiled([self.statements[index]], self.filename, flags)
+        return known
+
+
+def read(filename: str, space: dict[str, Any] | None = None) -> list[Source]:
+    """The texts that the file may have been loaded from: what the program knows of it, and what is on disk now."""
+    texts = [''.join(linecache.getlines(filename, space))]
+    try:
+        with tokenize.open(filename) as file:
+            texts.append(file.read())
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        pass
+    found = []
+    for text in dict.fromkeys(text.removesuffix('\n') + '\n' for text in texts if text):
+        try:
+            found.append(Source(filename, text))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    return found
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, 'decorator_list', [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
