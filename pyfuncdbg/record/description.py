@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.original import original
 
 _LONGEST_SOURCE = 64 << 10
 _LONGEST_TEXT = 1000
@@ -66,7 +67,7 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
     if not isinstance(function, types.FunctionType):
         method: Any = type(function).__call__
         return str(name or type(function).__qualname__), getattr(method, '__code__', None)
-    return str(name or function.__name__), function.__code__
+    return str(name or function.__name__), original(function.__code__)
 
 
 @lru_cache(maxsize=512)

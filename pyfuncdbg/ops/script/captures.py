@@ -14,6 +14,7 @@ import numpy as np
 
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.hooks.original import original
 from pyfuncdbg.ops.variables import Variable
 
 _MOST = 2000
@@ -77,7 +78,7 @@ def _of_function(func: FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
         except ValueError:                      # not bound yet
             continue
-    for name in _names(func.__code__):
+    for name in _names(original(func.__code__)):
         if name in func.__globals__:
             yield func.__globals__[name]
     yield from func.__defaults__ or ()

@@ -23,6 +23,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.original import original
 from pyfuncdbg.ops.script import registry, results
 from pyfuncdbg.ops.script.arguments import Layout
 from pyfuncdbg.ops.script.outputs import ANY, OutputTypes, output_types
@@ -279,7 +280,7 @@ def _code_of(func: Any) -> int:
     while isinstance(func, partial):
         func = func.func
     code = getattr(func, '__code__', None)
-    return hash(code) if isinstance(code, CodeType) else hash(type(func))
+    return hash(original(code)) if isinstance(code, CodeType) else hash(type(func))
 
 
 def _convert_fresh() -> tuple[int, Any]:
