@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from pyfuncdbg.debug.lines.tracing import tracer
 from pyfuncdbg.debug.stop import Decision, Phase
 from pyfuncdbg.hooks.entrance import calls_function, function_call
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
@@ -88,6 +89,7 @@ class Stepper(bdb.Bdb):
             self._unmark()
             before, self._before = self._before, None
             sys.settrace(before)
+            tracer.resume()
 
     def unseen(self, action: Callable[[], _Result]) -> _Result:
         """Do something on the thread that is not the program's, and is not to be stepped through."""
@@ -173,6 +175,14 @@ class Stepper(bdb.Bdb):
     def break_anywhere(self, frame: FrameType) -> bool:
         """There are no bdb breakpoints: lines are compiled in."""
         return False
+
+    def dispatch_call(self, frame: FrameType, arg: Any) -> Any:
+        followed = super().dispatch_call(frame, arg)
+        return self.trace_dispatch if followed is None and tracer.watches(frame) else followed
+
+    def dispatch_line(self, frame: FrameType) -> Any:
+        tracer.look(frame)                      # a line breakpoint in code that runs already and got no test
+        return super().dispatch_line(frame)
 
     def user_call(self, frame: FrameType, argument_list: Any) -> None:
         if not self._entering:

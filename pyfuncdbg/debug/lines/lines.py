@@ -210,8 +210,8 @@ class Lines:
         for known in {*self._files.values(), installation}:
             watch |= known.watch(population)
         self._traced = not (_MONITORING and self._monitor.watch(watch))
+        tracer.watch(watch, always=self._traced and any(known.unmade for known in self._files.values()))
         if self._traced:
-            tracer.watch(watch, always=any(known.unmade for known in self._files.values()))
             tracer.join(population.suspended(installation.file.filename))
         return bool(tested)
 

@@ -5,7 +5,6 @@ already, and functions that are made from them later. Callbacks run on the progr
 """
 from __future__ import annotations
 
-import bdb
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -41,14 +40,19 @@ class Watcher(Protocol):
 def arrived(frame: FrameType, watched: Watched, line: int) -> None:
     """Tell whoever waits for a line; a stepper that they arm is given this line at once, for its event has passed."""
     found = watched.lines.get(line)
-    if not found:
-        return
-    before = frame.f_trace
+    if not found or steps(frame):
+        return                                  # a stepper has looked at the line already
     for arrival, owner in found:
         arrival.met(frame, owner)
-    trace: Any = frame.f_trace
-    if trace is not before and isinstance(getattr(trace, '__self__', None), bdb.Bdb) and sys.gettrace() is not None:
+    if steps(frame):
+        trace: Any = frame.f_trace
         frame.f_trace = trace(frame, 'line', None)
+
+
+def steps(frame: FrameType) -> bool:
+    """Whether a stepper gets the lines of a frame."""
+    stepper = getattr(frame.f_trace, '__self__', None)
+    return bool(getattr(stepper, 'active', False)) and sys.gettrace() is not None
 
 
 class Monitor:

@@ -11,7 +11,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.debug.lines.monitoring import Watch, arrived
+from pyfuncdbg.debug.lines.monitoring import Watch, arrived, steps
 
 _YIELD = opcode.opmap['YIELD_VALUE']
 
@@ -85,11 +85,10 @@ class Tracer:
         """Whether this thread has not seen yet what is watched."""
         return self._thread.generation != self.generation
 
-    def rest(self, before: Any) -> Any:
-        """The trace function of a thread on which a stepper stops stepping, and where `before` was there before it."""
-        if before is None and (self._thread.frames or (self.always and self._watch)):
-            return self._called
-        return before
+    def resume(self) -> None:
+        """A stepper has let go of this thread: trace it if it was traced before."""
+        if self._thread.frames or self.always:
+            self.join([])
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
         if not self._watch:
@@ -100,10 +99,9 @@ class Tracer:
     def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
         watched = self._watch.get(id(frame.f_code))
         if event == 'line' and watched is not None:
-            before = frame.f_trace
             arrived(frame, watched, frame.f_lineno)
-            if frame.f_trace is not before:
-                return frame.f_trace            # a stepper goes on with it
+            if steps(frame):
+                return frame.f_trace            # it goes on with the frame
         elif event == 'return' and frame.f_code.co_code[frame.f_lasti] != _YIELD:
             self._thread.frames.discard(id(frame))
             if not self._thread.frames and not self.always and sys.gettrace() == self._called:
