@@ -5,23 +5,26 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
     from pyfuncdbg import tf                    the graph runtime, under TensorFlow's names
     with pyfuncdbg.record('bug.pfd'): ...       record every wrapped call
     trace = pyfuncdbg.load('bug.pfd')           look at a trace
+    sess = pyfuncdbg.DebugSession(sess)         stop before and after every run
+    with pyfuncdbg.debug(): ...                 stop at the first wrapped call or traced function
 """
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pyfuncdbg import record
+from pyfuncdbg import debug, record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyfuncdbg.record.recorder import Recorder
     from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.session import DebugSession
 
 __version__ = '0.1.0'
 
-__all__ = ['__version__', 'load', 'record']
+__all__ = ['DebugSession', '__version__', 'debug', 'load', 'record']
 
 
 class _RecordPackage(ModuleType):
@@ -45,6 +48,33 @@ class _RecordPackage(ModuleType):
 
 
 record.__class__ = _RecordPackage
+
+
+class _DebugPackage(ModuleType):
+    """`pyfuncdbg.debug` is a package and the function to debug something, as `record` is."""
+
+    def __call__(self, what: Any = None, ui: Literal['auto', 'prompt', 'none'] = 'auto') -> Any:
+        """Debug a session, a function or a `tf.function`; with nothing given, what is called inside `with`.
+
+        Args:
+            what: A session, which gives a `DebugSession`; or a callable, of which each call is debugged.
+            ui: Who is asked: 'auto', 'prompt', or 'none': what would stop is logged.
+
+        Raises:
+            CommandError: `what` is neither, or there is no such `ui`.
+        """
+        from pyfuncdbg.session import debug
+        return debug(what, ui)
+
+
+debug.__class__ = _DebugPackage
+
+
+def __getattr__(name: str) -> Any:
+    if name == 'DebugSession':
+        from pyfuncdbg.session import DebugSession
+        return DebugSession
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
 def load(path: str | Path) -> Trace:

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
+from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.host import Host
@@ -17,17 +16,6 @@ from pyfuncdbg.record.recorder import DEPTH, Recorder
 
 KEPT = 1_000
 """Tensors that passed a test of which the name is kept; the rest is counted."""
-
-
-class TensorTest(Protocol):
-    """What `run -f` asks of every tensor; `str()` is what the user typed."""
-
-    def __call__(self, value: np.ndarray) -> bool:
-        """Whether the tensor passes.
-
-        Raises:
-            Exception: What the user's own expression raised.
-        """
 
 
 @dataclass(frozen=True, slots=True)

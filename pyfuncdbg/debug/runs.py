@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.debug.node_watch import NodeWatch, TensorTest
+from pyfuncdbg.debug.node_watch import NodeWatch
 from pyfuncdbg.debug.stop import Decision, Stop
+from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, Run
 from pyfuncdbg.hooks.chain import Outputs

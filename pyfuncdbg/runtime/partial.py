@@ -26,7 +26,7 @@ from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.runtime.fetching import Fetches, bytes_at_rank_0
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.located import run_located
-from pyfuncdbg.runtime.plan import Plan, compiled, needed_ops
+from pyfuncdbg.runtime.plan import Plan, compiled, is_constant, needed_ops
 from pyfuncdbg.runtime.source import own, own_feed
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class PartialRuns:
                  ','.join(op.name for op in wanted.targets))
         handle = f'{names[0]}->{names[1]}/{names[2]}/1/;{next(self._numbers)}'
         partial = PartialRun(graph, tensors, wanted, elements)
-        if partial.ready():
+        if not all(is_constant(op) for op in partial.ready()):
             self._step(session, 'Session.partial_run_setup', partial, {}, [])
         self._under_way[handle] = partial
         return handle

@@ -140,6 +140,11 @@ def op_site(op: Operation) -> CallSite:
     return site
 
 
+def is_constant(op: Operation) -> bool:
+    """Whether its outputs are known before the run."""
+    return not (op.inputs or op.definition.stateful or op.definition.in_execution or op.control_inputs)
+
+
 def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Operation] = ()) -> list[Operation]:
     """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor, and none that is done."""
     found: set[Operation] = set()
@@ -202,7 +207,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         kernel = _bound(op)
         numbers = tuple(slots[id(t)] for t in outputs) if not fed_outputs else tuple(
             slots[id(t)] if id(t) not in fed else -1 for t in outputs)
-        if not op.inputs and not op.definition.stateful and not op.definition.in_execution and not op.control_inputs:
+        if is_constant(op):
             value = kernel()
             constants.update(zip(numbers, (value,) if op.definition.outputs == 1 else value, strict=True))
             continue

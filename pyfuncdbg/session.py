@@ -1,0 +1,346 @@
+"""`DebugSession`, and `debug` for functions and blocks: each sets how the runs inside of it are debugged.
+
+A program makes them and uses them as what they wrap; everything runs on the program's own threads.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Any, Literal, Protocol, cast, get_args
+
+from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.runs import RunPolicy, policy
+from pyfuncdbg.errors import CommandError, nearest
+
+Ui = Literal['auto', 'prompt', 'none']
+"""Who is asked: whoever can be reached, the prompt, or nobody: then what would stop is logged."""
+
+_numbers = itertools.count(1)
+
+
+class SessionLike(Protocol):
+    """What a `DebugSession` needs of the session that it wraps; all else that one has is passed on as it is."""
+
+    @property
+    def graph(self) -> Any:
+        """The graph that runs in it."""
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """One run."""
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+        """Begin a run in several steps."""
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        """One of its steps."""
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False) -> Any:
+        """A function that runs."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+def is_session(value: Any) -> bool:
+    """Whether it can be wrapped as a session."""
+    return not isinstance(value, type) and all(hasattr(value, name) for name in ('graph', 'run', 'make_callable', 'close'))
+
+
+class DebugSession:
+    """A session whose runs are debugged: a card before each run, a stop after it, breakpoints in between.
+
+    It has everything the wrapped session has and is accepted wherever that one is. Results and errors are those of the
+    wrapped session; `abort` raises `RunAborted` to the caller of `run`.
+
+    Args:
+        session: A Session or InteractiveSession. The latter is the default session; its wrapper becomes that too.
+        ui: 'auto', 'prompt', or 'none': nothing stops, and what would have is logged.
+
+    Attributes:
+        debugging: Whether runs are debugged. `quit` at a stop makes it False; set it to True to debug again, to False to
+            let the program run at full speed.
+
+    Raises:
+        CommandError: It is no session, or there is no such `ui`.
+    """
+
+    _OWN = frozenset(('_policy', '_scope', '_session', 'debugging'))
+
+    def __init__(self, session: Any, ui: Ui = 'auto') -> None:
+        if not is_session(session):
+            raise CommandError(f'DebugSession wraps a Session, such as tf.compat.v1.Session(); this is a '
+                               f'{type(session).__name__}')
+        self._session: SessionLike = session
+        self._policy = _policy(f'session {next(_numbers)}', ui)
+        self._scope: AbstractContextManager[Any] | None = None
+        _begin(self._policy)
+        if any(kind.__name__ == 'InteractiveSession' for kind in type(session).__mro__):
+            self._scope = self.as_default()
+            self._scope.__enter__()
+
+    @property
+    def debugging(self) -> bool:
+        return self._policy.on and debugger.on
+
+    @debugging.setter
+    def debugging(self, on: bool) -> None:
+        if not on:
+            self._policy.switch(False)
+        elif not self.debugging:
+            _begin(self._policy)
+
+    # ------------------------------------------------------------------ running
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """As the wrapped session's `run`."""
+        with _debugged(self._policy):
+            return self._session.run(fetches, feed_dict, options, run_metadata)
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+        """As the wrapped session's."""
+        with _debugged(self._policy):
+            return self._session.partial_run_setup(fetches, feeds)
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        """As the wrapped session's; each step is a run."""
+        with _debugged(self._policy):
+            return self._session.partial_run(handle, fetches, feed_dict)
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False) -> Any:
+        """As the wrapped session's; each call of the function is a run."""
+        made = self._session.make_callable(fetches, feed_list, accept_options)
+
+        def call(*values: Any, **options: Any) -> Any:
+            with _debugged(self._policy):
+                return made(*values, **options)
+        return call
+
+    # ------------------------------------------------------------------ being a session
+    # The wrapped session's own methods with this one in its place: so this one becomes the default session.
+    def as_default(self) -> Any:
+        """Make this the session that `eval` and `Operation.run` use, in this thread."""
+        return cast(Any, self._session).as_default.__func__(self)
+
+    def __enter__(self) -> Any:
+        return cast(Any, self._session).__enter__.__func__(self)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Any:
+        return cast(Any, self._session).__exit__.__func__(self, kind, error, trace)
+
+    def close(self) -> None:
+        """Close the wrapped session."""
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.__exit__(None, None, None)
+        self._session.close()
+
+    @property
+    def __class__(self) -> Any:
+        return type(self._session)
+
+    @__class__.setter
+    def __class__(self, kind: Any) -> None:
+        raise TypeError('a DebugSession keeps its class')
+
+    def __getattr__(self, name: str) -> Any:
+        if name in DebugSession._OWN:           # asked for before it is there: by copy, or after a failed __init__
+            raise AttributeError(name)
+        return getattr(self._session, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in DebugSession._OWN:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._session, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._session, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._session), *object.__dir__(self)})
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._session.__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return f'<DebugSession of {self._session!r}>'
+
+
+class Debugging:
+    """What `debug()` gives: a block in which eager code and traced functions are debugged, or a decorator.
+
+    The first wrapped call or run in the block stops; from there on the user steps or continues. At its end debugging is
+    as it was before.
+
+    Args:
+        ui: As for `DebugSession`.
+
+    Raises:
+        CommandError: There is no such `ui`.
+    """
+
+    def __init__(self, ui: Ui = 'auto') -> None:
+        _check(ui)
+        self._ui: Ui = ui
+        self._blocks: list[AbstractContextManager[None]] = []
+
+    def __call__(self, function: Callable[..., Any]) -> DebuggedFunction:
+        return DebuggedFunction(function, self._ui)
+
+    def __enter__(self) -> Debugging:
+        block = _block(f'block {next(_numbers)}', self._ui)
+        block.__enter__()
+        self._blocks.append(block)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._blocks.pop().__exit__(None, None, None)
+
+
+class DebuggedFunction:
+    """A function of which each call is debugged: it stops at the first wrapped call or run inside.
+
+    Args:
+        function: Any callable: a function with wrapped calls in it, a `tf.function`.
+        ui: As for `DebugSession`.
+
+    Raises:
+        CommandError: It cannot be called, or there is no such `ui`.
+    """
+
+    def __init__(self, function: Callable[..., Any], ui: Ui = 'auto') -> None:
+        if not callable(function):
+            raise CommandError(f'debug() takes a function or a Session; this is a {type(function).__name__}')
+        _check(ui)
+        self._function = function
+        self._ui: Ui = ui
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with _block(getattr(self._function, '__name__', type(self._function).__name__), self._ui):
+            return self._function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        get = getattr(self._function, '__get__', None)
+        return self if instance is None or get is None else DebuggedFunction(get(instance, owner), self._ui)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith('_'):
+            raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
+        return getattr(self._function, name)
+
+    def __repr__(self) -> str:
+        return f'<debugged {self._function!r}>'
+
+
+def debug(what: Any = None, ui: Ui = 'auto') -> Any:
+    """Debug a session, a function, or with nothing given a block.
+
+        sess = pyfuncdbg.debug(sess)            the same as DebugSession(sess)
+        step = pyfuncdbg.debug(step)            each call of a function, of a tf.function
+        with pyfuncdbg.debug(): ...             what is called in the block
+
+    Args:
+        what: A session or a callable.
+        ui: 'auto', 'prompt' or 'none'.
+
+    Raises:
+        CommandError: It is neither, or there is no such `ui`.
+    """
+    if what is None:
+        return Debugging(ui)
+    return DebugSession(what, ui) if is_session(what) else DebuggedFunction(what, ui)
+
+
+# ---------------------------------------------------------------- switching
+def _check(ui: str) -> None:
+    known = get_args(Ui)
+    if ui not in known:
+        raise CommandError(f"ui={ui!r}: expected {', '.join(map(repr, known))}.{nearest(str(ui), known)}")
+
+
+def _policy(title: str, ui: Ui, *, every: bool = True) -> RunPolicy:
+    _check(ui)
+    return RunPolicy(debugger.runs, title, stops=ui != 'none', every=every)
+
+
+class _Blocks:
+    """The blocks that are open: the last one to end switches the debugger off if the first one switched it on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+        self.started = False
+
+    def enter(self) -> None:
+        with self._lock:
+            self._open += 1
+            self.started = self.started or not debugger.on
+            debugger.want('run')
+            debugger.start()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._open -= 1
+            if self._open or not self.started:
+                return
+            self.started = False
+        debugger.leave()
+
+
+_blocks = _Blocks()
+
+
+def _begin(wanted: RunPolicy) -> None:
+    """Debug a session's runs: the debugger stays on."""
+    _blocks.started = False
+    debugger.want('run')
+    debugger.start()
+    _switch_on(wanted)
+
+
+def _switch_on(wanted: RunPolicy) -> None:
+    """Also start recording: a recorder that comes in the middle of a run misses what it was fed."""
+    if wanted.stops:
+        debugger.live.recorder()
+    wanted.switch(True)
+
+
+@contextmanager
+def _block(title: str, ui: Ui) -> Iterator[None]:
+    """The first wrapped call or run in this block stops."""
+    thread = threading.get_native_id()
+    flow = debugger.flows.get(thread)
+    if flow is not None and flow.asking:        # called at a prompt: nothing stops inside of a stop
+        yield
+        return
+    wanted = _policy(title, ui, every=False)
+    stepping = flow is not None and flow.stepper.active
+    _blocks.enter()
+    _switch_on(wanted)
+    debugger.flow(thread).next_call = wanted.stops
+    token = policy.set(wanted)
+    try:
+        yield
+    finally:
+        policy.reset(token)
+        flow = debugger.flow(thread)
+        flow.next_call = flow.entering = False
+        if not stepping:
+            flow.stepper.disarm()
+        if flow.idle:
+            debugger.flows.pop(thread, None)
+        _blocks.leave()
+
+
+@contextmanager
+def _debugged(wanted: RunPolicy) -> Iterator[None]:
+    """Runs in this block are debugged by this policy."""
+    token = policy.set(wanted)
+    try:
+        yield
+    finally:
+        policy.reset(token)
