@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.hooks.call import CallSite
 
 _MOST = 1 << 16
@@ -37,6 +39,8 @@ def _finder(site: CallSite) -> Find:
     function = site.function
     if remake is None or function is None:
         return found
+    if isinstance(function, np.ufunc | types.BuiltinFunctionType):
+        return lambda: found() or remake(function)      # lives as long as the interpreter
     try:
         held: Callable[[], Any] = (weakref.WeakMethod(function) if isinstance(function, types.MethodType)
                                    else weakref.ref(function))

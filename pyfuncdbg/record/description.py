@@ -19,7 +19,7 @@ _LONGEST_TEXT = 1000
 _DEEPEST = 4
 _MOST_ITEMS = 1000
 _EXACT = 32
-_OBJECTS = ('_call', '_remake', '_py_')
+_OBJECTS = ('_call', '_remake', '_replace', '_py_')
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
 

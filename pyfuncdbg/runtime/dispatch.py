@@ -232,7 +232,7 @@ def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], again: C
     return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place)
 
 
-def computed_again(definition: OpDef, attrs: Attrs, run: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Sequence[Any]:
     """The outputs of an op without effects, computed once more: on tensors, values or arrays.
 
     Raises:

@@ -3,13 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.graph.tensor import SymbolicTensor
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.runtime.eager import EagerTensor
 
@@ -51,7 +50,7 @@ class GraphHost:
         again = site.attrs.get('_call')
         if again is None:
             raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
-        return again(Run('call again', self, perf_counter_ns()), list(inputs))  # type: ignore[no-any-return]
+        return again(list(inputs))  # type: ignore[no-any-return]
 
     def untouched(self) -> AbstractContextManager[Changed]:
         """Put back random states and variables at the end."""

@@ -5,11 +5,11 @@ The public functions make one per call, kernels call it: on the caller's thread 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -220,6 +220,9 @@ class PythonFunction:
         self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs], attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace})
+        if not self.variables:
+            facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
+            self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}
 
     def _eager_site(self) -> CallSite:
         frame = sys._getframe(1)
@@ -242,6 +245,21 @@ class PythonFunction:
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}
 """Lines that call functions eagerly, as far as somebody watched: no function, closure or value is kept."""
+
+
+class _Identity(NamedTuple):
+    """What makes another `CallSite` the same place."""
+
+    id: int
+    counter: Iterator[int]
+
+
+def _placed_again(place: tuple[Any, ...], facts: tuple[Any, ...], func: Any) -> CallSite:
+    """The site of a node whose graph is gone, for its function."""
+    id, counter, stack, inputs, outputs = place
+    function = PythonFunction(func, *facts)
+    return CallSite(facts[2], function.op_type, 'python', host, function=func, stack=stack, inputs=inputs, outputs=outputs,
+                    attrs={'_call': function.again}, same_as=_Identity(id, counter))  # type: ignore[arg-type]
 
 
 def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: Layout | None, func: Any) -> CallSite:
