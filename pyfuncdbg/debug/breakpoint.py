@@ -1,10 +1,10 @@
 """A breakpoint as data, the count of its hits, and a hit. Set on any thread, counted on the threads of the calls.
 
-What counts, in one place. A *hit* is a call (or line) that the SPEC means, in an enabled breakpoint, whose condition is true
-there; without a condition each is one. Hits are numbered 1, 2, 3... as long as the breakpoint lives, on all threads together.
-The breakpoint *acts* at hit n if n > `after` and (n - `after`) is a multiple of `every`; with `once` only the first time, and is
-disabled then. Enabling it again arms `once` again and keeps the count. A condition that raises is no hit: the thread stops
-there, whatever `every`, `after`, `once` and `do` say.
+What counts, in one place. A *hit* is a call (or line) that the SPEC means, in an enabled breakpoint, whose condition is
+true there; without a condition each is one. Hits are numbered 1, 2, 3... as long as the breakpoint lives, on all threads
+together. The breakpoint *acts* at hit n if n > `after` and (n - `after`) is a multiple of `every`; with `once` only at the
+first of these, and is disabled then. Enabling it again arms `once` again and keeps the count. A condition that raises is no
+hit: the thread stops there, whatever `every`, `after`, `once` and `do` say.
 """
 from __future__ import annotations
 

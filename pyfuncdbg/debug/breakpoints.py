@@ -1,57 +1,314 @@
-"""The table of breakpoints: what is set, what it matches, how often it was hit."""
+"""The table of breakpoints: what is set, what it matches, how often it was hit.
+
+Set on any thread. `at` is asked on the thread of every call: one look into a dict, which is filled at the first call of a
+site and thrown away when breakpoints change.
+"""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import threading
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pyfuncdbg.hooks.call import Call, CallSite, Kind
+from pyfuncdbg.debug.armed import SiteTests
+from pyfuncdbg.debug.breakpoint import ACTIONS, TIMINGS, Action, Breakpoint, Hit, Timing
+from pyfuncdbg.debug.catalogue import Catalogue
+from pyfuncdbg.debug.entry import Entry
+from pyfuncdbg.debug.predicate import LineCondition, Predicate, condition
+from pyfuncdbg.debug.spec import Spec, spec
+from pyfuncdbg.debug.vocabulary import VOCABULARY
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 
+if TYPE_CHECKING:
+    from pyfuncdbg.debug.lines.lines import Lines
+    from pyfuncdbg.record.recorder import Recorder
 
-@dataclass(frozen=True, slots=True)
-class Breakpoint:
-    """TO BE DONE."""
+Tests = SiteTests
 
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A breakpoint that a call has hit.
-
-    Attributes:
-        breakpoint: Which.
-        error: What its predicate raised, None if it was true.
-    """
-
-    breakpoint: Breakpoint
-    error: Exception | None = None
+_UNKNOWN: Any = object()
+_MOST = 1 << 16
 
 
-class Tests(Protocol):
-    """The breakpoints at one site. Each method gives those that stop; it carries out the ones that log or snap."""
+class Program(Protocol):
+    """What breakpoints ask of the debugger."""
 
-    def before(self, call: Call) -> Sequence[Hit]:
-        """Tested with the inputs."""
+    @property
+    def watching(self) -> bool:
+        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
 
-    def after(self, call: Call, outputs: Sequence[Any]) -> Sequence[Hit]:
-        """Tested with the outputs."""
+    def stop_here(self, frame: FrameType, reason: str) -> None:
+        """Stop at the line that this frame is at."""
 
-    def error(self, call: Call, error: BaseException) -> Sequence[Hit]:
-        """Tested when it has raised."""
+    def recorder(self) -> Recorder:
+        """A recording that is on."""
 
 
 class Breakpoints:
-    """All breakpoints of the process."""
+    """All breakpoints of the process.
 
-    def __init__(self, on_change: Callable[[], None]) -> None:
+    Attributes:
+        known: The sites that were met.
+        kinds: The calls that they need, beside those of Python functions.
+    """
+
+    def __init__(self, on_change: Callable[[], None], program: Program) -> None:
         self._on_change = on_change
+        self._program = program
+        self._lock = threading.RLock()
+        self._entries: dict[int, Entry] = {}
+        self._by_site: dict[int, SiteTests | None] = {}
+        self._by_run: dict[int, tuple[tuple[CallSite, ...], bool]] = {}
+        self._number = 0
+        self._runs_of_ops = 0
+        self._lines: Lines | None = None
+        self.known = Catalogue()
+        self.kinds: frozenset[Kind] = frozenset()
 
+    # ------------------------------------------------------------------ asked at calls
+    def at(self, call: Call) -> SiteTests | None:
+        """The enabled ones at a call's site, None if there are none."""
+        tests = self._by_site.get(call.site.id, _UNKNOWN)
+        if tests is _UNKNOWN:
+            return self._first_call(call)
+        if self._lines is not None and self._lines.waiting:
+            self._lines.look_again(getattr(call.site.function, '__code__', None))
+        return tests
+
+    def begin(self, run: Run) -> bool:
+        """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""
+        self.known.add_run(run)
+        sites = run.sites
+        cached = self._by_run.get(id(sites))
+        if cached is None or cached[0] is not sites:
+            entries = self._enabled()
+            wanted = any(site.kind == 'op' and entry.meant(site, self.known) for site in sites for entry in entries)
+            if len(self._by_run) > 256:
+                self._by_run = {}
+            cached = self._by_run[id(sites)] = sites, wanted
+        if cached[1]:
+            self._count_runs(1)
+        return cached[1]
+
+    def end(self) -> None:
+        """A run is over for which `begin` gave True."""
+        self._count_runs(-1)
+
+    def _first_call(self, call: Call) -> SiteTests | None:
+        """A site is called for the first time since breakpoints were changed."""
+        site = call.site
+        self.known.add(site)
+        self.known.add_run(call.run)
+        if self._lines is not None:
+            self._lines.look_again(getattr(site.function, '__code__', None))
+        by_site = self._by_site                 # a change that comes now replaces it, and asks again
+        armed = [entry.at(site) for entry in self._enabled() if entry.meant(site, self.known)]
+        tests = SiteTests(armed) if armed else None
+        if len(by_site) > _MOST:
+            by_site.clear()
+        by_site[site.id] = tests
+        return tests
+
+    def _enabled(self) -> list[Entry]:
+        return [entry for entry in list(self._entries.values()) if entry.breakpoint.enabled]
+
+    def _count_runs(self, change: int) -> None:
+        with self._lock:
+            before, self._runs_of_ops = self._runs_of_ops, self._runs_of_ops + change
+            if bool(before) != bool(self._runs_of_ops):
+                self._settle()
+
+    # ------------------------------------------------------------------ set and changed
+    def set(self, place: str | Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop',
+            once: bool = False, every: int = 1, after: int = 0, enabled: bool = True) -> Breakpoint:
+        """Set a breakpoint.
+
+        Args:
+            place: The SPEC; it need not exist yet.
+            when: The condition: text, a Python function of the call, a `Predicate`; None: always.
+            timing: When it is tested; by default before the call, or after it if the condition reads `out`.
+            do, once, every, after, enabled: As in `Breakpoint`.
+
+        Raises:
+            CommandError: One of these makes no sense; nothing is changed.
+        """
+        where = place if isinstance(place, Spec) else spec(place)
+        _check_counts(every, after)
+        predicate = self._condition(where, when)
+        if do not in ACTIONS:
+            raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
+        chosen = _timing(where, predicate, timing, do)
+        with self._lock:
+            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled)
+            entry = Entry(made, self._program, self.lines, self._disable)
+            entry.place()
+            self._number = made.number
+            self._entries[made.number] = entry
+            self._changed()
+        return made
+
+    def _condition(self, where: Spec, when: object) -> Predicate | None:
+        if when is None or when == '':
+            return None
+        if where.kind == 'line':
+            text = when if isinstance(when, str) else condition(when).text
+            if text is None:
+                raise CommandError(f'the condition of the line {where} must be text: it is compiled into the function')
+            return LineCondition(text.strip())
+        predicate = condition(when)
+        for site in self.known.meant(where):
+            if site.kind == 'python' and site.parameters is not None:
+                predicate.check(site.parameters)
+        return predicate
+
+    def enable(self, number: int, on: bool = True) -> Breakpoint:
+        """Switch one on or off.
+
+        Raises:
+            CommandError: There is none of that number, or its line is not there any more.
+        """
+        with self._lock:
+            entry = self.entry(number)
+            entry.change(enabled=on)
+            self._changed()
+            return entry.breakpoint
+
+    def _disable(self, number: int) -> None:
+        """One that acts once has acted."""
+        with self._lock:
+            if number in self._entries:
+                self.enable(number, False)
+
+    def change(self, number: int, when: object) -> Breakpoint:
+        """Give one another condition, None for none; what it remembered of earlier calls is forgotten.
+
+        Raises:
+            CommandError: There is none of that number, or the condition makes no sense; nothing is changed.
+        """
+        with self._lock:
+            entry = self.entry(number)
+            old = entry.breakpoint
+            predicate = self._condition(old.spec, when)
+            timing = old.timing
+            if timing in ('before', 'after-call') and not (timing == 'after-call' and predicate is None):
+                timing = _timing(old.spec, predicate, None if timing == 'before' else timing, old.do)
+            entry.change(when=predicate, timing=_timing(old.spec, predicate, timing, old.do))
+            self._changed()
+            return entry.breakpoint
+
+    def ignore(self, number: int, count: int) -> Breakpoint:
+        """Ignore the next `count` hits of one.
+
+        Raises:
+            CommandError: There is none of that number, or the count is negative.
+        """
+        _check_counts(1, count)
+        with self._lock:
+            entry = self.entry(number)
+            entry.change(after=entry.hits + count)
+            return entry.breakpoint
+
+    def clear(self, number: int) -> Breakpoint:
+        """Take one away.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+        with self._lock:
+            entry = self.entry(number)
+            entry.change(enabled=False)
+            del self._entries[number]
+            self._changed()
+            return entry.breakpoint
+
+    # ------------------------------------------------------------------ looked at
     @property
-    def kinds(self) -> frozenset[Kind]:
-        """The calls that they need, beside those of Python functions."""
-        return frozenset()
+    def entries(self) -> Mapping[int, Entry]:
+        """What is set, by number."""
+        return self._entries
 
-    def at(self, site: CallSite) -> Tests | None:
-        """The enabled ones at a site, None if there are none: one look into a dict."""
-        return None
+    def entry(self, number: int) -> Entry:
+        """One of them.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+        try:
+            return self._entries[number]
+        except KeyError:
+            have = f'there are {", ".join(map(str, self._entries))}' if self._entries else 'none is set'
+            raise CommandError(f'no breakpoint {number}; {have}') from None
+
+    def lines(self) -> Lines:
+        """What puts breakpoints on lines; made when the first one is set."""
+        if self._lines is None:
+            from pyfuncdbg.debug.lines.lines import Lines  # a program without line breakpoints need not have it
+            self._lines = Lines(VOCABULARY)
+        return self._lines
+
+    def forget_sites(self) -> None:
+        """A function was replaced: look again what is where, with its parameters."""
+        with self._lock:
+            for entry in self._entries.values():
+                entry.forget_sites()
+            self.known = Catalogue()
+            self._changed()
+
+    # ------------------------------------------------------------------ what calls are needed
+    def _changed(self) -> None:
+        self._by_site = {}
+        self._by_run = {}
+        self._settle()
+
+    def _settle(self) -> None:
+        """Work out which kinds of calls are needed."""
+        kinds: set[Kind] = {'op'} if self._runs_of_ops else set()
+        for entry in self._enabled():
+            one = entry.breakpoint
+            if one.timing == 'gradient':
+                kinds.add('gradient')
+            elif one.spec.kind == 'name':
+                kinds.add('run')                # a run announces its nodes
+                if one.spec.looks_like_op and not any(site.kind == 'python' for site in self.known.meant(one.spec)):
+                    kinds.add('op')
+        self.kinds = frozenset(kinds)
+        self._on_change()
+
+
+def _check_counts(every: int, after: int) -> None:
+    if every < 1:
+        raise CommandError(f'--every takes a number from 1 on, not {every}')
+    if after < 0:
+        raise CommandError(f'a number of hits to ignore cannot be negative, as {after} is')
+
+
+def _timing(where: Spec, when: Predicate | None, timing: Timing | None, do: Action) -> Timing:
+    """When a breakpoint is tested.
+
+    Raises:
+        CommandError: Not when the user wants it.
+    """
+    if timing is not None and timing not in TIMINGS:
+        raise CommandError(f'no timing {timing!r}; there are {", ".join(TIMINGS)}')
+    if where.kind == 'line':
+        if timing not in (None, 'before'):
+            raise CommandError(f'{where} is a line: a thread stops before it. --{timing} is for calls of a node or function')
+        if do == 'snap':
+            raise CommandError(f'{where} is a line, and --do snap keeps a call: set it on a node or function')
+        return 'before'
+    reads = when.reads if when is not None else frozenset()
+    if 'error' in reads and timing not in (None, 'error'):
+        raise CommandError(f"the condition reads 'error', which there is only with --error, not with --{timing}")
+    if 'out' in reads and timing in ('before', 'error'):
+        there = 'before the call' if timing == 'before' else 'where it raised'
+        raise CommandError(f"the condition reads 'out', and there is no output {there}: leave --{timing} out")
+    if timing is not None:
+        return timing
+    if 'error' in reads:
+        if 'out' in reads:
+            raise CommandError("the condition reads both 'out' and 'error': a call has one or the other")
+        return 'error'
+    return 'after-call' if reads & {'out', 'tensors'} else 'before'
+
+
+__all__ = ['Breakpoint', 'Breakpoints', 'Entry', 'Hit', 'Program', 'Tests']

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.debug import nodes, runs
 from pyfuncdbg.debug.breakpoints import Breakpoints, Hit, Tests
@@ -23,6 +23,9 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.machinery import is_machinery
+
+if TYPE_CHECKING:
+    from pyfuncdbg.record.recorder import Recorder
 
 DEPTH = -100
 """Of the hook: outside of recorders, so that they see what a function really got."""
@@ -83,7 +86,7 @@ class Debugger:
         self.broker = Broker()
         self.live = LiveTrace()
         self.runs = runs.Runs()
-        self.breakpoints = Breakpoints(self._changed)
+        self.breakpoints = Breakpoints(self._changed, self)
         self.catching = False
         self.flows: dict[int, Flow] = {}
         self._lock = threading.RLock()
@@ -108,6 +111,16 @@ class Debugger:
         """Whether calls are watched."""
         return self in hooks
 
+    @property
+    def watching(self) -> bool:
+        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
+        flow = self.flows.get(threading.get_native_id())
+        return self.on and not (flow is not None and flow.asking)
+
+    def recorder(self) -> Recorder:
+        """A recording that is on."""
+        return self.live.recorder()
+
     def want(self, *kinds: Kind) -> None:
         """Watch calls of these kinds too, from now on."""
         self._extra |= frozenset(kinds)
@@ -124,20 +137,36 @@ class Debugger:
     # ------------------------------------------------------------------ the hook
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if call.site.kind == 'run':
+            return self._around_run(call, proceed)
+        return self._around_call(call, proceed)
+
+    def _around_run(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """A run: its ops are watched if a breakpoint is on one of them."""
+        of_ops = self.breakpoints.begin(call.run)
+        try:
             policy = runs.policy.get()
-            if policy is not None:
-                return policy.around(self, call, proceed)
-        tests = self.breakpoints.at(call.site)
+            return policy.around(self, call, proceed) if policy is not None else self._around_call(call, proceed)
+        finally:
+            if of_ops:
+                self.breakpoints.end()
+
+    def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        tests = self.breakpoints.at(call)
         flow = self.flows.get(call.thread) if self.flows else None
-        if tests is None and flow is None and not self.catching:
-            return proceed()
+        if flow is None and not self.catching:
+            if tests is None:
+                return proceed()
+            hits = tests.before(call)
+            if not hits and not tests.later:
+                return proceed()                # a condition that is false costs no more than this
+            return self._watched(call, proceed, tests, hits)
         if flow is not None and flow.asking:
             return proceed()
-        return self._watched(call, proceed, tests)
+        return self._watched(call, proceed, tests, _tested(flow, lambda: tests.before(call)) if tests is not None else ())
 
-    def _watched(self, call: Call, proceed: Callable[[], Outputs], tests: Tests | None) -> Outputs:
+    def _watched(self, call: Call, proceed: Callable[[], Outputs], tests: Tests | None, hits: Sequence[Hit]) -> Outputs:
         """A call with something to test, or on a thread that steps."""
-        self._before(call, tests)
+        self._before(call, hits)
         while True:
             try:
                 outputs = proceed()
@@ -154,10 +183,9 @@ class Debugger:
             if result is not None:
                 return result
 
-    def _before(self, call: Call, tests: Tests | None) -> None:
+    def _before(self, call: Call, hits: Sequence[Hit]) -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
         flow = self.flows.get(call.thread)
-        hits = _tested(flow, lambda: tests.before(call)) if tests is not None else ()
         wanted = flow is not None and flow.next_call and call.site.kind != 'run'
         if not hits and not wanted:
             if flow is not None and flow.entering and call.site.kind == 'python':
@@ -302,7 +330,7 @@ def _tested(flow: Flow | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hi
 
 
 def _why(hits: Sequence[Hit]) -> str:
-    return ', '.join(f'breakpoint {hit.breakpoint.number}' for hit in hits)
+    return ', '.join(hit.reason for hit in hits)
 
 
 debugger = Debugger()

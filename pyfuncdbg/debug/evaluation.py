@@ -12,8 +12,10 @@ import numpy as np
 from pyfuncdbg.debug.expression import Evaluation, Expression
 from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
 from pyfuncdbg.debug.parameters import Get, names_of, parameter, reader
-from pyfuncdbg.debug.vocabulary import BARE, VOCABULARY
+from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.hooks.call import Call, CallSite
+
+_UNFINISHED = 1_000
 
 True_ = Callable[[Call, Sequence[Any] | None, BaseException | None], Any]
 """`true(call, outputs, error)`: the condition's value; outputs are None before the call."""
@@ -39,7 +41,7 @@ class Memory:
         history: What the expression knows under this name.
     """
 
-    __slots__ = ('_changes', '_changing', '_getters', '_keeps_inputs', '_keeps_out', '_pending', '_read', '_series', 'answers',
+    __slots__ = ('_answers', '_changes', '_getters', '_keeps_inputs', '_keeps_out', '_pending', '_read', '_series',
                  'history')
 
     def __init__(self, expression: Expression, site: CallSite) -> None:
@@ -53,21 +55,23 @@ class Memory:
         self._series = [(Series(of.method, of.alpha), binding(of.of, site, self)) for of in expression.series]
         self._changes = [(Change(), binding(of, site, self)) for of in expression.changes]
         self._pending: dict[int, list[Any]] = {}
-        self.answers: dict[int, list[Any]] = {}
+        self._answers: dict[int, list[Any]] = {}
 
     def begin(self, call: Call) -> None:
         """Before the function can write to its inputs: keep them, if the history shall have them."""
         if self._keeps_inputs:
+            if len(self._pending) > _UNFINISHED:
+                self._pending.clear()           # calls that were aborted have no end
             self._pending[call.id] = [kept(self._read(value)) for value in call.inputs]
 
     def observe(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
         """Work out what has changed since the last call, whether or not the condition comes to ask."""
         if self._changes:
-            self.answers[call.id] = [_answer(change, get, call, outputs, error) for change, get in self._changes]
+            self._answers[call.id] = [_answer(change, get, call, outputs, error) for change, get in self._changes]
 
     def changed(self, call: Call) -> Callable[[int], np.bool_]:
         """Gives the answers for a call."""
-        answers = self.answers.pop(call.id, ())
+        answers = self._answers.pop(call.id, ())
 
         def answer(index: int) -> np.bool_:
             found = answers[index]
@@ -83,7 +87,7 @@ class Memory:
     def end(self, call: Call, outputs: Sequence[Any] | None) -> None:
         """The call is over; it raised if there are no outputs."""
         inputs = self._pending.pop(call.id, None)
-        self.answers.pop(call.id, None)
+        self._answers.pop(call.id, None)
         if outputs is None:
             return
         for series, get in self._series:
@@ -136,5 +140,3 @@ def remembers(expression: Expression) -> bool:
     """Whether it looks back at earlier calls."""
     return bool(expression.series or expression.changes or 'history' in expression.reads)
 
-
-__all__ = ['BARE', 'Memory', 'True_', 'binding', 'remembers']

@@ -107,7 +107,7 @@ def refuse(text: str, column: int, why: str) -> NoReturn:
     Raises:
         CommandError: Always.
     """
-    before, _, line = text[:column].rpartition('\n')
+    _, _, line = text[:column].rpartition('\n')
     rest = text[column:].partition('\n')[0]
     shown, at = line + rest, len(line)
     if len(shown) > 100:
@@ -169,7 +169,7 @@ class _Taken(ast.NodeTransformer):
         self.series: list[SeriesOf] = []
         self.changes: list[Evaluation] = []
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         function = node.func
         if isinstance(function, ast.Name) and function.id in self._names:
             if function.id == 'changed':
@@ -186,7 +186,7 @@ class _Taken(ast.NodeTransformer):
             return self._series(node, function.attr)
         return self.generic_visit(node)  # type: ignore[return-value]
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id not in self._names:
             return node
         if node.id == 'changed':
@@ -194,11 +194,11 @@ class _Taken(ast.NodeTransformer):
         if node.id == 'history' and self._inside:
             refuse(self._text, _column(self._text, node), f'{self._inside} looks at one call: no history in it')
         if node.id in BARE:
-            tensors = ast.copy_location(ast.Name(_TENSORS, ast.Load()), node)
-            return ast.copy_location(ast.Subscript(tensors, ast.copy_location(ast.Constant(node.id), node), ast.Load()), node)
+            asked = ast.Subscript(ast.Name(_TENSORS, ast.Load()), ast.Constant(node.id), ast.Load())
+            return ast.fix_missing_locations(ast.copy_location(asked, node))
         return node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.op, ast.Invert):
             return node
@@ -221,14 +221,15 @@ class _Taken(ast.NodeTransformer):
         found: list[Any] = []
         for keyword in node.keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-            if type(value) not in (int, float) or not 0 < value <= 1:
+            if not isinstance(value, int | float) or not 0 < value <= 1:
                 refuse(self._text, _column(self._text, keyword.value), 'alpha must be a number above 0, and 1 at most')
             found.append(float(value))
         inner = node.args[0]
         own = {part.id for part in ast.walk(inner) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
         for part in ast.walk(inner):
             if isinstance(part, ast.Name) and part.id not in self._names | own and not hasattr(builtins, part.id):
-                refuse(self._text, _column(self._text, part), f'{name}() is evaluated by itself, where {part.id!r} is unknown')
+                refuse(self._text, _column(self._text, part),
+                       f'{name}() is evaluated by itself, where {part.id!r} is unknown')
         self._inside = f'{name}()'
         try:
             return [_compiled(self.visit(inner), self._names, self._text), *found]

@@ -63,8 +63,8 @@ class PastCall:
             return self._parameters[name](self)  # type: ignore[arg-type]  # reads inputs and site only
         if self._gone:
             raise AttributeError(f'{name!r} of call #{self.number} was let go: the history holds {BYTES >> 20} MB')
-        raise AttributeError(f'an earlier call has out, inputs, number{"".join(f", {p}" for p in self._parameters)}, and not '
-                             f'{name!r}')
+        names = ', '.join(('out', 'inputs', 'number', *self._parameters))
+        raise AttributeError(f'an earlier call has {names}, and not {name!r}')
 
     def let_go(self) -> None:
         """Free the values; the call still counts."""
@@ -123,8 +123,8 @@ class History:
 class Series:
     """A number followed over the earlier calls; values that are not finite are left out.
 
-    `ema` is the exponential moving average over all earlier calls, the first of which it begins with; `mean`, `min` and `max`
-    are of the last 100. NaN before there is a value.
+    `ema` is the exponential moving average over all earlier calls, the first of which it begins with; `mean`, `min` and
+    `max` are of the last 100. NaN before there is a value.
     """
 
     __slots__ = ('_alpha', '_failed', '_lock', '_method', '_value', '_values')

@@ -173,6 +173,28 @@ class Test(Predicate):
         return f'condition({_name_of(self.function)})'
 
 
+class LineCondition(Predicate):
+    """The condition of a line: its names are those of the function there, so whoever puts it there reads it."""
+
+    __slots__ = ('_text',)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is LineCondition and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash((LineCondition, self._text))
+
+    def __repr__(self) -> str:
+        return f'condition({self._text!r})'
+
+
 class _Joined(Predicate):
     """Two conditions."""
 

@@ -48,7 +48,7 @@ def absmax(x: Any) -> np.float64:
     if array.dtype.kind == 'c':
         return np.float64(np.abs(array).max())
     # The magnitude of the least integer is none of its type: both ends as floats.
-    return np.maximum(np.abs(np.float64(array.min())), np.abs(np.float64(array.max())))
+    return np.float64(np.maximum(np.abs(np.float64(array.min())), np.abs(np.float64(array.max()))))
 
 
 def zeros(x: Any) -> np.float64:
@@ -59,7 +59,7 @@ def zeros(x: Any) -> np.float64:
 
 VOCABULARY: Mapping[str, Callable[[Any], Any]] = {
     word.__name__: word for word in (has_nan, has_inf, has_inf_or_nan, norm, absmax, zeros)}
-"""By name. `changed` and `history` look back at earlier calls: they belong to conditions of calls, see `debug.expression`."""
+"""By name. `changed` and `history` look back at earlier calls: only conditions of calls know them, see `expression`."""
 
 BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
 """Words that may stand without a value: then they ask of any tensor of the call."""

@@ -166,6 +166,20 @@ class Recorder:
             self._backlog.notes.append([kind, perf_counter_ns(), plain(data)])
             self._backlog.wake.set()
 
+    def keep(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Record a call that is over once more, with every value whole, whatever the level: the later record stands.
+
+        Args:
+            call: Recorded by now, or of a kind that is not recorded otherwise.
+            inputs: Copies of what it got.
+            outputs: What it gave, nothing if it raised.
+        """
+        if self._state == 'on':
+            whole = Snapshots('full', 0, self._snapshots.allowance, self._snapshots.pool, self._backlog.wait_for_writer)
+            self._announce(call.run, call.site)
+            taken = whole.take_all(inputs, call.site.host, self._scalars)
+            self._finish(call, taken, outputs, Failure(call.error) if call.error is not None else None, whole)
+
     def trace(self) -> Trace:
         """The trace so far, opened for reading; the caller closes it."""
         from pyfuncdbg.record.trace import Trace
@@ -231,13 +245,14 @@ class Recorder:
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
         return outputs
 
-    def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None) -> None:
+    def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None,
+                snapshots: Snapshots | None = None) -> None:
         """Queue a call that is more than scalars in, scalars out, nothing said."""
-        site = call.site
+        site, snapshots = call.site, snapshots or self._snapshots
         finished = call.finished or perf_counter_ns()
         if type(inputs) is list and site.kind == 'python':
-            self._snapshots.note_changes(inputs, call.inputs, site.host)
-        outputs = self._snapshots.take_all(values, site.host, self._scalars) if values else ()
+            snapshots.note_changes(inputs, call.inputs, site.host)
+        outputs = snapshots.take_all(values, site.host, self._scalars) if values else ()
         said = None
         output = call.output
         if output is not None and output is not SILENCE:

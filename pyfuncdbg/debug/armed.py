@@ -1,0 +1,162 @@
+"""The breakpoints at one site: what is tested before a call, after it and where it raised.
+
+Made when a site is called for the first time, kept until breakpoints change; runs on the threads of the calls. A false
+condition costs the way through here on every call, so that is short.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyfuncdbg.debug.breakpoint import Breakpoint, Hit
+from pyfuncdbg.debug.evaluation import Memory, True_
+from pyfuncdbg.debug.history import kept
+from pyfuncdbg.debug.parameters import reader
+from pyfuncdbg.debug.predicate import truth
+from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.call import Call, CallSite
+
+_ignoring = errstate.state
+_ndarray = np.ndarray
+
+
+class Owner(Protocol):
+    """The entry in the table that a breakpoint at a site belongs to."""
+
+    breakpoint: Breakpoint
+
+    def acts(self) -> bool:
+        """Count a hit; whether to act at it."""
+
+    def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
+        """Carry out `--do log`."""
+
+    def snap(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Carry out `--do snap`, when the call is over."""
+
+
+class Armed:
+    """One breakpoint at one site.
+
+    Attributes:
+        owner: Its entry in the table.
+    """
+
+    __slots__ = ('_inputs', '_memories', '_read', '_snaps', '_true', 'owner', 'remembers')
+
+    def __init__(self, owner: Owner, site: CallSite) -> None:
+        self.owner = owner
+        breakpoint = owner.breakpoint
+        self._memories: list[Memory] = []
+        when, spec = breakpoint.when, breakpoint.spec
+        true: True_ = _always if when is None else when.at(site, self._memories)
+        if spec.kind == 'call':
+            true = _only(lambda call: call.id == spec.number, true)
+        elif spec.ordinal is not None:
+            true = _only(lambda call: call.ordinal == spec.ordinal, true)
+        self._true = true
+        self._read = reader(site)
+        self._snaps = breakpoint.do == 'snap'
+        self._inputs: dict[int, tuple[list[Any], bool]] = {}
+        self.remembers = bool(self._memories) or self._snaps
+
+    def begin(self, call: Call) -> None:
+        """Keep what must be kept of the inputs before the function can write to them."""
+        for memory in self._memories:
+            memory.begin(call)
+        if self._snaps:
+            self._inputs[call.id] = [kept(self._read(value)) for value in call.inputs], False
+
+    def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
+        """The hit if the thread shall stop here; what logs or snaps is done."""
+        # What NumPy would report of the condition's arithmetic is nothing that the program did.
+        token = _ignoring.set(errstate.IGNORE)
+        try:
+            for memory in self._memories:
+                memory.observe(call, outputs, error)
+            value = self._true(call, outputs, error)
+            if not (value if type(value) is not _ndarray else truth(value)):
+                return None
+        except Exception as raised:             # the user's condition: shown where it was asked
+            return Hit(self.owner.breakpoint, raised.with_traceback(None))
+        finally:
+            _ignoring.reset(token)
+        return self._hit(call, outputs, error)
+
+    def _hit(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Hit | None:
+        owner = self.owner
+        breakpoint = owner.breakpoint
+        if not owner.acts():
+            return None
+        if breakpoint.do == 'stop':
+            return Hit(breakpoint)
+        if breakpoint.do == 'log':
+            owner.log(call, outputs, error)
+        elif (held := self._inputs.get(call.id)) is not None:
+            self._inputs[call.id] = held[0], True
+        return None
+
+    def end(self, call: Call, outputs: Sequence[Any] | None) -> None:
+        """The call is over; it raised if there are no outputs."""
+        if self._memories:
+            token = _ignoring.set(errstate.IGNORE)
+            try:
+                for memory in self._memories:
+                    memory.end(call, outputs)
+            finally:
+                _ignoring.reset(token)
+        held = self._inputs.pop(call.id, None)
+        if held is not None and held[1]:
+            self.owner.snap(call, held[0], outputs or ())
+
+
+class SiteTests:
+    """All enabled breakpoints at one site. Each method gives those that stop.
+
+    Attributes:
+        later: Whether there is anything to do when the call is over.
+    """
+
+    __slots__ = ('_after', '_before', '_error', '_remembering', 'later')
+
+    def __init__(self, armed: Sequence[Armed]) -> None:
+        self._remembering = tuple(one for one in armed if one.remembers)
+        self._error = tuple(one for one in armed if one.owner.breakpoint.timing == 'error')
+        self._after = tuple(one for one in armed if one.owner.breakpoint.looks_at_output)
+        self._before = tuple(one for one in armed if one not in self._error and one not in self._after)
+        self.later = bool(self._after or self._error or self._remembering)
+
+    def before(self, call: Call) -> Sequence[Hit]:
+        """Tested with the inputs."""
+        for armed in self._remembering:
+            armed.begin(call)
+        hits: tuple[Hit, ...] = ()
+        for armed in self._before:
+            hit = armed.tested(call)
+            if hit is not None:
+                hits = (*hits, hit)
+        return hits
+
+    def after(self, call: Call, outputs: Sequence[Any]) -> Sequence[Hit]:
+        """Tested with the outputs."""
+        hits = [hit for armed in self._after if (hit := armed.tested(call, outputs)) is not None]
+        for armed in self._remembering:
+            armed.end(call, outputs)
+        return hits
+
+    def error(self, call: Call, error: BaseException) -> Sequence[Hit]:
+        """Tested when it has raised."""
+        hits = [hit for armed in self._error if (hit := armed.tested(call, None, error)) is not None]
+        for armed in self._remembering:
+            armed.end(call, None)
+        return hits
+
+
+def _always(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
+    return True
+
+
+def _only(wanted: Callable[[Call], bool], true: True_) -> True_:
+    return lambda call, outputs, error: wanted(call) and true(call, outputs, error)

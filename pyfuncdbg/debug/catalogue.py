@@ -1,0 +1,71 @@
+"""The sites that the debugger has met: what a SPEC can name, and the parameters that a condition can.
+
+Filled on the threads of the calls, at the first call of each site; asked where breakpoints are set. Keeps names only.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyfuncdbg.debug import parameters
+from pyfuncdbg.debug.spec import Spec, names_of
+from pyfuncdbg.hooks.call import CallSite, Kind, Run
+
+_MOST = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSite:
+    """A site by its names.
+
+    Attributes:
+        name: Of the node.
+        kind: Of its calls.
+        names: All under which a SPEC finds it: node, op type, function.
+        parameters: Of its function, None if unknown.
+    """
+
+    name: str
+    kind: Kind
+    names: tuple[str, ...]
+    parameters: tuple[str, ...] | None
+
+
+class Catalogue:
+    """What has been met so far, bounded."""
+
+    def __init__(self) -> None:
+        self._sites: dict[int, KnownSite] = {}
+        self._runs: set[int] = set()
+
+    def add(self, site: CallSite) -> None:
+        """A site is called, or announced."""
+        if site.id not in self._sites and len(self._sites) < _MOST:
+            names = tuple(dict.fromkeys(names_of(site)))
+            self._sites[site.id] = KnownSite(site.name, site.kind, names, parameters.names_of(site.function))
+
+    def add_run(self, run: Run) -> None:
+        """A run begins: it announces its sites. Each tuple of them is looked at once."""
+        sites = run.sites
+        key = id(sites)
+        if sites and key not in self._runs:
+            if len(self._runs) >= _MOST:
+                self._runs.clear()
+            self._runs.add(key)                 # a tuple at the address of one that is gone costs some names, no stop
+            for site in sites:
+                self.add(site)
+
+    def meant(self, spec: Spec) -> list[KnownSite]:
+        """The sites that a SPEC means, as far as they are known."""
+        if spec.kind != 'name':
+            return []
+        return [site for site in list(self._sites.values()) if spec.fits(site.names)]
+
+    def functions(self, name: str) -> Iterable[str]:
+        """Names of the functions that nodes of this name call."""
+        return [other for site in list(self._sites.values()) if site.name == name and site.kind == 'python'
+                for other in site.names]
+
+    def names(self) -> list[str]:
+        """Everything that a SPEC can be."""
+        return sorted({name for site in list(self._sites.values()) for name in site.names})

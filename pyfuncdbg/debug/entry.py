@@ -1,0 +1,182 @@
+"""One breakpoint with what changes about it: its count, what it is tested with at each site, where its line is.
+
+Belongs to the table in `debug.breakpoints`, under whose lock it is changed; hits come on the threads of calls and lines.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.debug.armed import Armed
+from pyfuncdbg.debug.breakpoint import Breakpoint, Hit, HitCount
+from pyfuncdbg.debug.catalogue import Catalogue
+from pyfuncdbg.debug.history import stands_for
+from pyfuncdbg.debug.logline import log
+from pyfuncdbg.debug.parameters import names_of, parameter, reader
+from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.record.recorder import recorders
+
+if TYPE_CHECKING:
+    from pyfuncdbg.debug.breakpoints import Program
+    from pyfuncdbg.debug.lines.lines import Lines, Placed
+
+_SITES = 1 << 16
+
+
+class Entry:
+    """A breakpoint in the table.
+
+    Attributes:
+        breakpoint: As it stands now.
+        sites: Names of the sites where it is tested, as far as they were called.
+    """
+
+    def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
+                 disable: Callable[[int], None]) -> None:
+        self.breakpoint = breakpoint
+        self._program = program
+        self._lines = lines
+        self._disable = disable
+        self._count = HitCount()
+        self._armed: dict[int, Armed] = {}
+        self.sites: dict[str, None] = {}
+
+    @property
+    def hits(self) -> int:
+        """How often it was hit."""
+        return self._count.hits
+
+    # ------------------------------------------------------------------ where
+    def meant(self, site: CallSite, known: Catalogue) -> bool:
+        """Whether it is tested at calls of a site."""
+        one, kind = self.breakpoint, site.kind
+        if one.spec.kind == 'line':
+            return False
+        if one.timing == 'gradient':
+            if kind != 'gradient':
+                return False
+            forward = str(site.attrs.get('forward', ''))
+            return one.spec.means(site) or (one.spec.kind == 'name' and one.spec.fits((forward, *known.functions(forward))))
+        if one.spec.kind == 'call':
+            return kind != 'run'
+        if kind == 'run':
+            return one.spec.name == site.name   # a glob means what is in runs
+        # A wrapped function's node is a call of kind 'op' too, around the Python call, which is the one to stop at.
+        return kind != 'gradient' and not (kind == 'op' and 'token' in site.attrs) and one.spec.means(site)
+
+    def at(self, site: CallSite) -> Armed:
+        """It, as it is tested at a site; what is remembered there stays until the condition changes."""
+        armed = self._armed.get(site.id)
+        if armed is None:
+            if len(self._armed) >= _SITES:
+                self._armed.clear()
+            armed = self._armed[site.id] = Armed(self, site)
+            self.sites[site.name] = None
+        return armed
+
+    def forget_sites(self) -> None:
+        """The functions of sites are others."""
+        self._armed.clear()
+
+    # ------------------------------------------------------------------ changed
+    def change(self, **fields: Any) -> None:
+        """Replace fields of the breakpoint.
+
+        Raises:
+            CommandError: Its line cannot be set so; nothing is changed.
+        """
+        old = self.breakpoint
+        new = replace(old, **fields)
+        if old.spec.kind == 'line' and (old.enabled, old.when) != (new.enabled, new.when):
+            self._move_line(old, new)
+        self.breakpoint = new
+        if old.when != new.when or old.timing != new.timing:
+            self._armed.clear()
+        if new.enabled and not old.enabled:
+            self._count.arm()
+
+    def place(self) -> None:
+        """Put it on its line, if it is on one.
+
+        Raises:
+            CommandError: There is no such line, or its condition makes no sense there.
+        """
+        if self.breakpoint.spec.kind == 'line' and self.breakpoint.enabled:
+            self._set_line(self.breakpoint)
+
+    @property
+    def placed(self) -> Placed | None:
+        """Where its line is; None for a breakpoint on calls, and while it is disabled."""
+        if self.breakpoint.spec.kind != 'line' or not self.breakpoint.enabled:
+            return None
+        return self._lines().placed(self.breakpoint.number)
+
+    @property
+    def line(self) -> int | None:
+        """On which it stops: of a blank line, the next with code."""
+        placed = self.placed
+        return placed.line if placed is not None else self.breakpoint.spec.number
+
+    def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:
+        if old.enabled:
+            self._lines().clear(old.number)
+        if new.enabled:
+            try:
+                self._set_line(new)
+            except BaseException:
+                if old.enabled:
+                    self._set_line(old)
+                raise
+
+    def _set_line(self, one: Breakpoint) -> None:
+        text = one.when.text if one.when is not None else None
+        self._lines().set(one.number, one.spec.name, one.spec.number, text, self._at_line)
+
+    # ------------------------------------------------------------------ hit
+    def acts(self) -> bool:
+        """Count a hit; whether to act at it."""
+        acts = self._count.acts(self.breakpoint)
+        if acts and self.breakpoint.once:
+            self._disable(self.breakpoint.number)
+        return acts
+
+    def _at_line(self, frame: FrameType, error: Exception | None) -> None:
+        """A thread has come to the line, and the condition is true or has raised."""
+        one = self.breakpoint
+        if not one.enabled or not self._program.watching:
+            return
+        if error is None and not self.acts():
+            return
+        if error is None and one.do == 'log':
+            names = frame.f_code.co_names + frame.f_code.co_varnames
+            condition = one.when.text if one.when is not None and one.when.text else ''
+            shown = [name for name in frame.f_locals if name in names and (name in condition or not condition)]
+            log(one, f'{one.spec.name}:{one.spec.number}', 0, {name: frame.f_locals[name] for name in shown})
+            return
+        self._program.stop_here(frame, Hit(one, error).reason)
+
+    def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
+        """Write what the condition is about; without one, the parameters."""
+        site, when = call.site, self.breakpoint.when
+        read = reader(site)
+        expressions = list(when.expressions()) if when is not None else []
+        names = [name for expression in expressions for name in expression.parameters] or list(names_of(site.function) or ())
+        values: dict[str, Any] = {}
+        for name in names:
+            get = parameter(site, name)
+            if get is not None:
+                values[name] = get(call)
+        if not values:
+            values = {f'inputs[{index}]': read(value) for index, value in enumerate(call.inputs[:4])}
+        if outputs is not None:
+            values['out'] = stands_for([read(value) for value in outputs])
+        if error is not None:
+            values['error'] = error
+        log(self.breakpoint, f'{site.name}[{call.ordinal}]', call.id, values)
+
+    def snap(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Keep the call whole in every recording that is on; where there is none, in one that begins now."""
+        for recorder in recorders() or (self._program.recorder(),):
+            recorder.keep(call, inputs, outputs)
