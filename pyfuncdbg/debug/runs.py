@@ -188,7 +188,8 @@ class RunPolicy:
 
     def _begin(self, debugger: Debugger, debugged: DebuggedRun) -> Decision | None:
         """Show the card, unless an earlier order covers this run; gives a decision about Python, for after the run."""
-        if not self.stops:
+        if not self.stops or debugger.broker.front_end() is None:
+            debugged.watched = False            # nobody will look at it
             _log(debugger, self._card(debugged))
             return None
         with self._lock:
@@ -221,7 +222,7 @@ class RunPolicy:
 
     def _watched(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         """The run itself, its nodes recorded and tested."""
-        if not debugged.watched or not self.stops:
+        if not debugged.watched:
             return proceed()
         call, order = debugged.call, self.order
         watch = debugged.watch = NodeWatch(call.run, debugger.live.recorder(), order.until if order is not None else None)

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 
 from pyfuncdbg.debug.health import judge
 from pyfuncdbg.debug.summary import summarized
+from pyfuncdbg.debug.node_watch import Passed
+from pyfuncdbg.debug.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
 from pyfuncdbg.views.call import call_card
@@ -18,6 +20,7 @@ from pyfuncdbg.views.calls import call_table
 from pyfuncdbg.views.info import info_view
 from pyfuncdbg.views.origin import origin_card
 from pyfuncdbg.views.report import report
+from pyfuncdbg.views.run_card import run_card_view, run_end_view
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 from pyfuncdbg.views.tensors import tensor_table
 from pyfuncdbg.views.value import value_view
@@ -44,6 +47,19 @@ def nasty_trace():
     return MemoryTrace((born, failed, running), sample().runs(), NASTY)
 
 
+def _run_cards(trace):
+    values = (Value(NASTY, NASTY, (2,) * 30, 10**15), Value(NASTY)) * 20
+    typed = (Suggestion(NASTY, NASTY),)
+    failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs)
+    passed = (Passed(NASTY, NASTY, NASTY, (2,) * 30, NASTY),) * 20
+    return [run_card_view(RunCard(10**12, NASTY, 10**9, NASTY, 10**9, NASTY, values, (NASTY,) * 50, 10**9, 10**9, (NASTY,) * 50,
+                                  typed)),
+            run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, (), ())),
+            run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 1e9, values, '', '', None, NASTY, passed, 10**9, True, typed)),
+            run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 0, (), NASTY, NASTY * 20, failure, '', (), 0, False, typed),
+                         tensor_table(trace.tensors()))]
+
+
 def views():
     trace = nasty_trace()
     info = replace(trace.info(), argv=(NASTY,), host_name=NASTY, python=NASTY, damage=(NASTY,), started=1e300,
@@ -53,7 +69,7 @@ def views():
     values = [value_view(one, NASTY, one.to_numpy(), index=NASTY, ranges=((0, 1),), written=NASTY)
               for one in trace.call(4).inputs if one.level == 'full']
     return [call_table(trace.calls(), filters={NASTY: NASTY}), info_view(info), report(summarized(trace)), *found,
-            *cards, *values,
+            *cards, *values, *_run_cards(trace),
             tensor_table(trace.tensors(), verdicts=judge(trace).by_call()),
             value_view(trace.call(4).inputs[4], NASTY, None)]
 
