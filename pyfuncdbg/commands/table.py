@@ -3,9 +3,12 @@ from __future__ import annotations
 
 from pyfuncdbg.commands.calls import CALL, CALLS, OUT
 from pyfuncdbg.commands.command import Command
+from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.report import INFO, REPORT
 from pyfuncdbg.commands.resume import RESUMING
+from pyfuncdbg.commands.runs import RUN
+from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.commands.tensors import LT, PT
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, INFO, *RESUMING, help_command(lambda: TABLE))
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, HEALTH, TAPE, INFO, *RESUMING, RUN, help_command(lambda: TABLE))

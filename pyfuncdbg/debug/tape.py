@@ -1,0 +1,248 @@
+"""The gradient tape of one run as data: backward steps, the gradients that flow between them, and where they end.
+
+Read from a recorded trace, on any thread; the `tape` command and pictures draw it.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
+
+Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
+
+VANISHING, EXPLODING = 1e-6, 1e3
+"""Largest magnitudes below and above which a gradient is remarked on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """One gradient on its way.
+
+    Attributes:
+        name: Of the tensor it is the gradient of: 'w:0', or 'input 0 of mul' where that has no name.
+        tensor: As recorded.
+        magnitude: Largest magnitude of its finite elements; None if unknown or if there is none.
+        log10: Of the magnitude; None for zero too.
+        remarks: What is remarkable about it.
+    """
+
+    name: str
+    tensor: TensorRecord
+    magnitude: float | None
+    log10: float | None
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TapeNode:
+    """One backward step.
+
+    Attributes:
+        number: Of the gradient call; `label` is its site and ordinal.
+        name: Of the forward node; `op_type` is its type.
+        forward: Number of the forward call, '' if that was not recorded.
+        function: The user's function that it goes back through, '' if none.
+        incoming: The gradients of the forward node's outputs.
+        inside: How many steps went back through the function's own ops.
+    """
+
+    number: str
+    label: str
+    name: str
+    op_type: str
+    forward: str
+    function: str
+    incoming: tuple[Gradient, ...]
+    inside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TapeEdge:
+    """A gradient from one step to the next.
+
+    Attributes:
+        source: Number of the step that made it.
+        target: Number of the step that it goes into, '' where it leaves the tape: at a variable or another source.
+        slot: Which output of the source it is; -1 where only the sum that came in is known.
+        gradient: What flows.
+    """
+
+    source: str
+    target: str
+    slot: int
+    gradient: Gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """The steps of one run.
+
+    Attributes:
+        nodes: In order of time.
+        edges: All, those to leaves included, by source and slot.
+        roots: Numbers of the steps that begin: at what is differentiated.
+        others: Further runs with gradients, with how many steps.
+    """
+
+    run: int
+    process: int
+    source: str
+    nodes: tuple[TapeNode, ...]
+    edges: tuple[TapeEdge, ...]
+    roots: tuple[str, ...]
+    others: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def leaves(self) -> tuple[TapeEdge, ...]:
+        """The edges that leave the tape."""
+        return tuple(edge for edge in self.edges if not edge.target)
+
+
+def tape_of(trace: Queries, run: int | None = None) -> Tape:
+    """The tape of a run; of the newest with gradients if None.
+
+    Raises:
+        CommandError: No such run, or no gradients were recorded there; which runs have some.
+    """
+    steps = trace.calls(kind='gradient')
+    counts: dict[tuple[int, int], int] = {}
+    inside: dict[str, int] = {}
+    for step in steps:
+        if step.parent:
+            inside[step.parent] = inside.get(step.parent, 0) + 1
+        counts[step.process, step.run] = counts.get((step.process, step.run), 0) + 1
+    outer = [(step.process, step.run) for step in steps if not step.parent] or list(counts)
+    if run is None and not outer:
+        raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+    if run is not None and not any(run == known for _, known in counts):
+        trace.run(run)                              # says which runs there are
+        known = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
+        raise CommandError(f'run #{run} has no gradients' + (f'; these have: {known}' if known else '; no run has'))
+    wanted = outer[-1] if run is None else next(key for key in counts if key[1] == run)
+    mine = [step for step in steps if (step.process, step.run) == wanted]
+    names = _Names(trace)
+    nodes = tuple(_node(step, names, inside.get(step.number, 0)) for step in mine)
+    others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
+    numbers = {step.number for step in mine}
+    return Tape(wanted[1], wanted[0], trace.run(wanted[1], wanted[0]).label, nodes, tuple(_edges(mine, names)),
+                tuple(step.number for step in mine if not numbers.intersection(step.sources)), others)
+
+
+def gradient_of(name: str, tensor: TensorRecord) -> Gradient:
+    """A gradient with what is remarkable about it."""
+    stats = tensor.stats
+    magnitude = _magnitude(stats)
+    return Gradient(name, tensor, magnitude, math.log10(magnitude) if magnitude else None, tuple(_remarks(stats, magnitude)))
+
+
+def _magnitude(stats: Stats | None) -> float | None:
+    if stats is None or stats.min is None or stats.max is None:
+        return None
+    return max(abs(float(stats.min)), abs(float(stats.max)))
+
+
+def _remarks(stats: Stats | None, magnitude: float | None) -> list[Remark]:
+    if stats is None:
+        return []
+    found: list[Remark] = []
+    if stats.nan:
+        found.append('NaN')
+    if stats.neg_inf or stats.pos_inf:
+        found.append('Inf')
+    if stats.size and stats.zero == stats.size:
+        found.append('exactly zero')
+    elif magnitude is not None and 0 < magnitude < VANISHING:
+        found.append('vanishing')
+    if magnitude is not None and magnitude > EXPLODING:
+        found.append('exploding')
+    return found
+
+
+class _Names:
+    """Names of a forward node's inputs: known where it is a node of a graph."""
+
+    def __init__(self, trace: Queries) -> None:
+        self._inputs: dict[str, Sequence[str]] = {}
+        self._functions: dict[str, str] = {}
+        for site in trace.sites():
+            if site.kind in ('op', 'python'):
+                if any(site.inputs):
+                    self._inputs[site.name] = site.inputs
+                if site.function:
+                    self._functions[site.name] = site.function
+
+    def function(self, name: str) -> str:
+        return self._functions.get(name, '')
+
+    def input(self, name: str, slot: int) -> str:
+        """'mm:0', '' if unknown."""
+        inputs = self._inputs.get(name, ())
+        return inputs[slot] if slot < len(inputs) else ''
+
+
+def forward_name(step: CallRecord) -> str:
+    """The node that a gradient call differentiates."""
+    return str(step.site.attrs.get('forward', step.site.name.removesuffix('_grad')))
+
+
+def _node(step: CallRecord, names: _Names, inside: int) -> TapeNode:
+    name = forward_name(step)
+    incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
+    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name), incoming, inside)
+
+
+def _edges(steps: Sequence[CallRecord], names: _Names) -> list[TapeEdge]:
+    """Which output of which step goes where; what no step takes leaves the tape."""
+    targets: dict[str, list[CallRecord]] = {}
+    for step in steps:
+        for source in dict.fromkeys(step.sources):
+            targets.setdefault(source, []).append(step)
+    edges: list[TapeEdge] = []
+    for step in steps:
+        mine = {i: tensor for i, tensor in enumerate(step.outputs) if not tensor.absent}
+        taken: dict[int, str] = {}
+        unknown = []
+        for target in targets.get(step.number, ()):
+            slots = _slots(step, target, mine, taken, names)
+            taken.update(dict.fromkeys(slots, target.number))
+            if not slots:
+                unknown.append(target)
+        rest = [slot for slot in mine if slot not in taken]
+        if len(rest) == len(unknown) == 1:
+            taken[rest[0]] = unknown.pop().number
+        edges += [TapeEdge(step.number, taken.get(slot, ''), slot, gradient_of(_name(step, slot, names), tensor))
+                  for slot, tensor in mine.items() if slot in taken or not unknown]
+        edges += [TapeEdge(step.number, target.number, -1, gradient_of(f'{forward_name(target)}:0', target.inputs[0]))
+                  for target in unknown if target.inputs]
+    return edges
+
+
+def _name(step: CallRecord, slot: int, names: _Names) -> str:
+    name = forward_name(step)
+    return names.input(name, slot) or f'input {slot} of {name}'
+
+
+def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord], taken: Mapping[int, str],
+           names: _Names) -> list[int]:
+    """The outputs of a step that go into another: by name in a graph, else by value, else by shape if that is clear."""
+    name = forward_name(step)
+    free = [slot for slot in mine if slot not in taken]
+    named = [slot for slot in free if names.input(name, slot).rpartition(':')[0] == forward_name(target)]
+    if named:
+        return named
+    incoming = [tensor for tensor in target.inputs if not tensor.absent]
+    if len(set(target.sources)) == 1:
+        same = [slot for slot in free if any(_same(mine[slot], tensor) for tensor in incoming)]
+        if same:
+            return same[:1]
+    fitting = [slot for slot in free if any(mine[slot].shape == tensor.shape for tensor in incoming)]
+    return fitting if len(fitting) == 1 else []
+
+
+def _same(one: TensorRecord, other: TensorRecord) -> bool:
+    return one.shape == other.shape and (one.key == other.key if one.key is not None else one.stats == other.stats)

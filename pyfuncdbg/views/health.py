@@ -1,0 +1,220 @@
+"""The verdicts on non-finite values as a table with the ways to the fetches (`health`), and the line where one appeared."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.fate import Fate, Reached
+from pyfuncdbg.debug.health import Finding
+from pyfuncdbg.debug.linetrace import Appearance
+from pyfuncdbg.debug.lines_of_call import LineReport
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.heading import heading
+from pyfuncdbg.views.origin import kind_of, location
+from pyfuncdbg.views.output import output_view
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.source import excerpt, place
+from pyfuncdbg.views.tensor import tensor_line
+from pyfuncdbg.views.units import count
+
+PATHS = 8
+"""Ways to fetches that are drawn."""
+STEPS = 8
+"""Calls of one way that are drawn."""
+ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
+
+
+def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
+                filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True) -> Page:
+    """Every finding in one line, then the ways from births to fetches.
+
+    Args:
+        findings: Those to show, in order of time.
+        total: How many pass the filters.
+        counts: How many of each verdict.
+        fates: What became of the origins of `findings`.
+        filters: What was asked for, by name.
+        unjudged: Calls that were not looked at.
+        ops: Whether graph nodes were recorded.
+    """
+    first = heading(total, 'finding', shown=len(findings), filters=filters)
+    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
+    if named:
+        first.append(f'   {named}', 'none')
+    parts: list[Part] = [first]
+    if not findings:
+        call = (filters or {}).get('call')
+        met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
+        return Page(first, Text(f'{met}.' if ops or call is not None else
+                                f'{met}; nodes of the graph were not recorded: --ops does that.', 'green'))
+    by_number = {fate.origin.call.number: fate for fate in fates}
+    parts.append(_table(findings, by_number))
+    parts += _ways(fates)
+    if unjudged:
+        parts.append(Text(f'{count(unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
+    silent = next((finding for finding in findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
+                   and not finding.places), None)
+    if silent is not None:
+        parts.append(Text(f'NumPy named no line in call #{one_line(silent.call.number, 20)}: '
+                          f'health --line {one_line(silent.call.number, 20)} finds it, where the program still runs', 'cyan'))
+    return Page(*parts)
+
+
+def _table(findings: Sequence[Finding], fates: Mapping[str, Fate]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+    table.add_column('call', overflow='fold')
+    table.add_column('verdict', no_wrap=True)
+    table.add_column('value', overflow='fold')
+    table.add_column('where', overflow='fold')
+    table.add_column('then', overflow='fold')
+    for finding in findings:
+        call = finding.call
+        fate = fates.get(call.number)
+        table.add_row(Text.assemble((f'#{one_line(call.number, 20)} ', 'dim'), label(call.label, limit=40)),
+                      _verdict(finding), _value(finding), location(finding),
+                      _fate(fate) if fate is not None and not finding.origin else Text())
+    return table
+
+
+def _verdict(finding: Finding) -> Text:
+    if finding.verdict in ('inherited', 'masked'):
+        source = f' from #{one_line(finding.origin, 20)}' if finding.origin else ''
+        return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
+                    'green' if finding.verdict == 'masked' else 'none')
+    word = 'BORN' if finding.verdict == 'born' else finding.verdict
+    if finding.verdict == 'born' and finding.call.site.kind == 'gradient':
+        word = 'BORN in gradient'
+    return Text(word + ('' if finding.certain else '?'), 'bold red')
+
+
+def _value(finding: Finding) -> Text:
+    side = 'out' if any(tensor is finding.tensor for tensor in finding.call.outputs) else 'in'
+    stats = finding.tensor.stats
+    text = Text(f'{side}{finding.slot} ')
+    if stats is None:
+        return text.append('not kept', 'yellow')
+    text.append(kind_of(stats), 'red')
+    if stats.size > 1:
+        text.append(f' {stats.bad:,} of {stats.size:,}')
+        if stats.first_bad:
+            text.append(f' first {list(stats.first_bad)}')
+    return text
+
+
+def _fate(fate: Fate) -> Text:
+    words = []
+    for fetch in fate.fetches[:2]:
+        words.append(f'reached fetch {_named(fetch)}' + ('' if fetch.certain else '?'))
+    if len(fate.fetches) > 2:
+        words.append(f'and {len(fate.fetches) - 2:,} more')
+    if fate.masked:
+        words.append('masked by ' + ', '.join(f'#{one_line(number, 20)}' for number in fate.masked[:3]))
+    if fate.gradient_only:
+        words.append('gradient only')
+    if not words:
+        inherited = fate.heirs + fate.likely
+        words.append(f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
+    return Text(', '.join(words), 'bold' if fate.fetches else 'none')
+
+
+def _named(fetch: Reached) -> str:
+    name = one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}'
+    return f'{name} in run #{fetch.run}'
+
+
+def _ways(fates: Sequence[Fate]) -> list[Part]:
+    """'#3 norm[1] -> ... -> #9 loss[0] -> fetch loss:0 in run #2'."""
+    found = [(fate, fetch) for fate in fates for fetch in fate.fetches]
+    parts: list[Part] = [Text()] if found else []
+    for _, fetch in found[:PATHS]:
+        calls = list(fetch.path)
+        steps = [f'#{one_line(call.number, 20)} {one_line(call.label, 40)}' for call in calls]
+        if fetch.gap:
+            steps.insert(1, '(not recorded)')
+        if len(steps) > STEPS:
+            steps[STEPS // 2:len(steps) - STEPS // 2] = [f'({len(steps) - STEPS:,} more)']
+        parts.append(Text(' -> '.join([*steps, f'fetch {_named(fetch)}']), overflow='fold'))
+    if len(found) > PATHS:
+        parts.append(Text(f'{len(found) - PATHS:,} further fetches', 'dim'))
+    return parts
+
+
+# ---------------------------------------------------------------- the line
+def line_view(report: LineReport) -> Page:
+    """Line, variable, statement and operands where the first non-finite value appeared in the re-run."""
+    call = report.call
+    title = Text.assemble(('Call ', 'bold'), (f'#{one_line(call.number, 20)} ', 'bold'), label(call.label, 'bold'),
+                          ' was made again on its recorded inputs, line by line; what it does outside, it did again.',
+                          overflow='fold')
+    parts: list[Part] = [title]
+    if report.cause:
+        parts += _cause(report)
+    elif not report.functions:
+        parts.append(Text('  It runs no Python code of yours: there is no line to name.', 'yellow'))
+    elif any(tensor.stats is not None and tensor.stats.bad for tensor in report.outputs):
+        parts.append(Text('  No variable of your functions was non-finite: it came out of a library without passing one.',
+                          'yellow'))
+    else:
+        parts.append(Text(f'  No NaN or Inf appeared in {count(report.functions, "traced function")}.', 'green'))
+    if report.same is False:
+        parts.append(Text('  The re-run gave other outputs than were recorded: the call depends on more than its inputs.',
+                          'yellow'))
+    if report.raised:
+        parts.append(Text(f'  The re-run raised {one_line(report.raised, 300)}', 'yellow', overflow='fold'))
+    if report.changed:
+        names = ', '.join(one_line(name, 60) for name in report.changed[:8])
+        parts.append(Text(f'  It assigned to {names}: put back as it was.', 'yellow', overflow='fold'))
+    if report.said:
+        parts.append(Text('printed by the re-run (not by the program)', 'bold'))
+        parts.append(Padding(output_view(report.said, site=call.site, lines=8), (0, 0, 0, 2)))
+    return Page(*parts)
+
+
+def _cause(report: LineReport) -> list[Part]:
+    first, *later = report.cause
+    what = kind_of(first.tensor.stats)
+    if first.given:
+        parts: list[Part] = [Text.assemble((f'{what} came in by parameter {one_line(first.variable, 80)}', 'bold red'), ' of ',
+                                           label(first.function), ' at ', place(first.filename, first.line), overflow='fold')]
+    else:
+        parts = [Text.assemble((f'{what} first appeared in {one_line(first.variable, 80)}', 'bold red'), ' at ',
+                               place(first.filename, first.line), ', ', label(first.function), overflow='fold')]
+        source = excerpt(first.filename, first.line, report.call.site)
+        if source:
+            parts.append(Padding(source, (0, 0, 0, 2)))
+        if '\n' not in source.plain or first.statement not in source.plain:
+            parts += [Text(f'  statement: {one_line(first.statement, 300)}', overflow='fold')] if first.statement else []
+    parts.append(Padding(tensor_line(first.tensor), (0, 0, 0, 2)))
+    if first.operands:
+        parts.append(Text('operands, before the statement', 'bold'))
+    for operand in first.operands:
+        line = tensor_line(operand.tensor)
+        stats = operand.tensor.stats
+        if stats is not None and stats.min is not None and not stats.bad:
+            line.append(f'  {stats.min:.6g} .. {stats.max:.6g}' if stats.size > 1 else f'  {stats.min:.6g}')
+        if operand.after:
+            line.append('  (as it is after the statement)', 'dim')
+        parts.append(Padding(line, (0, 0, 0, 2)))
+    parts += [_later(appearance) for appearance in later]
+    if report.others:
+        parts.append(Text(f'{count(report.others, "further value")} non-finite for a time, not on this way', 'dim'))
+    return parts
+
+
+def _later(appearance: Appearance) -> Text:
+    text = Text.assemble(('then  ', 'dim'), label(appearance.variable, limit=80), '  ',
+                         place(appearance.filename, appearance.line), '  ', overflow='fold')
+    return text.append(one_line(appearance.statement, 120), 'dim')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.debug.fate import fates
+    from pyfuncdbg.debug.health import judge
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    health = judge(sample())
+    demo(health_view(health.findings, len(health.findings), {'born': 1, 'inherited': 1}, fates(sample(), health)))
