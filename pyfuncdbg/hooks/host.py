@@ -105,9 +105,9 @@ class Pausable(Protocol):
     def pause(self, on_pause: Callable[[], None]) -> None:
         """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then.
 
-        `on_pause` says where to pause next (`go_to`, `enter`, `rewind`, `retry`), or `resume`. Behind the last node it is
-        called once more, with the position behind the last, before the run returns its fetches; `go_to` beyond that leads out
-        of a function to the node after the one that called it. A node that raises is asked about before its error goes on.
+        `on_pause` says where to pause next (`go_to`, `enter`, `rewind`, `retry`), or `resume`. A pause at the position behind
+        the last node comes before the run returns its fetches; `go_to` beyond that leads out of a function to the node after
+        the one that called it. A node that raises is asked about before its error goes on.
         """
 
     def resume(self) -> None:
@@ -129,7 +129,7 @@ class RunControl(Pausable, RunView, Protocol):
         """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again."""
 
     def enter(self) -> None:
-        """Pause before the first node of the function that the next node calls; before the node after it if there is none."""
+        """Pause before the first node of the function that the next node calls, else before the node after it."""
 
     def rewind(self, position: int) -> None:
         """Go back before the node at `position`; variables and random states as they were there.

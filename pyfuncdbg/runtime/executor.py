@@ -52,7 +52,8 @@ class Executor:
         error: What the step at the position has raised, while somebody is asked about it.
     """
 
-    __slots__ = ('_around', '_asking', '_dropping', '_entering', '_goal', '_on_pause', '_plan', 'error', 'execution', 'history')
+    __slots__ = ('_around', '_asking', '_dropping', '_entering', '_goal', '_on_pause', '_plan', 'error', 'execution',
+                 'history')
 
     def __init__(self, plan: Plan, execution: Execution) -> None:
         self._plan = plan
@@ -283,12 +284,11 @@ class Executor:
             ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
                 run cannot go back to it; nothing is changed.
         """
-        for index, step in enumerate(self._plan.steps):
-            wrapped = step.op.attrs.get('_py_function')
-            if wrapped is not None and wrapped.site.id == site.id:
-                break
-        else:
+        index = next((i for i, step in enumerate(self._plan.steps) if step.op.attrs.get('_py_function') is not None
+                      and step.op.attrs['_py_function'].site.id == site.id), None)
+        if index is None:
             raise ValueError(f'{site.name!r} is no Python call of this run')
+        wrapped = self._plan.steps[index].op.attrs['_py_function']
         made = index < self.position
         if made and (obstacle := self.obstacle(index)):
             raise ValueError(obstacle)

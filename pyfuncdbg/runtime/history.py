@@ -103,8 +103,8 @@ class History:
             step = self._plan.steps[index]
             for slot, tensor in zip(step.inputs, step.op.inputs, strict=True):
                 if slot not in made and not self.values.obtainable(slot, position):
-                    return (f'cannot rewind to before {step.op.name!r}: {tensor.name} was dropped before the run was paused, '
-                            f'and cannot be computed again without its effects')
+                    return (f'cannot rewind to before {step.op.name!r}: {tensor.name} was dropped before the run was '
+                            f'paused, and cannot be computed again without its effects')
             made.update(step.outputs)
         return ''
 

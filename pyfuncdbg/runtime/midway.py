@@ -24,7 +24,7 @@ def innermost(execution: Execution) -> RunView | None:
             return _of_plan(frame, execution)
         executor = frame.f_locals.get('self') if frame.f_code.co_name == '_walk' else None
         if getattr(executor, 'execution', None) is execution:
-            return executor  # type: ignore[return-value]
+            return executor
         frame = frame.f_back
     return None
 

@@ -101,7 +101,7 @@ def alike(one: Any, other: Any) -> bool:
     if isinstance(one, (np.ndarray, np.generic)):
         if one.dtype != other.dtype or one.shape != other.shape:
             return False
-        return one.tolist() == other.tolist() if one.dtype.hasobject else one.tobytes() == other.tobytes()
+        return bool(one.tolist() == other.tolist()) if one.dtype.hasobject else one.tobytes() == other.tobytes()
     return isinstance(one, (int, float, str, bytes)) and bool(one == other)
 
 

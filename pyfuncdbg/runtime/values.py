@@ -84,7 +84,8 @@ class Values:
             raise KeyError(f'{name}: not computed yet')
         step = self._plan.steps[index]
         if not _pure(step):
-            raise KeyError(f'{name}: not kept, and step {index} ({step.op.type}) cannot be computed again without its effects')
+            raise KeyError(f'{name}: not kept, and step {index} ({step.op.type}) cannot be computed again without its '
+                           f'effects')
         inputs = [self.get(s, step.op.inputs[i].name, position) for i, s in enumerate(step.inputs)]
         result = step.kernel(*inputs)
         self.keep(step, (result,) if step.op.definition.outputs == 1 else tuple(result))
@@ -114,7 +115,8 @@ class Values:
     def _maker(self, slot: int) -> int | None:
         """Index of the step that makes a slot; None for what was given or is constant."""
         if self._made_by is None:
-            self._made_by = {made: index for index, step in enumerate(self._plan.steps) for made in step.outputs if made >= 0}
+            self._made_by = {made: index for index, step in enumerate(self._plan.steps) for made in step.outputs
+                             if made >= 0}
         return self._made_by.get(slot)
 
 

@@ -1,0 +1,242 @@
+"""Any walk through a paused run: at each position all is as in a run that went straight there."""
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyfuncdbg import tf
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.chain import hooks
+
+SIZE = 3
+
+
+class Program:
+    """A graph of random ops, variables, Python calls, functions and gradients, made by numbers."""
+
+    def __init__(self, recipe: list[tuple[int, int]]) -> None:
+        np.random.seed(7)
+        random.seed(7)
+        with tf.Graph().as_default() as graph:
+            tf.set_random_seed(5)
+            self.x = tf.placeholder(tf.float32, [SIZE], name='x')
+            self.constant = tf.constant([0.5, -1.0, 2.0], name='constant')
+            self.weight = tf.get_variable('weight', initializer=np.float32([1.0, 0.5, -0.5]))
+            self.count = tf.get_variable('count', initializer=np.float32(0))
+            self.tensors: list[Any] = [self.x, self.constant, self.weight.read_value()]
+            self.effects: list[Any] = []
+            for kind, at in recipe:
+                STEPS[kind % len(STEPS)](self, self.tensors[at % len(self.tensors)])
+            loss = tf.reduce_sum(tf.tanh(self.tensors[-1]) * self.weight)
+            train = tf.train.AdamOptimizer(0.1).minimize(loss)
+            self.fetches = [*self.tensors, *self.effects, loss, train]
+            self.variables = tf.global_variables()
+            initializer = tf.global_variables_initializer()
+        self.session = tf.Session(graph=graph)
+        self.session.run(initializer)
+        self.run()                              # generators have drawn before
+
+    def run(self) -> list[Any]:
+        return self.session.run(self.fetches, {self.x: [0.25, -0.5, 3.0]})
+
+    # ------------------------------------------------------------------ steps
+    def pure(self, t: Any) -> None:
+        self.tensors.append(tf.sin(t) + self.tensors[0])
+
+    def view(self, t: Any) -> None:
+        self.tensors.append(tf.reshape(tf.reshape(t, [SIZE, 1]), [SIZE]))
+
+    def noise(self, t: Any) -> None:
+        self.tensors.append(t + tf.random_normal([SIZE], seed=len(self.tensors)))
+
+    def python(self, t: Any) -> None:
+        self.tensors.append(tf.numpy_function(lambda a: a + np.float32(np.random.rand() + random.random()), [t], tf.float32))
+        self.tensors[-1].set_shape([SIZE])
+
+    def tensors_python(self, t: Any) -> None:
+        self.tensors.append(tf.py_function(lambda a: a * a + tf.random.uniform([SIZE], seed=3), [t], tf.float32))
+        self.tensors[-1].set_shape([SIZE])
+
+    def add(self, t: Any) -> None:
+        with tf.control_dependencies([t]):
+            self.effects.append(self.count.assign_add(tf.reduce_mean(t), read_value=False))
+
+    def assign(self, t: Any) -> None:
+        with tf.control_dependencies(self.effects[-1:]):
+            self.tensors.append(self.weight.assign(tf.cos(t) * self.weight))
+
+    def function(self, t: Any) -> None:
+        @tf.function
+        def inner(a: Any) -> Any:
+            b = tf.numpy_function(lambda v: v - np.float32(np.random.rand()), [a + 1.0], tf.float32)
+            b.set_shape([SIZE])
+            return b * tf.random.uniform([SIZE], seed=11)
+        self.tensors.append(inner(t))
+
+
+STEPS: list[Callable[[Program, Any], None]] = [
+    Program.pure, Program.view, Program.noise, Program.python, Program.tensors_python, Program.add, Program.assign,
+    Program.function]
+
+
+def digest(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return str(value.dtype), value.shape, value.tobytes()
+    return type(value).__name__, getattr(value, 'name', '')
+
+
+def everything(control: Any) -> str:
+    """All that may be looked at, or changes what comes: values, variables, generators, error state."""
+    found: list[Any] = [control.position]
+    for name in sorted({name for site in control.sites for name in (*site.inputs, *site.outputs)} | {'x:0', 'constant:0'}):
+        found.append((name, digest(control.value(name)) if control.holds(name) else None))
+    execution = control.execution
+    for key, resource in sorted(execution.resources.items(), key=str):
+        if isinstance(resource, np.random.Generator):
+            found.append((key[:3], repr(resource.bit_generator.state)))
+        elif hasattr(resource, 'variable'):
+            found.append((key, digest(resource.value)))
+    numpy_state, python_state, eager = execution.run.host.rng_state()
+    found.append((repr(numpy_state[0]), numpy_state[1].tobytes(), numpy_state[2:], python_state))
+    found.extend(sorted((str(key), repr(state)) for key, (_, state) in eager.items()))
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+@dataclass
+class Walker:
+    """Pauses a session's run before its first node, and at each pause asks `step(control)` what to do."""
+
+    step: Callable[[Any], None]
+    kinds = frozenset(('run',))
+    positions: list[int] = field(default_factory=list)
+
+    def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
+        run = call.run
+
+        def on_pause() -> None:
+            self.positions.append(run.control.position)
+            self.step(run.control)
+        run.control.pause(on_pause)
+        return proceed()
+
+
+def walked(program: Program, step: Callable[[Any], None]) -> tuple[list[Any], str]:
+    """What a run that is steered gives, and what it leaves behind."""
+    errors: list[BaseException] = []
+
+    def careful(control: Any) -> None:
+        try:
+            step(control)
+        except BaseException as error:
+            errors.append(error)
+            control.resume()
+    walker = Walker(careful)
+    tf.random.set_seed(1)
+    hooks.add(walker)
+    try:
+        results = program.run()
+    finally:
+        hooks.remove(walker)
+    if errors:
+        raise errors[0]
+    left = [digest(value) for value in program.session.run(program.variables)]
+    return [digest(value) for value in results], repr((left, np.random.get_state(), random.getstate()))
+
+
+Injected = dict[int, dict[str, np.ndarray]]
+
+
+def straight(recipe: list[tuple[int, int]], injected: Injected) -> tuple[dict[int, str], list[Any], str]:
+    """What is at each position of a run that is never gone back in, with values injected on the way."""
+    seen: dict[int, str] = {}
+
+    def step(control: Any) -> None:
+        for name, value in injected.get(control.position, {}).items():
+            control.inject(name, value)
+        seen[control.position] = everything(control)
+        control.go_to(control.position + 1)
+    results, left = walked(Program(recipe), step)
+    return seen, results, left
+
+
+RECIPES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), min_size=2, max_size=8)
+WALKS = st.lists(st.tuples(st.sampled_from(['node', 'rewind', 'to', 'retry', 'inject', 'rewind', 'enter']),
+                           st.integers(0, 999)), max_size=25)
+
+
+@settings(max_examples=40, deadline=None)
+@given(RECIPES, WALKS)
+def test_everything_after_any_walk_is_as_in_a_straight_run(recipe: list[tuple[int, int]], walk: list[tuple[str, int]]) -> None:
+    injected: Injected = {}
+    program = Program(recipe)
+    plain, left_plain = walked(program, lambda control: control.resume())
+    assert (plain, left_plain) == straight(recipe, {})[1:]
+    references: dict[str, dict[int, str]] = {}
+    actions = list(walk)
+
+    def step(control: Any) -> None:
+        makers = {name: i for i, site in enumerate(control.sites) for name in site.outputs}
+        if 'x:0' not in control.feeds:          # inside of the function that `enter` led to
+            control.go_to(len(control.sites) + 1)
+            return
+        key = repr(injected)
+        if key not in references:
+            references[key] = straight_beside(recipe, injected)
+        assert everything(control) == references[key][control.position]
+        if not actions:
+            control.resume()
+            return
+        verb, number = actions.pop()
+        position, end = control.position, len(control.sites)
+        if verb == 'node':
+            control.go_to(min(position + 1, end))
+        elif verb == 'enter':
+            control.enter()
+        elif verb == 'to':
+            control.go_to(position + number % (end - position + 1))
+        elif verb == 'retry' and position:
+            control.retry()
+            gone_back(injected, position - 1, makers)
+            control.go_to(position)
+        elif verb == 'inject':
+            names = [name for name in ('x:0', 'constant:0', *makers) if control.holds(name)
+                     and digest(control.value(name))[:2] == ('float32', (SIZE,))]
+            name = names[number % len(names)]
+            value = np.float32([number, 1, -number])
+            control.inject(name, value)
+            injected.setdefault(position, {}).pop(name, None)
+            injected[position][name] = value
+            control.rewind(position)            # look again at what is there now
+        else:
+            target = number % (position + 1)
+            control.rewind(target)
+            gone_back(injected, target, makers)
+    results, left = walked(Program(recipe), step)
+    assert (results, left) == straight(recipe, injected)[1:]
+
+
+def gone_back(injected: Injected, target: int, makers: dict[str, int]) -> None:
+    """Injected values stay until their node runs again: as if they had been injected where the run is now."""
+    for position in sorted(injected):
+        if position > target:
+            for name, value in injected.pop(position).items():
+                if makers.get(name, -1) < target:
+                    injected.setdefault(target, {}).pop(name, None)
+                    injected[target][name] = value
+
+
+def straight_beside(recipe: list[tuple[int, int]], injected: Injected) -> dict[int, str]:
+    """`straight`, from within another run: what it uses of the process is put back."""
+    from pyfuncdbg.runtime.host import host
+    state = host.rng_state()
+    try:
+        return straight(recipe, injected)[0]
+    finally:
+        host.set_rng_state(state)
