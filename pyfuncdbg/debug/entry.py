@@ -113,12 +113,6 @@ class Entry:
             return None
         return self._lines().placed(self.breakpoint.number)
 
-    @property
-    def line(self) -> int | None:
-        """On which it stops: of a blank line, the next with code."""
-        placed = self.placed
-        return placed.line if placed is not None else self.breakpoint.spec.number
-
     def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:
         if old.enabled:
             self._lines().clear(old.number)
