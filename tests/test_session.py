@@ -38,7 +38,7 @@ class Program:
             self.e = tf.identity(v1.assign_add(self.count, 1.0), name='e')
 
     def double(self, x):
-        self.op_hooks.append(len(hooks.op))
+        self.op_hooks.append(bool(hooks.op))
         if x[0] > 100:
             raise ValueError('too big')
         return x * 2
@@ -55,6 +55,15 @@ class Program:
 @pytest.fixture
 def program():
     return Program()
+
+
+def looks(shown):
+    """At a stop around a run: keep what it shows."""
+    def look(stop):
+        found = at_run(context_of(stop), TABLE)
+        draw_at_run(found)
+        shown.append(found)
+    return look
 
 
 # ------------------------------------------------------------------ being a session
@@ -116,7 +125,7 @@ def test_what_cannot_be_wrapped_is_refused() -> None:
     for what in ([], tf.Session, None):
         with pytest.raises(CommandError, match='DebugSession wraps a Session'):
             pyfuncdbg.DebugSession(what)
-    with pytest.raises(CommandError, match="'promt'.*Did you mean 'prompt'"):
+    with pytest.raises(CommandError, match=r"'promt'.*Did you mean 'prompt'"):
         pyfuncdbg.DebugSession(tf.Session(), ui='promt')
     with pytest.raises(CommandError, match='a function or a Session; this is a int'):
         pyfuncdbg.debug(3)
@@ -125,13 +134,7 @@ def test_what_cannot_be_wrapped_is_refused() -> None:
 # ------------------------------------------------------------------ stops around runs
 def test_the_card_says_what_will_run_and_the_end_what_came_out(program) -> None:
     cards = []
-
-    def look(stop):
-        shown = at_run(context_of(stop), TABLE)
-        draw_at_run(shown)
-        cards.append(shown)
-
-    with ScriptedUser([look, 'run', look, 'run']) as user:
+    with ScriptedUser([looks(cards), 'run', looks(cards), 'run']) as user:
         session = pyfuncdbg.DebugSession(program.session())
         session.run([program.d, program.e.op], program.feed(1))
     assert user.phases == ['run', 'end']
@@ -149,7 +152,7 @@ def test_the_card_says_what_will_run_and_the_end_what_came_out(program) -> None:
 
 def test_a_failing_run_shows_the_node_and_raises_what_it_would_have_raised(program) -> None:
     shown = []
-    with ScriptedUser(['cont', lambda stop: shown.append(at_run(context_of(stop), TABLE)), 'cont']) as user:
+    with ScriptedUser(['cont', looks(shown), 'cont']) as user:
         plain = program.session()
         with pytest.raises(InvalidArgumentError) as expected:
             plain.run(program.d, program.feed(200))
@@ -172,7 +175,7 @@ def test_a_failing_kernel_is_named_too(program) -> None:
     with program.graph.as_default():
         loose = v1.placeholder(tf.float32, name='loose')
         wrong = tf.matmul(loose, tf.ones([3, 1]), name='wrong')
-    with ScriptedUser(['run', lambda stop: shown.append(at_run(context_of(stop), TABLE))]):
+    with ScriptedUser(['run', looks(shown)]):
         session = pyfuncdbg.DebugSession(program.session())
         with pytest.raises(InvalidArgumentError):
             session.run(wrong, {loose: [[1, 2]]})
@@ -207,7 +210,7 @@ def test_after_n_runs_it_stops_at_the_end_of_the_last(program) -> None:
 
 def test_run_until_a_tensor_passes_lists_all_that_do(program) -> None:
     shown = []
-    with ScriptedUser(['run -f has_inf_or_nan', lambda stop: shown.append(at_run(context_of(stop), TABLE)), 'cont']) as user:
+    with ScriptedUser(['run -f has_inf_or_nan', looks(shown), 'cont']) as user:
         session = pyfuncdbg.DebugSession(program.session())
         for value in (1, 2, -5, 3):
             session.run(tf.identity(program.d) if value == 2 else program.d, program.feed(value))
@@ -217,8 +220,8 @@ def test_run_until_a_tensor_passes_lists_all_that_do(program) -> None:
 
 def test_a_test_sees_feeds_and_may_raise(program) -> None:
     shown = []
-    script = ['run -f absmax(out) > 90', lambda stop: shown.append(at_run(context_of(stop), TABLE)),
-              'run -f out[7] > 0', lambda stop: shown.append(at_run(context_of(stop), TABLE))]
+    script = ['run -f absmax(out) > 90', looks(shown),
+              'run -f out[7] > 0', looks(shown)]
     with ScriptedUser(script):
         session = pyfuncdbg.DebugSession(program.session())
         session.run(program.d, program.feed(95))
@@ -252,7 +255,11 @@ def test_node_by_node_from_the_first(program) -> None:
 
 def test_into_stops_at_the_first_line_of_the_first_python_function(program) -> None:
     lines = []
-    with ScriptedUser(['into', lambda stop: lines.append((stop.phase, stop.frames[-1].frame.f_code.co_name)), 'cont']) as user:
+
+    def place(stop):
+        lines.append((stop.phase, stop.frames[-1].frame.f_code.co_name))
+
+    with ScriptedUser(['into', place, 'cont']) as user:
         session = pyfuncdbg.DebugSession(program.session())
         session.run(program.d, program.feed(1))
     assert lines == [('line', 'double')] and user.phases[-1] == 'end'
@@ -307,6 +314,31 @@ def test_ctrl_c_at_a_card_reaches_the_program(program) -> None:
         with pytest.raises(KeyboardInterrupt):
             session.run(program.e)
         assert session.run(program.e) == 1 and user.phases == ['run', 'run']
+
+
+def test_breakpoints_stop_in_the_middle_wherever_they_are_set(program) -> None:
+    def set_at(place):
+        return lambda stop: numbers.append(debugger.breakpoints.set(place).number)
+
+    numbers: list[int] = []
+    script = [set_at('c'), 'run', set_at('d'), 'cont', 'cont', looks(cards), 'run',
+              looks(cards), 'cont', 'cont', 'cont', 'run -n']
+    cards: list = []
+    try:
+        with ScriptedUser(script) as user:
+            session = pyfuncdbg.DebugSession(program.session())
+            for _ in range(3):
+                session.run(program.d, program.feed(1))
+            assert [(phase, reason.rpartition(' of ')[0] or reason) for phase, reason in user.stops] == [
+                ('run', 'run 1'), ('before', f'breakpoint {numbers[0]}'), ('before', f'breakpoint {numbers[1]}'),
+                ('end', 'end of run 1'),
+                ('run', 'run 2'), ('before', f'breakpoint {numbers[0]}'), ('before', f'breakpoint {numbers[1]}'),
+                ('run', 'run 3')]
+    finally:
+        for number in numbers:
+            debugger.breakpoints.clear(number)
+    assert cards[0].end.run and cards[1].breakpoints == (f'{numbers[0]} c', f'{numbers[1]} d')
+    assert hooks.op == ()
 
 
 # ------------------------------------------------------------------ on and off

@@ -14,6 +14,7 @@ from pyfuncdbg.commands.arguments import positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import Resumed, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.commands.tensors import LT, TensorList
+from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.run_card import RunCard, RunEnd, Suggestion, run_card, run_end
 from pyfuncdbg.debug.runs import RunOrder
 from pyfuncdbg.debug.tensor_test import TensorTest
@@ -44,7 +45,7 @@ def at_run(context: Context, commands: Sequence[Command]) -> RunCard | RunResult
         return None
     names = {name for command in commands for name in (command.name, *command.aliases)}
     if stop.phase == 'run':
-        card = run_card(stop, stop.call, debugger_of(context), ())
+        card = run_card(stop, stop.call, debugger_of(context), _breakpoints(debugger_of(context)))
         return replace(card, suggestions=_known(card.suggestions, names))
     end = run_end(stop, stop.call, debugger_of(context), context.trace)
     tensors = None
@@ -52,6 +53,12 @@ def at_run(context: Context, commands: Sequence[Command]) -> RunCard | RunResult
         args = argparse.Namespace(run=end.run, site=None, bad=False, sort='time', n=_TENSORS)
         tensors = LT.run(context, args)
     return RunResult(replace(end, suggestions=_known(end.suggestions, names)), tensors)
+
+
+def _breakpoints(debugger: Debugger) -> list[str]:
+    """'1 norm if has_nan(out)', one line for each."""
+    return [f'{number} {entry.breakpoint}{"" if entry.breakpoint.enabled else " (disabled)"}'
+            for number, entry in sorted(debugger.breakpoints.entries.items())]
 
 
 def draw_at_run(result: RunCard | RunResult) -> RenderableType:

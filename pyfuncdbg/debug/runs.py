@@ -229,9 +229,11 @@ class RunPolicy:
         if watch.test is not None:
             watch.look(watch.test, call.inputs, call.run.feeds, call.site.host)
         watch.start()
+        debugger.breakpoints.begin_watched()
         try:
             return proceed()
         finally:
+            debugger.breakpoints.end()
             watch.stop()
 
     def _end(self, debugger: Debugger, debugged: DebuggedRun, error: Exception | None) -> bool:

@@ -106,7 +106,8 @@ def test_a_refused_step_changes_nothing(program, step, text) -> None:
 
 def test_setups_that_make_no_sense(program) -> None:
     setup = program.session.partial_run_setup
-    for arguments, text in (([[], []], 'Must specify at least one target'), ([[program.r1], [program.r1]], 'is both fed and'),
+    for arguments, text in (([[], []], 'Must specify at least one target'),
+                            ([[program.r1], [program.r1]], 'r1:0 is both fed and fetched'),
                             ([[program.r1], [program.a, program.a]], 'Endpoint "a:0" fed more than once')):
         with pytest.raises(InvalidArgumentError, match=text):
             setup(*arguments)
