@@ -321,9 +321,9 @@ def test_breakpoints_stop_in_the_middle_wherever_they_are_set(program) -> None:
         return lambda stop: numbers.append(debugger.breakpoints.set(place).number)
 
     numbers: list[int] = []
+    cards: list = []
     script = [set_at('c'), 'run', set_at('d'), 'cont', 'cont', looks(cards), 'run',
               looks(cards), 'cont', 'cont', 'cont', 'run -n']
-    cards: list = []
     try:
         with ScriptedUser(script) as user:
             session = pyfuncdbg.DebugSession(program.session())
