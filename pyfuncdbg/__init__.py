@@ -5,6 +5,7 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
     from pyfuncdbg import tf                    the graph runtime, under TensorFlow's names
     with pyfuncdbg.record('bug.pfd'): ...       record every wrapped call
     trace = pyfuncdbg.load('bug.pfd')           look at a trace
+    pyfuncdbg.break_at('norm', 'has_nan(out)')  stop at a node, a function or a line
     sess = pyfuncdbg.DebugSession(sess)         stop before and after every run
     with pyfuncdbg.debug(): ...                 stop at the first wrapped call or traced function
 """
@@ -18,13 +19,15 @@ from pyfuncdbg import debug, record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pyfuncdbg.debug.breakpoint import Breakpoint
     from pyfuncdbg.record.recorder import Recorder
     from pyfuncdbg.record.trace import Trace
     from pyfuncdbg.session import DebugSession
 
 __version__ = '0.1.0'
 
-__all__ = ['DebugSession', '__version__', 'debug', 'load', 'record']
+__all__ = ['DebugSession', '__version__', 'absmax', 'break_at', 'condition', 'debug', 'has_inf', 'has_inf_or_nan', 'has_nan',
+           'load', 'norm', 'record', 'zeros']
 
 
 class _RecordPackage(ModuleType):
@@ -70,11 +73,41 @@ class _DebugPackage(ModuleType):
 debug.__class__ = _DebugPackage
 
 
+_WORDS = {'has_nan': 'predicate', 'has_inf': 'predicate', 'has_inf_or_nan': 'predicate', 'condition': 'predicate',
+          'norm': 'vocabulary', 'absmax': 'vocabulary', 'zeros': 'vocabulary'}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _WORDS:
+        from importlib import import_module
+        return getattr(import_module(f'pyfuncdbg.debug.{_WORDS[name]}'), name)
     if name == 'DebugSession':
         from pyfuncdbg.session import DebugSession
         return DebugSession
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
+
+def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
+    """Stop at a node, a function, an op type, a call or a line, and begin to debug.
+
+        pyfuncdbg.break_at('norm', 'has_nan(out) and x.std() > 0')
+        pyfuncdbg.break_at('model.py:41', 'sd.min() == 0', once=True)
+        pyfuncdbg.break_at('norm', pyfuncdbg.has_nan & ~pyfuncdbg.has_inf, do='log')
+
+    Args:
+        spec: Node name, glob, op type, function name, 'FILE:LINE', '#17' or 'norm[3]'. It need not exist yet.
+        when: Text over the function's parameters, `out`, `inputs`, `call`, `history`; a Python function of the call; or made
+            of `has_nan` and its kin by `&`, `|`, `~`.
+        **options: `timing` ('before', 'after-call', 'error', 'gradient'), `once`, `every`, `after`, `do` ('stop', 'log',
+            'snap'); as in the command `break`.
+
+    Raises:
+        CommandError: One of these makes no sense; nothing is set.
+    """
+    from pyfuncdbg.debug.debugger import debugger
+    made = debugger.breakpoints.set(spec, when, **options)
+    debugger.start()
+    return made
 
 
 def load(path: str | Path) -> Trace:

@@ -1,14 +1,20 @@
 """The one table of commands. The prompt, the inspector, the magics and `pyfuncdbg show` are generated from it."""
 from __future__ import annotations
 
+from pyfuncdbg.commands.breaking import BREAKING
 from pyfuncdbg.commands.calls import CALL, CALLS, OUT
 from pyfuncdbg.commands.command import Command
+from pyfuncdbg.commands.frames import FRAMES
 from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
+from pyfuncdbg.commands.printing import PRINTING
 from pyfuncdbg.commands.report import INFO, REPORT
 from pyfuncdbg.commands.resume import RESUMING
 from pyfuncdbg.commands.runs import RUN
+from pyfuncdbg.commands.stepping import STEPPING
+from pyfuncdbg.commands.stopped import stop_command
 from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.commands.tensors import LT, PT
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, HEALTH, TAPE, INFO, *RESUMING, RUN, help_command(lambda: TABLE))
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, HEALTH, TAPE, INFO, *BREAKING, *RESUMING, *STEPPING, RUN,
+                              stop_command(lambda: TABLE), *FRAMES, *PRINTING, help_command(lambda: TABLE))

@@ -1,0 +1,316 @@
+"""The commands about breakpoints: `break`, `tbreak`, `breaks`, `enable`, `disable`, `clear`, `condition`, `ignore`, `catch`.
+
+They act on the debugger of the program that runs, at a stop or not; what they answer is `BreakpointState`s.
+"""
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from pyfuncdbg.commands.arguments import positive
+from pyfuncdbg.commands.command import Command, Context, parser_of
+from pyfuncdbg.commands.line import words
+from pyfuncdbg.commands.resume import debugger_of
+from pyfuncdbg.debug import dotfile
+from pyfuncdbg.debug.breakpoint import ACTIONS
+from pyfuncdbg.debug.breakpoint_list import BreakpointState, state_of, states
+from pyfuncdbg.debug.breakpoints import Breakpoints
+from pyfuncdbg.debug.dotfile import Filed
+from pyfuncdbg.debug.spec import Spec, spec
+from pyfuncdbg.debug.stack import selected_frame
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.views.breakpoints import breakpoint_line, breakpoint_table, filed_view
+from pyfuncdbg.views.page import Page
+
+_TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|every[ =]+\d+|after[ =]+\d+|do[ =]+\w+))\s*$')
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Breakpoints after something was done to them: 'set', 'enabled', 'disabled', 'cleared', 'changed'."""
+
+    action: Literal['set', 'enabled', 'disabled', 'cleared', 'changed']
+    breakpoints: tuple[BreakpointState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointList:
+    """All breakpoints.
+
+    Attributes:
+        catching: Whether a wrapped function that raises stops.
+        file: The file beside the script, if there is one.
+    """
+
+    breakpoints: tuple[BreakpointState, ...]
+    catching: bool
+    file: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Catching:
+    """Whether a wrapped function that raises stops."""
+
+    on: bool
+
+
+# ---------------------------------------------------------------- break
+def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Changed | BreakpointList:
+    breakpoints = debugger_of(context).breakpoints
+    place, condition = _taken_apart(args)
+    if not place and not condition and context.stop is None:
+        return _list(context)
+    where = spec(place) if place else _here(context)
+    if where.kind == 'name' and where.text.isdecimal():
+        where = replace(_here(context), number=int(where.text))
+        where = spec(f'{where.name}:{where.number}')
+    _learn(context, breakpoints)
+    note = _note(where, context, breakpoints)
+    timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
+                  None)
+    made = breakpoints.set(where, condition or None, timing=timing, do=args.do, once=args.once or once, every=args.every,  # type: ignore[arg-type]
+                           after=args.after)
+    debugger_of(context).start()
+    return Changed('set', (state_of(breakpoints.entry(made.number), breakpoints, note),))
+
+
+def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
+    """SPEC and condition; options that stand behind the condition are put where they belong."""
+    place: str = args.spec or ''
+    rest: str = args.condition
+    if place == 'if':
+        place, rest = '', f'if {rest}'
+    found: list[str] = []
+    while (match := _TRAILING.search(' ' + rest)) is not None:
+        found.append(match[1])
+        rest = (' ' + rest)[:match.start()].strip()
+    if found:
+        parser = parser_of(BREAK)
+        given = [word.text for option in reversed(found) for word in words(option)]
+        for name, value in vars(parser.parse_args(given)).items():
+            if value != parser.get_default(name):
+                setattr(args, name, value)
+    if not rest:
+        return place, ''
+    word, _, condition = rest.partition(' ')
+    if word != 'if' and not rest.startswith('if('):
+        known = [option for action in parser_of(BREAK)._actions for option in action.option_strings]
+        hint = nearest(word, known) if word.startswith('-') else ''
+        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} 'help break' shows all.")
+    condition = condition if word == 'if' else rest[2:]
+    if not condition.strip():
+        raise CommandError("a condition is missing behind 'if'")
+    return place, condition.strip()
+
+
+def _here(context: Context) -> Spec:
+    """The line that the user looks at."""
+    frame = selected_frame(context.stop) if context.stop is not None else None
+    if frame is None:
+        raise CommandError('no line of Python is selected here: name a node, a function or FILE:LINE')
+    return Spec(f'{frame.f_code.co_filename}:{frame.f_lineno}', 'line', frame.f_code.co_filename, frame.f_lineno)
+
+
+def _learn(context: Context, breakpoints: Breakpoints) -> None:
+    """What the run that is stopped here consists of."""
+    if context.stop is not None and context.stop.run is not None:
+        breakpoints.known.add_run(context.stop.run)
+    if context.stop is not None and context.stop.call is not None:
+        breakpoints.known.add(context.stop.call.site)
+
+
+def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
+    """What the user should know of a place that is not met yet, or is past."""
+    if where.kind == 'call':
+        call = context.stop.call if context.stop is not None else None
+        if call is not None and 0 < where.number <= call.id:
+            return f'call #{where.number} has been made already: this is #{call.id}, and numbers only grow'
+        return ''
+    if where.kind != 'name' or breakpoints.known.meant(where):
+        return ''
+    known = {*breakpoints.known.names(), *(name for site in context.trace.sites()
+                                           for name in (site.name, site.op_type, site.function) if name)}
+    if where.fits(known):
+        return ''
+    return f'nothing of that name is known yet: it waits until there is.{nearest(where.name, known)}'
+
+
+def _break_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('spec', metavar='SPEC', nargs='?',
+                        help="node, glob, op type, function, FILE:LINE, call such as '#17' or 'norm[3]'; "
+                             'without it, the line that is stopped at')
+    parser.add_argument('--once', action='store_true', help='only at the first hit')
+    parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
+    parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')
+    timing = parser.add_mutually_exclusive_group()
+    timing.add_argument('--before', action='store_true', help='before the call')
+    timing.add_argument('--after-call', action='store_true', help='when it has returned')
+    timing.add_argument('--error', action='store_true', help='where it raised')
+    timing.add_argument('--gradient', action='store_true', help='at the calls of its backward step')
+    parser.add_argument('--do', choices=ACTIONS, default='stop',
+                        help='stop; log: write a line; snap: keep inputs and outputs whole in the recording')
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f'{text!r} is no number of hits')
+    return value
+
+
+# ---------------------------------------------------------------- the others
+def _list(context: Context) -> BreakpointList:
+    debugger = debugger_of(context)
+    file = dotfile.beside_script()
+    return BreakpointList(tuple(states(debugger.breakpoints)), debugger.catching, str(file) if file.is_file() else '')
+
+
+def _breaks(context: Context, args: argparse.Namespace) -> BreakpointList | Filed:
+    debugger = debugger_of(context)
+    if args.save is not None:
+        return dotfile.save(debugger.breakpoints, _file(args.save))
+    if args.load is not None:
+        filed = dotfile.load(debugger.breakpoints, _file(args.load))
+        debugger.start()
+        return filed
+    return _list(context)
+
+
+def _file(name: str) -> Path:
+    return Path(name) if name else dotfile.beside_script()
+
+
+def _breaks_arguments(parser: argparse.ArgumentParser) -> None:
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument('--save', metavar='FILE', nargs='?', const='',
+                        help=f'write them to FILE ({dotfile.NAME} beside the script)')
+    either.add_argument('--load', metavar='FILE', nargs='?', const='',
+                        help='set those of a file; their conditions are Python, so load what you trust')
+
+
+def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = False) -> list[int]:
+    """The breakpoints that are named; all are there, or it is a mistake."""
+    if not given:
+        raise CommandError("name the breakpoints by number, or say 'all'; 'breaks' lists them")
+    found: list[int] = []
+    for name in given:
+        if name == 'all':
+            found += breakpoints.entries
+        elif name.isdecimal():
+            found.append(breakpoints.entry(int(name)).breakpoint.number)
+        else:
+            same = [number for number, entry in breakpoints.entries.items() if entry.breakpoint.spec.text == name]
+            if not same or not specs:
+                have = [entry.breakpoint.spec.text for entry in breakpoints.entries.values()]
+                hint = nearest(name, have) if specs else ''
+                also = ' or a SPEC that is set' if specs else ''
+                raise CommandError(f"no breakpoint {name!r}: give a number or 'all'{also}.{hint}")
+            found += same
+    return list(dict.fromkeys(found))
+
+
+def _switch(on: bool) -> Callable[[Context, argparse.Namespace], Changed]:
+    def run(context: Context, args: argparse.Namespace) -> Changed:
+        breakpoints = debugger_of(context).breakpoints
+        numbers = _numbers(breakpoints, args.numbers)
+        for number in numbers:
+            breakpoints.enable(number, on)
+        return Changed('enabled' if on else 'disabled', tuple(state_of(breakpoints.entry(n), breakpoints) for n in numbers))
+    return run
+
+
+def _clear(context: Context, args: argparse.Namespace) -> Changed:
+    breakpoints = debugger_of(context).breakpoints
+    gone = [state_of(breakpoints.entry(number), breakpoints) for number in _numbers(breakpoints, args.numbers, specs=True)]
+    for state in gone:
+        breakpoints.clear(state.number)
+    return Changed('cleared', tuple(gone))
+
+
+def _condition(context: Context, args: argparse.Namespace) -> Changed:
+    breakpoints = debugger_of(context).breakpoints
+    _learn(context, breakpoints)
+    text = args.condition.removeprefix('if ').strip()
+    breakpoints.change(args.number, text or None)
+    return Changed('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
+
+
+def _ignore(context: Context, args: argparse.Namespace) -> Changed:
+    breakpoints = debugger_of(context).breakpoints
+    breakpoints.ignore(args.number, args.count)
+    return Changed('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
+
+
+def _catch(context: Context, args: argparse.Namespace) -> Catching:
+    debugger = debugger_of(context)
+    debugger.catching = args.state == 'on'
+    if debugger.catching:
+        debugger.start()
+    return Catching(debugger.catching)
+
+
+# ---------------------------------------------------------------- drawn
+def _draw(result: Any) -> RenderableType:
+    if isinstance(result, Filed):
+        return filed_view(result)
+    if isinstance(result, BreakpointList):
+        unread = result.file and not result.breakpoints
+        hint = f"{result.file} is there: 'breaks --load' sets its breakpoints" if unread else ''
+        return breakpoint_table(result.breakpoints, catching=result.catching, hint=hint)
+    if not result.breakpoints:
+        return Text('no breakpoint is set')
+    return Page(*(breakpoint_line(state, result.action) for state in result.breakpoints))
+
+
+def _draw_catch(result: Catching) -> RenderableType:
+    return Text('a wrapped function that raises stops' if result.on else 'errors do not stop')
+
+
+def _numbered(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('number', metavar='N', type=positive, help='number of the breakpoint')
+
+
+def _numbered_many(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, or 'all'")
+
+
+def _clear_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, 'all', or the SPEC of some")
+
+
+def _ignore_arguments(parser: argparse.ArgumentParser) -> None:
+    _numbered(parser)
+    parser.add_argument('count', metavar='COUNT', type=_count, nargs='?', default=0, help='hits to pass over from now on')
+
+
+def _catch_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('state', metavar='on|off', choices=('on', 'off'), nargs='?', default='on')
+
+
+BREAK = Command('break', 'stop at a node, function, call or line: break SPEC [if CONDITION]', 'stop', _break, _draw,
+                _break_arguments, ('b',), needs_program=True, expression='condition')
+TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, args: _break(context, args, once=True), _draw,
+                 _break_arguments, needs_program=True, expression='condition')
+BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, _draw, _breaks_arguments, ('bl',),
+                 needs_program=True)
+ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), _draw, _numbered_many, needs_program=True)
+DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), _draw, _numbered_many,
+                  needs_program=True)
+CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, _draw, _clear_arguments, ('cl',), needs_program=True)
+CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, _draw, _numbered,
+                    needs_program=True, expression='condition')
+IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, _draw, _ignore_arguments,
+                 needs_program=True)
+CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,
+                needs_program=True)
+BREAKING: tuple[Command, ...] = (BREAK, TBREAK, BREAKS, ENABLE, DISABLE, CLEAR, CONDITION, IGNORE, CATCH)

@@ -1,0 +1,75 @@
+"""The breakpoints as plain data: what `break`, `breaks` and the card of a run show.
+
+Made on the thread of whoever asks; holds no condition, only its text.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyfuncdbg.debug.breakpoint import Breakpoint
+from pyfuncdbg.debug.breakpoints import Breakpoints
+from pyfuncdbg.debug.entry import Entry
+from pyfuncdbg.debug.predicate import shown
+from pyfuncdbg.errors import CommandError
+
+_SITES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointState:
+    """One breakpoint.
+
+    Attributes:
+        number: By which commands name it.
+        spec: As typed.
+        condition: Its text, '' for none.
+        timing, do, once, every, after, enabled: As in `Breakpoint`.
+        hits: How often it was hit.
+        where: What it was found to mean: nodes, or the function and line.
+        how: Of a line, how it is watched; else ''.
+        note: What else there is to know, '' for nothing.
+    """
+
+    number: int
+    spec: str
+    condition: str
+    timing: str
+    do: str
+    once: bool
+    every: int
+    after: int
+    enabled: bool
+    hits: int
+    where: tuple[str, ...]
+    how: str = ''
+    note: str = ''
+
+
+def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
+    """One of the table."""
+    one = entry.breakpoint
+    where, how, found = _place(entry, breakpoints)
+    return BreakpointState(one.number, one.spec.text, shown(one.when), one.timing, one.do, one.once, one.every, one.after,
+                           one.enabled, entry.hits, where, how, note or found)
+
+
+def states(breakpoints: Breakpoints) -> list[BreakpointState]:
+    """All of the table, in order."""
+    return [state_of(entry, breakpoints) for _, entry in sorted(breakpoints.entries.items())]
+
+
+def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:
+    one: Breakpoint = entry.breakpoint
+    if one.spec.kind == 'line':
+        try:
+            placed = entry.placed
+        except CommandError as error:
+            return (), '', str(error)
+        if placed is None:
+            return (), '', ''
+        function = f' {placed.function}' if placed.function else ''
+        return (f'{placed.filename}:{placed.line}{function}',), placed.how, placed.note
+    names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec)))
+    if len(names) > _SITES:
+        names = [*names[:_SITES], f'and {len(names) - _SITES} more']
+    return tuple(names), '', ''

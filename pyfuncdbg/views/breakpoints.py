@@ -1,0 +1,101 @@
+"""The table of breakpoints, and the line that says what was done to one."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.breakpoint_list import BreakpointState
+from pyfuncdbg.debug.dotfile import Filed
+from pyfuncdbg.views.escape import label, one_line, visible
+from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.units import count
+
+_TIMINGS = {'before': 'before', 'after-call': 'after call', 'error': 'error', 'gradient': 'gradient'}
+
+
+def breakpoint_table(states: Sequence[BreakpointState], *, catching: bool = False, hint: str = '') -> Page:
+    """Breakpoints, one a line, under a line with their number.
+
+    Args:
+        states: In order.
+        catching: Whether errors stop too.
+        hint: What else to say below.
+    """
+    first = Text(count(len(states), 'breakpoint'), 'bold', overflow='fold')
+    if catching:
+        first.append('   catch: on', 'not bold')
+    parts: list[RenderableType] = [first]
+    if states:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+        table.add_column('n', justify='right', no_wrap=True)
+        for name in ('spec', 'if', 'when', 'hits', 'does', 'where'):
+            table.add_column(name, overflow='fold', justify='right' if name == 'hits' else 'left')
+        for state in states:
+            style = '' if state.enabled else 'dim'
+            table.add_row(Text(str(state.number), style), label(state.spec, style, 60), label(state.condition, style, 80),
+                          Text(_TIMINGS.get(state.timing, state.timing), style), Text(str(state.hits), style),
+                          Text(_does(state), style), _where(state))
+        parts.append(table)
+    if hint:
+        parts.append(Text(visible(hint), 'dim', overflow='fold'))
+    return Page(*parts)
+
+
+def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
+    """'breakpoint 2 at norm if has_nan(out)   after call', and what there is to note."""
+    text = Text(f'breakpoint {state.number}', 'bold', overflow='fold')
+    text.append(f'{" " if verb else ""}{verb} at {one_line(state.spec, 80)}', 'not bold')
+    if state.condition:
+        text.append(f' if {one_line(state.condition, 120)}', 'not bold')
+    text.append(f'   {_TIMINGS.get(state.timing, state.timing)}', 'dim not bold')
+    does = _does(state)
+    if does != 'stop':
+        text.append(f', {does}', 'dim not bold')
+    if state.where and state.where != (state.spec,) and verb in ('', 'set'):
+        text.append(f'   {", ".join(one_line(place, 80) for place in state.where)}', 'dim not bold')
+    notes = _notes(state)
+    return Page(text, notes) if notes.plain else Page(text)
+
+
+def filed_view(filed: Filed) -> Page:
+    """'3 breakpoints saved to train/.pyfuncdbg.toml'."""
+    to = 'to' if filed.action == 'saved' else 'from'
+    lines = [Text(f'{count(len(filed.numbers), "breakpoint")} {filed.action} {to} {one_line(filed.path)}', overflow='fold')]
+    lines += [label(f'not {filed.action}: {why}', 'yellow') for why in filed.left_out]
+    return Page(*lines)
+
+
+def _does(state: BreakpointState) -> str:
+    words = [state.do]
+    if state.once:
+        words.append('once')
+    if state.every > 1:
+        words.append(f'every {state.every}')
+    if state.after > state.hits:
+        words.append(f'ignores {state.after - state.hits} more')
+    if not state.enabled:
+        words.append('off')
+    return ', '.join(words)
+
+
+def _where(state: BreakpointState) -> Text:
+    text = Text(', '.join(one_line(place, 80) for place in state.where), 'dim', overflow='fold')
+    notes = _notes(state)
+    return Text.assemble(text, '; ' if text.plain and notes.plain else '', notes, overflow='fold')
+
+
+def _notes(state: BreakpointState) -> Text:
+    how = '' if state.how == 'compiled' else state.how
+    return label('; '.join(part for part in (how, state.note) if part), 'yellow', 400)
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    norm = BreakpointState(1, 'norm', 'has_nan(out) & ~has_inf(out)', 'after-call', 'stop', False, 3, 0, True, 12, ('norm',))
+    line = BreakpointState(2, 'model.py:41', 'sd.min() == 0', 'before', 'log', True, 1, 0, False, 1,
+                           ('model.py:41 normalize',), 'traced', 'its source is missing')
+    demo(breakpoint_table([norm, line], catching=True), breakpoint_line(norm, 'set'))
