@@ -90,12 +90,16 @@ class DebugSession:
     def debugging(self, on: bool) -> None:
         if not on:
             self._policy.switch(False)
+            if not debugger.runs.wanted:
+                debugger.live.sleep()
         elif not self.debugging:
             _begin(self._policy)
 
     # ------------------------------------------------------------------ running
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """As the wrapped session's `run`."""
+        if not self._policy.on:
+            return self._session.run(fetches, feed_dict, options, run_metadata)
         with _debugged(self._policy):
             return self._session.run(fetches, feed_dict, options, run_metadata)
 

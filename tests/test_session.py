@@ -358,6 +358,27 @@ def test_quit_leaves_debugging_for_all_and_each_can_come_back(program) -> None:
         assert two.run(program.e) == 3 and user.phases == ['run', 'run']
 
 
+def test_nothing_is_recorded_while_nobody_debugs(program) -> None:
+    found = []
+
+    def values(stop):
+        found.append([tensor.to_numpy().tolist() for call, tensor in debugger.live.trace().tensors(site='b')
+                      if call.site.kind == 'python'])
+
+    with ScriptedUser(['run', 'quit', values, 'cont', values, 'cont']):
+        session = pyfuncdbg.DebugSession(program.session())
+        session.run(program.b, program.feed(1))
+        assert hooks.run == hooks.python == ()
+        session.run(program.b, program.feed(2))
+        session.debugging = True
+        session.run(program.b, program.feed(3))
+        session.debugging = False
+        session.run(program.b, program.feed(4))
+        session.debugging = True
+        session.run(program.b, program.feed(5))
+    assert found == [[[2, 4]], [[2, 4], [6, 8]]]
+
+
 def test_quit_in_the_middle_of_a_run(program) -> None:
     with ScriptedUser(['node', 'node', 'quit']) as user:
         session = pyfuncdbg.DebugSession(program.session())

@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pyfuncdbg.debug import nodes, runs
 from pyfuncdbg.debug.breakpoints import Breakpoints, Hit, Tests
 from pyfuncdbg.debug.broker import Broker
+from pyfuncdbg.debug.differences import arrays, differences
 from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.names import NamesSeen
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
@@ -46,18 +49,21 @@ class Flow:
         stepper: Steps the thread through Python.
         asking: The thread is at a stop: what is called from there (an expression) is not debugged.
         entering: Stop at the first line of the next Python call.
-        next_call: Stop before the next call of any kind.
+        next_call: Stop before the next call.
+        ops: Eager ops are calls for that, and a run stops before its first node.
+        compare: Outputs of the call that is made again, as they were.
         after: Id of the call to stop after, unless there is a stop before that; 0 for none.
         names: What the thread's frames held at its last stops.
     """
 
-    __slots__ = ('after', 'asking', 'entering', 'names', 'next_call', 'stepper')
+    __slots__ = ('after', 'asking', 'compare', 'entering', 'names', 'next_call', 'ops', 'stepper')
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper
         self.asking = False
         self.entering = False
-        self.next_call = False
+        self.next_call = self.ops = False
+        self.compare: dict[str, np.ndarray] = {}
         self.after = 0
         self.names = NamesSeen()
 
@@ -91,6 +97,7 @@ class Debugger:
         self.flows: dict[int, Flow] = {}
         self._lock = threading.RLock()
         self._extra: frozenset[Kind] = frozenset()
+        self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
 
     # ------------------------------------------------------------------ on and off
     def start(self) -> None:
@@ -101,8 +108,9 @@ class Debugger:
         """Stop debugging: no hook, no tracing, every waiting thread goes on. Breakpoints are kept, and asleep."""
         hooks.remove(self)
         self.runs.left()
+        self.live.sleep()
         for flow in list(self.flows.values()):
-            flow.entering = flow.next_call = False
+            flow.entering = flow.next_call = flow.ops = False
             flow.stepper.give_up()
         self.broker.release()
 
@@ -129,7 +137,8 @@ class Debugger:
     def _changed(self) -> None:
         """Breakpoints are others now: watch the calls that they need."""
         with self._lock:
-            kinds = frozenset[Kind](('python',)) | self.breakpoints.kinds | self._extra
+            stepping: tuple[Kind, ...] = ('op', 'run') if any(flow.ops for flow in list(self.flows.values())) else ()
+            kinds = frozenset[Kind](('python', *stepping)) | self.breakpoints.kinds | self._extra
             if kinds != self.kinds:
                 self.kinds = kinds
                 hooks.refresh()
@@ -145,6 +154,9 @@ class Debugger:
         of_ops = self.breakpoints.begin(call.run)
         try:
             policy = runs.policy.get()
+            flow = self.flows.get(call.thread)
+            if policy is None and flow is not None and flow.ops and not flow.asking and nodes.pausable(call.run):
+                nodes.pause(self, call.run, Decision('node'))
             return policy.around(self, call, proceed) if policy is not None else self._around_call(call, proceed)
         finally:
             if of_ops:
@@ -186,7 +198,8 @@ class Debugger:
     def _before(self, call: Call, hits: Sequence[Hit]) -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
         flow = self.flows.get(call.thread)
-        wanted = flow is not None and flow.next_call and call.site.kind != 'run'
+        wanted = flow is not None and flow.next_call and (call.site.kind == 'python' or (
+            flow.ops and call.site.kind != 'run' and not nodes.pausable(call.run)))
         if not hits and not wanted:
             if flow is not None and flow.entering and call.site.kind == 'python':
                 flow.entering = False
@@ -210,12 +223,21 @@ class Debugger:
         hits = _tested(flow, lambda: tests.after(call, outputs)) if tests is not None else ()
         if not hits and not (flow is not None and flow.ends(call)):
             return outputs
-        decision = self.stopped(Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return',
-                                     outputs=outputs))
+        stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return', outputs=outputs)
+        if flow is not None and flow.compare:
+            stop.differences = differences(flow.compare, arrays(call.site.host, call.site.outputs, outputs))
+        decision = self.stopped(stop)
         if decision.verb == 'retry':
+            self._again(call, arrays(call.site.host, call.site.outputs, outputs))
             return None
         self.carry_on(decision, call.run, call.thread)
         return outputs
+
+    def _again(self, call: Call, before: dict[str, np.ndarray]) -> None:
+        """The call is made once more: stop after it, and compare."""
+        flow = self.flow(call.thread)
+        flow.after = call.id
+        flow.compare = before
 
     def _failed(self, call: Call, tests: Tests | None, error: Exception) -> bool:
         """Stop where the call raised if there is a reason; whether the user wants it again."""
@@ -226,9 +248,11 @@ class Debugger:
             return False
         reason = _why(hits) or f'raised {type(error).__name__}'
         decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
-        if decision.verb in STEPS and self.step_out(decision, call.thread):
+        if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
             return False                        # to where the program meets the error
-        if decision.verb != 'retry':
+        if decision.verb == 'retry':
+            self._again(call, {})
+        else:
             self.carry_on(decision, call.run, call.thread)
         return decision.verb == 'retry'
 
@@ -254,7 +278,12 @@ class Debugger:
             RunAborted: The user ends the run.
         """
         flow = self.flow(stop.thread)
-        flow.after = 0
+        flow.after, flow.compare = 0, {}
+        self._told[stop.thread] = id(stop.error)
+        flow.entering = flow.next_call = False
+        if flow.ops:
+            flow.ops = False
+            self._changed()
         if stop.phase not in PYTHON:
             flow.stepper.disarm()
         flow.asking = True
@@ -288,7 +317,21 @@ class Debugger:
         elif verb == 'into':
             self.flow(thread).entering = True
         elif verb not in STEPS or not self.step_out(decision, thread):
-            self.flow(thread).next_call = True
+            self.stop_at_next_call(thread)
+
+    def stop_at_next_call(self, thread: int) -> None:
+        """Stop where the thread next calls anything: a wrapped function, an eager op, the first node of a run."""
+        flow = self.flow(thread)
+        flow.next_call = flow.ops = True
+        self._changed()
+
+    def told(self, error: BaseException) -> bool:
+        """Whether the last stop of this thread was about this error, or the one that it was raised from."""
+        last = self._told.get(threading.get_native_id())
+        known: BaseException | None = error
+        while known is not None and id(known) != last:
+            known = known.__cause__
+        return known is not None
 
     def step_out(self, decision: Decision, thread: int) -> bool:
         """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
@@ -317,6 +360,7 @@ class Debugger:
         decision = self.stopped(stop)
         if decision.verb == 'retry' and call is not None:
             flow.stepper.disarm()
+            self._again(call, {})
             raise Retried(call.id)
         flow.stepper.follow(decision, selected_frame(stop) or frame)
         if decision.verb not in STEPS:

@@ -10,7 +10,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from pyfuncdbg.record.recorder import Recorder, recorders
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.record.recorder import DEPTH, Recorder, recorders
 from pyfuncdbg.record.trace import Trace
 
 _BUDGET = 64 << 20
@@ -21,18 +22,31 @@ class LiveTrace:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._own: Recorder | None = None
+        self._asleep = False
         self._recorder: Recorder | None = None
         self._trace: Trace | None = None
 
     def recorder(self, *, ops: bool = False) -> Recorder:
         """The newest recorder that is on; a new one in a temporary folder if there is none."""
         with self._lock:
+            if self._asleep and self._own is not None:
+                self._asleep = False
+                hooks.add(self._own, depth=DEPTH)
             on = recorders()
             if on:
                 return on[-1]
             folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
-            return Recorder(Path(folder) / 'live.pfd', budget=_BUDGET, ops=ops).start()
+            self._own = Recorder(Path(folder) / 'live.pfd', budget=_BUDGET, ops=ops).start()
+            return self._own
+
+    def sleep(self) -> None:
+        """Nobody debugs: what was recorded for the debugger alone stays, and no more is added until it is asked for."""
+        with self._lock:
+            if self._own is not None and self._own in hooks:
+                self._asleep = True
+                hooks.remove(self._own)
 
     def trace(self) -> Trace:
         """The trace so far.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.debug.node_watch import Passed
-from pyfuncdbg.hooks.call import Call, Frame
+from pyfuncdbg.hooks.call import Call, CallSite, Frame
 from pyfuncdbg.record.dtypes import dtype_name
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
@@ -129,9 +129,9 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
     run = call.run
     debugged = debugger.runs.on_thread(stop.thread)
     sites = run.sites
-    functions = sum(site.kind == 'python' for site in sites)
+    functions = [site for site in sites if site.kind == 'python']
     return RunCard(run.id, run.label, *_whose(debugged), stop.thread, stop.thread_name,
-                   _values(run.feeds, call.inputs, call.site.host), tuple(run.fetches[:NAMES]), len(sites), functions,
+                   _values(run.feeds, call.inputs, call.site.host), tuple(run.fetches[:NAMES]), len(sites), len(functions),
                    tuple(breakpoints), tuple(_before(functions)))
 
 
@@ -196,11 +196,12 @@ def _of_call(call: CallRecord) -> NodeFailure:
     return NodeFailure(call.site.name, call.site.op_type, call.number, stack[-1] if stack else None, call.inputs)
 
 
-def _before(functions: int) -> list[Suggestion]:
+def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
     first = Suggestion('node', 'go node by node') if not functions else Suggestion(
         'into', 'go to the first line of the first Python function')
     return [Suggestion('run', 'run to the end and stop there'), first,
-            *([Suggestion('node', 'go node by node')] if functions else []),
+            *([Suggestion('node', 'go node by node'),
+               Suggestion(f'break {functions[-1].name}', 'stop before each call of this node')] if functions else []),
             Suggestion('run -f has_inf_or_nan', 'run until a tensor has NaN or infinity'),
             Suggestion('run -t 10', 'stop after ten runs'), Suggestion('run -n', 'run without debugging'),
             Suggestion('quit', 'let the program go on')]

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from pyfuncdbg.debug.node_watch import NodeWatch
 from pyfuncdbg.debug.stop import Decision, Stop
@@ -93,7 +94,19 @@ class Runs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._under_way: dict[int, DebuggedRun] = {}
+        self._policies: WeakSet[RunPolicy] = WeakSet()
         self.generation = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether any runs are debugged."""
+        with self._lock:
+            return any(one.on for one in self._policies)
+
+    def know(self, one: RunPolicy) -> None:
+        """There is one more policy."""
+        with self._lock:
+            self._policies.add(one)
 
     def left(self) -> None:
         """The user has left debugging: no policy that was on before is on any more."""
@@ -130,6 +143,7 @@ class RunPolicy:
     """
 
     def __init__(self, runs: Runs, title: str, *, stops: bool = True, every: bool = True) -> None:
+        runs.know(self)
         self._runs = runs
         self._lock = threading.Lock()
         self._generation = -1
