@@ -5,6 +5,7 @@ Runs on the caller's thread. What the user did wrong is a CommandError; nothing 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +18,10 @@ from pyfuncdbg.commands.command import Command, Context, parser_of
 from pyfuncdbg.commands.help import described, find_command
 from pyfuncdbg.commands.line import joined, split_expression, split_redirect, words
 from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.debug.stack import selected_frame
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.views.command_help import command_help
 from pyfuncdbg.views.escape import one_line
 
@@ -80,29 +83,67 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         context: What the command acts on.
         table: The commands there are.
 
+    At a stop, a line whose first word is no command is Python, and so is one that begins with '!'.
+
     Raises:
         CommandError: The line cannot be read, names nothing that exists, or needs a stop.
         TraceError: The trace cannot be read, or does not hold what was asked for.
     """
     text, redirect = line if isinstance(line, str) else joined(line), ''
+    if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
+        return _in_python(line, context, table)
     first = next(words(text), None)
     if first is None:
         raise CommandError("no command given: 'help' lists the commands.")
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
     command = find_command(first.text, table)
-    answer = _carried_out(command, text[first.end:], context)
+    answer = _carried_out(command, text[first.end:], context, first.text)
     if redirect:
         _append(redirect, answer.text(context.width))
         return Answer(answer.command, answer.result, answer.as_json, redirect)
     return answer
 
 
+def is_for_python(line: str, table: Sequence[Command] = TABLE) -> bool:
+    """Whether a line typed at a stop is Python: its first word is no command. An empty one is not."""
+    first = line.split(None, 1)[:1]
+    return bool(first) and (line.lstrip().startswith('!') or not _is_command(first[0], table))
+
+
+def _is_command(name: str, table: Sequence[Command]) -> bool:
+    return any(name == command.name or name in command.aliases for command in table)
+
+
+def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
+    """An expression or a statement; where it is no Python, it may be a mistyped command."""
+    text = line.strip()
+    if text.startswith('!'):
+        return _carried_out(PYTHON, text[1:], context)
+    try:
+        return _carried_out(PYTHON, f' -- {text}', context)
+    except CommandError as error:
+        names = [name for command in table for name in (command.name, *command.aliases)]
+        first = text.split(None, 1)[0]
+        if first.isidentifier() and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
+            raise CommandError(f"unknown command {first!r}.{nearest(first, names)} As Python: {error}") from None
+        raise
+
+
+def _with_hint(error: CommandError, typed: str, rest: str, context: Context) -> CommandError:
+    """`n = 5` at a stop: which of the two is meant, the command or the variable, is the user's to say."""
+    frame = selected_frame(context.stop) if context.stop is not None else None
+    known = frame is not None and (typed in frame.f_locals or typed in frame.f_globals)
+    if frame is None or not (known or re.match(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=', rest)):
+        return error
+    return CommandError(f'{typed!r} is a command here: for the variable type "!{typed}{rest}" or "p {typed}". ({error})')
+
+
 def _takes_expression(name: str, table: Sequence[Command]) -> bool:
     return any(command.expression for command in table if name == command.name or name in command.aliases)
 
 
-def _carried_out(command: Command, rest: str, context: Context) -> Answer:
+def _carried_out(command: Command, rest: str, context: Context, typed: str = '') -> Answer:
     parser = parser_of(command, context.width)
     if command.expression:
         given, expression = split_expression(rest, parser, command)
@@ -112,7 +153,10 @@ def _carried_out(command: Command, rest: str, context: Context) -> Answer:
     if '-h' in options or '--help' in options:
         page = described(command, context.width)
         return Answer(_SHOWS_HELP, page, '--json' in options)
-    args = parser.parse_args(given)
+    try:
+        args = parser.parse_args(given)
+    except CommandError as error:
+        raise _with_hint(error, typed, rest, context) from None
     if command.expression:
         setattr(args, command.expression, expression)
     if command.needs_stop and context.stop is None:

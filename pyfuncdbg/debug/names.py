@@ -19,7 +19,7 @@ _NOTHING = object()
 
 
 class NamesSeen:
-    """What the frames of one thread held when they were stopped in. No value of the program is kept alive, but small ones."""
+    """What the frames of one thread held when they were stopped in. Only small values are kept alive."""
 
     __slots__ = ('_seen',)
 
@@ -58,4 +58,4 @@ def _mark(value: Any) -> Any:
         size = len(value) if isinstance(value, list | tuple | dict | set) else 0
         return id(value), type(value).__name__, size
     data = np.ascontiguousarray(array.reshape(-1)[::max(1, array.nbytes // _DIGESTED)])
-    return array.shape, array.dtype.str, xxhash.xxh3_64_intdigest(data.view(np.uint8))
+    return array.shape, array.dtype.str, xxhash.xxh3_64_intdigest(data.tobytes())

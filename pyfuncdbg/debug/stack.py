@@ -99,7 +99,7 @@ def move(stop: Stop, by: int) -> Entry:
     stack = stack_of(stop)
     here = selected(stop)
     if not stack or (by < 0 and here == 0) or (by > 0 and here == len(stack) - 1):
-        raise CommandError('this is the outermost entry of the stack' if by < 0 else 'this is the innermost entry of the stack')
+        raise CommandError(f'this is the {"outermost" if by < 0 else "innermost"} entry of the stack')
     stop.selected = min(max(here + by, 0), len(stack) - 1)
     stop.listed = 0
     entry: Entry = stack[stop.selected]
@@ -187,7 +187,10 @@ class _Builder:
             self._begin(run, call)
             return
         if (run.id, site.name) in self._segment:
-            return                              # a hook on nodes and one on functions: two calls, one place
+            last = self._entries[-1]            # a hook on nodes and one on functions: two calls, one place
+            if isinstance(last, NodeEntry) and call is not None and (last.call is None or site.kind == 'python'):
+                self._entries[-1] = NodeEntry(site, run, call)
+            return
         self._segment.add((run.id, site.name))
         outermost = run.id not in self._open or not any(
             isinstance(entry, NodeEntry) and entry.run is run for entry in self._entries)

@@ -1,7 +1,7 @@
 """The stepper: pdb's stepping for one thread, through the program's frames and past ours.
 
-A `bdb.Bdb` that is armed only after a stop, on the thread that stopped; without one a thread is never traced. What traced the
-thread before, such as a coverage tool, sees nothing while it steps, and is back as it was when it goes on.
+A `bdb.Bdb` that is armed only after a stop, on the thread that stopped; without one a thread is never traced. What traced
+the thread before, such as a coverage tool, sees nothing while it steps, and is back as it was when it goes on.
 """
 from __future__ import annotations
 

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunControl
 
 Phase = Literal['before', 'after', 'error', 'call', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
-"""Where a thread stands: before a call, after it, where it raised; where a function begins, at a line of Python, at a function's return, where a line
-raised; before a node of a paused run; before and after a whole run; nowhere any more, with the frames of an error."""
+"""Where a thread stands: before a call, after it, where it raised; where a Python function begins, at a line, at a return,
+where a line raised; before a node of a paused run; before and after a whole run; nowhere any more, with the frames of an
+error."""
 
-Verb = Literal['cont', 'step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry', 'run', 'quit',
-               'abort']
+Verb = Literal['cont', 'step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry', 'swap', 'run',
+               'quit', 'abort']
 
 PYTHON: tuple[Phase, ...] = ('call', 'line', 'return', 'exception')
 """Phases that a trace function came to."""
@@ -43,7 +44,8 @@ class Decision:
 
     Attributes:
         verb: The command.
-        argument: Line for `until` and `jump`, position for `to` and `rewind`, a run policy for `run`; else None.
+        argument: Line for `until` and `jump`, position for `to` and `rewind`, `debug.nodes.Rerun` for `swap` at a node,
+            a run policy for `run`; else None.
     """
 
     verb: Verb
@@ -79,6 +81,8 @@ class Stop:
         changed: Names that the frame's last stop did not have, or with another value; None where there was none.
         stack: As `debug.stack` has worked it out, None before that.
         listed: Last line that `list` has shown, 0 before that.
+        differences: After `swap` or `retry`: what came out before, and now (`debug.differences.Difference`).
+        chain: The errors that led to `error`, the first one first, once somebody has asked; () before that.
     """
 
     def __init__(self, phase: Phase, *, call: Call | None = None, run: Run | None = None, frame: FrameType | None = None,
@@ -102,6 +106,8 @@ class Stop:
         self.changed: tuple[str, ...] | None = None
         self.stack: tuple[Any, ...] | None = None
         self.listed = 0
+        self.differences: tuple[Any, ...] = ()
+        self.chain: tuple[BaseException, ...] = ()
         self.decision: Decision | None = None
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
 
@@ -110,6 +116,13 @@ class Stop:
         """How to steer the run, None where it is not paused at a node boundary."""
         control = self.run.control if self.run is not None else None
         return control if hasattr(control, 'go_to') else None  # type: ignore[return-value]
+
+    def show_error(self, error: BaseException) -> None:
+        """Look at the frames of this error: one that led to the one that was raised."""
+        self.error = error
+        self.frames = _frames(self.frame, error.__traceback__)
+        self.selected = self.stack = None
+        self.listed = 0
 
     def decide(self, verb: Verb, argument: Any = None) -> Decision:
         """Say how it goes on; the thread leaves its stop. Any thread may call it.

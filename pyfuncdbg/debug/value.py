@@ -46,7 +46,7 @@ def array_of(value: Any, host: Host | None = None) -> np.ndarray | None:
     """The array behind an array, a NumPy scalar or a host's tensor; None if it is none of them."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
-    if isinstance(value, _PLAIN) or isinstance(value, type):
+    if isinstance(value, (*_PLAIN, type)):
         return None
     try:
         if host is not None:
@@ -127,10 +127,9 @@ class _Repr(reprlib.Repr):
                 return f'{type(x).__qualname__}(...)'
             fields = [f'{f.name}={self.repr1(getattr(x, f.name, None), level - 1)}' for f in dataclasses.fields(x) if f.repr]
             return f'{type(x).__qualname__}({", ".join(fields[:12])}{", ..." if len(fields) > 12 else ""})'
-        if type(x).__repr__ in (list.__repr__, tuple.__repr__, dict.__repr__, set.__repr__):
-            for base in (list, tuple, dict, set):
-                if isinstance(x, base):
-                    return str(getattr(super(), f'repr_{base.__name__}')(x, level))
+        for base in (list, tuple, dict, set):   # a subclass without a repr of its own, as what it is
+            if isinstance(x, base) and type(x).__repr__ is base.__repr__:
+                return str(getattr(super(), f'repr_{base.__name__}')(x, level))
         try:
             return super().repr1(x, level)
         except Exception as error:              # the program's own __repr__ may raise anything

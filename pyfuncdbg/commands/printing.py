@@ -1,0 +1,223 @@
+"""Values at a stop: `p`, `pp`, `whatis`, `args`, `retval`, `display`, `undisplay`, `!` and `interact`.
+
+On the stopped thread, in the entry of the stack that is selected.
+"""
+from __future__ import annotations
+
+import argparse
+import code
+import pprint
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.resume import stop_of
+from pyfuncdbg.debug.displays import Displayed, displays
+from pyfuncdbg.debug.evaluate import FrameNames, carry_out, evaluate
+from pyfuncdbg.debug.scope import host_of, node_inputs, scope_of
+from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
+from pyfuncdbg.debug.value import Value, array_of, array_text, bounded, described
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.views.escape import one_line, visible
+from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.variable import Variable, inline, value_page, variables_table
+
+_LINES = 200
+"""Lines of `pp`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The value of an expression; `value` is None for a statement, and for an expression that gave None in `!`."""
+
+    expression: str
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name, its value, and the tensor that it is."""
+
+    name: str
+    value: Value
+    tensor: str = ''
+
+
+def value_of(context: Context, expression: str) -> Any:
+    """What an expression means here.
+
+    Raises:
+        CommandError: It is none, or it raises.
+    """
+    text, names = scope_of(stop_of(context), expression)
+    return evaluate(text, names)
+
+
+def _print(context: Context, args: argparse.Namespace) -> Printed:
+    return Printed(args.expression, described(value_of(context, args.expression), host_of(stop_of(context))))
+
+
+def _pretty(context: Context, args: argparse.Namespace) -> Printed:
+    host = host_of(stop_of(context))
+    value = value_of(context, args.expression)
+    found = described(value, host)
+    if found.tensor is not None or found.items:
+        return Printed(args.expression, found)
+    lines = _Pretty(host).pformat(value).splitlines()
+    more = [f'... {len(lines) - _LINES} more lines'] if len(lines) > _LINES else []
+    return Printed(args.expression, Value(found.type, '\n'.join([*lines[:_LINES], *more])))
+
+
+class _Pretty(pprint.PrettyPrinter):
+    """pprint that asks no array for its repr, and bounds every part."""
+
+    def __init__(self, host: Any) -> None:
+        super().__init__(width=100, depth=8)
+        self._host = host
+
+    def format(self, object: Any, context: dict[int, int], maxlevels: int, level: int) -> tuple[str, bool, bool]:
+        """The text of one part."""
+        array = array_of(object, self._host)
+        if array is not None:
+            return array_text(array), False, False
+        if isinstance(object, list | tuple | dict | set | frozenset) and len(object) <= 1000:
+            return super().format(object, context, maxlevels, level)
+        return bounded(object, self._host), False, False
+
+
+def _whatis(context: Context, args: argparse.Namespace) -> Printed:
+    value = value_of(context, args.expression)
+    kind = value if isinstance(value, type) else type(value)
+    what = 'Class' if isinstance(value, type) else 'Method' if hasattr(value, '__func__') else (
+        'Function' if hasattr(value, '__code__') else '')
+    name = getattr(value, '__qualname__', kind.__qualname__) if what else kind.__qualname__
+    return Printed(args.expression, Value('type', f'{what} {kind.__module__}.{name}' if what == 'Class' else
+                                          f'{what} {name}' if what else f'{kind.__module__}.{name}'))
+
+
+def _draw(result: Printed) -> RenderableType:
+    return value_page(result.value) if result.value is not None else Page()
+
+
+def _args(context: Context, args: argparse.Namespace) -> list[Named]:
+    stop = stop_of(context)
+    host, entry = host_of(stop), selected_entry(stop)
+    if isinstance(entry, NodeEntry):
+        return [Named(name or tensor, described(read(), host, items=0), tensor if name else '')
+                for name, tensor, read in node_inputs(stop, entry)]
+    if isinstance(entry, RunEntry):
+        feeds = value_of(context, 'feeds')
+        return [Named(name, described(value, host, items=0)) for name, value in feeds.items()]
+    if entry is None:
+        return []
+    frame = entry.frame
+    its_code, names = frame.f_code, frame.f_locals
+    count = its_code.co_argcount + its_code.co_kwonlyargcount
+    count += bool(its_code.co_flags & 4) + bool(its_code.co_flags & 8)
+    return [Named(name, described(names[name], host, items=0)) for name in its_code.co_varnames[:count] if name in names]
+
+
+def _draw_named(rows: list[Named]) -> RenderableType:
+    if not rows:
+        return Page(Text('no arguments', 'dim'))
+    return variables_table([Variable(row.name, row.value, row.tensor) for row in rows])
+
+
+def _returned(context: Context, args: argparse.Namespace) -> list[Named]:
+    stop = stop_of(context)
+    host = host_of(stop)
+    if stop.phase == 'return':
+        return [Named('returns', described(stop.result, host, items=0))]
+    if stop.outputs is None:
+        raise CommandError('retval: nothing was returned here; it is known where a function returns, and after a call')
+    names = stop.call.site.outputs if stop.call is not None else ()
+    return [Named(names[i] if i < len(names) else f'out {i}', described(value, host, items=0))
+            for i, value in enumerate(stop.outputs)]
+
+
+def _display(context: Context, args: argparse.Namespace) -> list[Displayed]:
+    stop = stop_of(context)
+    return [displays.add(stop, args.expression)] if args.expression else list(displays.at(stop))
+
+
+def _draw_displays(rows: list[Displayed]) -> RenderableType:
+    if not rows:
+        return Page(Text('nothing is displayed here: "display EXPR" shows an expression at each stop', 'dim'))
+    return Page(*(Text.assemble((one_line(row.expression, 60), 'bold'), '  ', inline(row.value),
+                                (f'  was {one_line(row.before, 100)}', 'dim') if row.before else '', overflow='fold')
+                  for row in rows))
+
+
+def _undisplay(context: Context, args: argparse.Namespace) -> int:
+    return displays.remove(stop_of(context), args.expression)
+
+
+def _python(context: Context, args: argparse.Namespace) -> Printed:
+    stop = stop_of(context)
+    text, names = scope_of(stop, args.statement)
+    value = carry_out(text, names)
+    return Printed(args.statement, described(value, host_of(stop)) if value is not None else None)
+
+
+def _interact(context: Context, args: argparse.Namespace) -> None:
+    stop = stop_of(context)
+    front_end = context.debugger.broker.front_end() if context.debugger is not None else None
+    if front_end is not None and front_end.name in ('remote', 'inspector'):
+        raise CommandError('interact: needs the terminal of the program; here, type Python line by line')
+    _, names = scope_of(stop, '')
+    if not isinstance(selected_entry(stop), FrameEntry):
+        raise CommandError('interact: possible in a Python frame; "down" or "up" goes to one')
+    _Interpreter(names).interact(banner='Python; the names are those of the frame. Ctrl-D goes back.', exitmsg='')
+
+
+class _Interpreter(code.InteractiveConsole):
+    """Python's own, over the names of a frame; `exit()` goes back to the prompt."""
+
+    def __init__(self, names: Any) -> None:
+        super().__init__()
+        self.locals = names                     # by assignment: the constructor asks whether it is empty
+
+    def runcode(self, code: Any) -> None:
+        """Carry out one input."""
+        try:
+            super().runcode(code)
+        except SystemExit:
+            raise EOFError from None
+        finally:
+            if isinstance(self.locals, FrameNames):
+                self.locals.settle()
+
+    def interact(self, banner: str | None = None, exitmsg: str | None = None) -> None:
+        """Until the end of input."""
+        try:
+            super().interact(banner, exitmsg)
+        except EOFError:
+            sys.stderr.write('\n')
+
+
+def _draw_undisplay(count: int) -> RenderableType:
+    return Page(Text(visible(f'{count} not displayed any more'), 'dim'))
+
+
+P = Command('p', 'print an expression; a tensor with its summary and first elements', 'look', _print, _draw, needs_stop=True,
+            expression='expression')
+PP = Command('pp', 'print an expression over several lines', 'look', _pretty, _draw, needs_stop=True,
+             expression='expression')
+WHATIS = Command('whatis', 'the type of an expression', 'look', _whatis, _draw, needs_stop=True, expression='expression')
+ARGS = Command('args', 'the arguments of the function; at a node, its inputs', 'look', _args, _draw_named,
+               aliases=('a',), needs_stop=True)
+RETVAL = Command('retval', 'what the function returns, or the call gave', 'look', _returned, _draw_named, aliases=('rv',),
+                 needs_stop=True)
+DISPLAY = Command('display', 'show an expression at each stop in this function where it has changed', 'look', _display,
+                  _draw_displays, needs_stop=True, expression='expression')
+UNDISPLAY = Command('undisplay', 'show an expression no more; without one, none', 'look', _undisplay, _draw_undisplay,
+                    needs_stop=True, expression='expression')
+PYTHON = Command('!', 'carry out Python in the frame: for names that are commands too', 'look', _python, _draw,
+                 needs_stop=True, expression='statement')
+INTERACT = Command('interact', "Python's own prompt over the names of the frame", 'look', _interact, lambda result: Page(),
+                   needs_stop=True)
+PRINTING: tuple[Command, ...] = (P, PP, WHATIS, ARGS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)

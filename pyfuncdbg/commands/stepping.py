@@ -1,0 +1,72 @@
+"""`step`, `next`, `until`, `return`, `jump`: through Python, with pdb's meaning.
+
+On the stopped thread. At a stop before or after a call, `next` goes over it and on to the next node of the graph.
+"""
+from __future__ import annotations
+
+import argparse
+
+from pyfuncdbg.commands.arguments import positive
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.resume import Resumed, draw_resumed, resume, stop_of
+from pyfuncdbg.debug.backtrace import Row, selected_row
+from pyfuncdbg.debug.stack import selected_frame
+from pyfuncdbg.debug.stop import UserFrame, Verb
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.views.stack import row_view
+
+
+def _step(context: Context, verb: Verb, argument: int | None = None) -> Resumed:
+    if stop_of(context).phase == 'post-mortem':
+        raise CommandError(f'{verb!r} cannot go on: what raised is over. "quit" leaves.')
+    return resume(context, verb, argument)
+
+
+def stepping(name: Verb, help: str, *aliases: str) -> Command:
+    """The row of a verb without arguments."""
+    def run(context: Context, args: argparse.Namespace) -> Resumed:
+        return _step(context, name)
+    return Command(name, help, 'run', run, draw_resumed, aliases=aliases, needs_stop=True)
+
+
+def _until(context: Context, args: argparse.Namespace) -> Resumed:
+    frame = selected_frame(stop_of(context))
+    if args.line is not None and frame is not None and args.line <= frame.f_lineno:
+        raise CommandError(f'until: line {args.line} is not below line {frame.f_lineno}, where {frame.f_code.co_name} is. '
+                           'A line further up is reached by a breakpoint.')
+    return _step(context, 'until', args.line)
+
+
+def _until_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('line', metavar='LINE', type=positive, nargs='?',
+                        help='a line further down; by default the next greater one, so that loops are run to their end')
+
+
+def _jump(context: Context, args: argparse.Namespace) -> Row | None:
+    stop = stop_of(context)
+    frame = stop.frame
+    if not stop.jumpable or frame is None:
+        raise CommandError(f"jump: possible where the thread is at a line of Python, and it is at '{stop.phase}'")
+    if selected_frame(stop) is not frame:
+        raise CommandError('jump: possible in the innermost frame only; "down" goes there')
+    try:
+        frame.f_lineno = args.line  # type: ignore[misc]
+    except ValueError as error:
+        raise CommandError(f'jump: Python refuses line {args.line}: {error}') from None
+    stop.frames = tuple(UserFrame(frame, frame.f_lineno) if one.frame is frame else one for one in stop.frames)
+    stop.stack, stop.listed = None, 0
+    return selected_row(stop)
+
+
+def _jump_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('line', metavar='LINE', type=positive, help='a line of the same function, to be carried out next')
+
+
+STEP = stepping('step', 'go to the next line, into functions that are called', 's')
+NEXT = stepping('next', 'go to the next line of this function; at a call or node, over it', 'n')
+RETURN = stepping('return', 'go on until this function returns', 'r')
+UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
+                _until_arguments, ('unt',), needs_stop=True)
+JUMP = Command('jump', 'carry out another line next, without what is between', 'run', _jump, row_view, _jump_arguments,
+               ('j',), needs_stop=True)
+STEPPING: tuple[Command, ...] = (STEP, NEXT, UNTIL, RETURN, JUMP)

@@ -1,0 +1,245 @@
+"""Python as typed at a stop: expressions and statements over the names of a frame, and over the tensors of a node.
+
+Runs on the stopped thread. What is assigned goes to the frame itself, on every Python version.
+"""
+from __future__ import annotations
+
+import ast
+import ctypes
+import linecache
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from pyfuncdbg.errors import CommandError, RunAborted, nearest
+
+FILENAME = '<pfd>'
+"""Of code that was typed."""
+_NOTHING = object()
+
+
+class Names(dict[str, Any]):
+    """The namespace of typed code; as globals and locals at once, so that lambdas and comprehensions see every name.
+
+    The dict itself stays empty: `__missing__` reads. Only what is declared `global`, and the builtins, come to be in it.
+
+    Attributes:
+        refused: Why a name could not be set or deleted: Python makes a NameError of it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused: CommandError | None = None
+
+    def get_name(self, name: str) -> Any:
+        """The value of a name, `KeyError` if it has none."""
+        raise KeyError(name)
+
+    def known(self) -> Iterable[str]:
+        """All names, for those who complete and correct them."""
+        return ()
+
+    def settle(self) -> None:
+        """After code was carried out: what it declared global goes where that is."""
+
+    def __missing__(self, name: str) -> Any:
+        return self.get_name(name)
+
+
+class FrameNames(Names):
+    """The names of a live frame: its locals and cells, then the globals of its module."""
+
+    def __init__(self, frame: FrameType) -> None:
+        super().__init__()
+        self._frame = frame
+
+    def get_name(self, name: str) -> Any:
+        names = self._frame.f_locals
+        return names[name] if name in names else self._frame.f_globals[name]
+
+    def known(self) -> Iterable[str]:
+        return {*self._frame.f_locals, *self._frame.f_globals}
+
+    def settle(self) -> None:
+        declared = {name: self.pop(name) for name in list(self) if name != '__builtins__'}
+        self._frame.f_globals.update(declared)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._frame.f_locals[name] = value
+        _write_back(self._frame, clear=False)
+
+    def __delitem__(self, name: str) -> None:
+        names = self._frame.f_locals
+        if name not in names:
+            raise KeyError(name)
+        if sys.version_info >= (3, 12) and self._frame.f_code.co_name != '<module>':
+            self.refused = CommandError('from Python 3.12 on a debugger cannot delete a variable of a function; '
+                                        f'set it to None instead: {name} = None')
+            raise self.refused
+        del names[name]
+        _write_back(self._frame, clear=True)
+
+
+class NodeNames(Names):
+    """The names at a node or run of the graph: given ones first, then those of the function's module.
+
+    Args:
+        read: By name, how to get the value.
+        outer: The globals of the node's function.
+    """
+
+    def __init__(self, read: Mapping[str, Callable[[], Any]], outer: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._read = read
+        self._outer = outer
+        self._own: dict[str, Any] = {}
+
+    def get_name(self, name: str) -> Any:
+        if name in self._own:
+            return self._own[name]
+        return self._read[name]() if name in self._read else self._outer[name]
+
+    def known(self) -> Iterable[str]:
+        return {*self._read, *self._own, *self._outer}
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self._read:
+            raise CommandError(f'{name!r} is a tensor of the graph here, not a variable: set it by "inject TENSOR EXPR"')
+        self._own[name] = value
+
+
+def _write_back(frame: FrameType, *, clear: bool) -> None:
+    """Up to 3.12 `f_locals` is a copy of a function's variables."""
+    if sys.version_info < (3, 13):
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(clear))
+
+
+def evaluate(text: str, names: Names) -> Any:
+    """The value of an expression.
+
+    Raises:
+        CommandError: It is none, or it raises; with a caret at the place.
+    """
+    return _run(_compiled(text.strip(), 'eval'), text.strip(), names)
+
+
+def carry_out(text: str, names: Names) -> Any:
+    """Do what a line of Python says; its value if it is an expression, else None.
+
+    Raises:
+        CommandError: It is no Python, or it raises; with a caret at the place.
+    """
+    text = text.strip()
+    try:
+        code = _compiled(text, 'eval')
+    except CommandError:
+        code = _compiled(text, 'exec')
+    return _run(code, text, names)
+
+
+def is_python(text: str) -> bool:
+    """Whether a line is Python at all."""
+    try:
+        _compiled(text.strip(), 'exec')
+    except CommandError:
+        return False
+    return True
+
+
+def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """An expression in which 'mm:0' stands for a tensor, as Python.
+
+    Returns:
+        The expression with names of the same length in place of the tensors, and what each of them means.
+    """
+    known = sorted(tensors, key=len, reverse=True)
+    if ':' not in text or not known:
+        return text, {}
+    pattern = re.compile(r'(?<![\w/.])(' + '|'.join(re.escape(name) for name in known if ':' in name) + r')(?!\w)')
+    meaning: dict[str, str] = {}
+    parts, depth, position = [], 0, 0
+    for match in pattern.finditer(text):
+        between = text[position:match.start()]
+        depth += between.count('[') + between.count('{') - between.count(']') - between.count('}')
+        word = re.sub(r'\W', '_', match[0])
+        word = word if not word[0].isdigit() else '_' + word[1:]
+        parts += [between, word if depth <= 0 else match[0]]
+        if depth <= 0:
+            meaning[word] = match[0]
+        position = match.end()
+    return ''.join(parts) + text[position:], meaning
+
+
+def _compiled(text: str, mode: str) -> CodeType:
+    if not text:
+        raise CommandError('an expression is missing: type one, such as "p x.shape"')
+    try:
+        with warnings.catch_warnings():         # of our own compilation only: `x is 1` is no warning of the program
+            warnings.simplefilter('ignore')
+            code: CodeType = compile(ast.parse(text, FILENAME, mode), FILENAME, mode, dont_inherit=True)
+    except SyntaxError as error:
+        raise CommandError(_pointed(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno or 1)) from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise CommandError(f'this cannot be read as Python: {error}') from None
+    return code
+
+
+def _run(code: CodeType, text: str, names: Names) -> Any:
+    try:
+        linecache.cache.pop(FILENAME, None)
+        return eval(code, names)
+    except (CommandError, KeyboardInterrupt):
+        raise
+    except BaseException as error:              # typed code may raise anything: told, and the stop goes on
+        if isinstance(error, RunAborted):
+            raise
+        if names.refused is not None:
+            raise names.refused from None
+        raise CommandError(_explained(error, text, names)) from None
+    finally:
+        names.settle()
+
+
+def _explained(error: BaseException, text: str, names: Names) -> str:
+    """What the typed code raised, with a caret at the part of it that did."""
+    try:
+        said = str(error)
+    except Exception as broken:                 # the program's own __str__ may raise anything
+        said = f'its __str__ raised {type(broken).__name__}'
+    message = f'{type(error).__name__}: {said}' if said else type(error).__name__
+    if isinstance(error, NameError) and error.name:
+        message += '.' + nearest(error.name, (name for name in names.known() if not name.startswith('__')), 2)
+    place = _place(error.__traceback__)
+    if place is None or place[2] - place[1] >= len(text) > 20:
+        return message
+    line, start, end = place
+    return _pointed(text, message, start, line, end)
+
+
+def _place(traceback: TracebackType | None) -> tuple[int, int, int] | None:
+    """Line and columns of the typed code that an error came from."""
+    found = None
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == FILENAME and traceback.tb_lasti >= 0:
+            positions = list(traceback.tb_frame.f_code.co_positions())
+            line, last, start, end = positions[traceback.tb_lasti // 2]
+            if line is not None and start is not None and end is not None and last == line:
+                found = line, start, end
+        traceback = traceback.tb_next
+    return found
+
+
+def _pointed(text: str, message: str, start: int, line: int, end: int | None = None) -> str:
+    lines = text.splitlines()
+    if not 1 <= line <= len(lines):
+        return message
+    shown = lines[line - 1]
+    raw = shown.encode()                        # Python counts bytes
+    if end is not None:
+        start, end = len(raw[:start].decode('utf-8', 'replace')), len(raw[:end].decode('utf-8', 'replace'))
+    first = max(0, start - 60)
+    caret = '^' * max(1, (end or start + 1) - start)
+    return f'{message}\n    {shown[first:first + 100]}\n    {" " * (start - first)}{caret[:100]}'

@@ -1,0 +1,148 @@
+"""What names mean at the entry of the stack that the user looks at: variables of a frame, tensors of a node or a run.
+
+Asked on the stopped thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pyfuncdbg.debug.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
+from pyfuncdbg.debug.parameters import names_of
+from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_entry, stack_of
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.host import Host
+
+Read = Callable[[], Any]
+
+
+def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
+    """An expression as Python, and the names it may use.
+
+    Args:
+        stop: Where the user is.
+        text: As typed: 'mm:0' in it is a tensor of the run.
+    """
+    entry = selected_entry(stop)
+    if isinstance(entry, FrameEntry):
+        names: Names = FrameNames(entry.frame)
+        if ':' not in text or is_python(text):
+            return text, names
+        read: dict[str, Read] = {}
+        outer: Mapping[str, Any] = names
+    else:
+        read, outer = dict(_named(stop, entry)), _globals_of(entry)
+    tensors = Tensors(stop, _run_of(stop, entry))
+    text, meaning = without_colons(text, tensors.names())
+    for word, tensor in meaning.items():
+        read[word] = tensors.reader(tensor)
+    return text, NodeNames(read, outer)
+
+
+def host_of(stop: Stop) -> Host | None:
+    """Who reads the tensors at a stop."""
+    run = _run_of(stop, selected_entry(stop))
+    return run.host if run is not None else None
+
+
+class Tensors:
+    """The tensors of a run, as far as they can be had at a stop."""
+
+    def __init__(self, stop: Stop, run: Run | None) -> None:
+        self._stop = stop
+        self._run = run
+        self._view: Any = run.control if run is not None else None
+        if self._view is not None and not hasattr(self._view, 'value'):
+            look = getattr(self._view, 'look', None)
+            self._view = look() if look is not None else None
+
+    def sites(self) -> tuple[CallSite, ...]:
+        """The nodes of the run; those of the stack where it has announced none."""
+        mine = [entry.site for entry in stack_of(self._stop) if isinstance(entry, NodeEntry) and entry.run is self._run]
+        return (*(self._run.sites if self._run is not None else ()), *mine)
+
+    def names(self) -> set[str]:
+        """All that have a name."""
+        found = {name for site in self.sites() for name in (*site.inputs, *site.outputs) if name}
+        return found | set(self._run.feeds if self._run is not None else ())
+
+    def reader(self, tensor: str) -> Read:
+        """How to get one, when it is needed."""
+        return lambda: self.value(tensor)
+
+    def value(self, tensor: str) -> Any:
+        """The host's value of a tensor.
+
+        Raises:
+            CommandError: There is none, or it cannot be had here.
+        """
+        for known, value in self._at_hand():
+            if known == tensor:
+                return value
+        if tensor not in self.names():
+            raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
+        if self._view is None:
+            raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
+        try:
+            return self._view.value(tensor)
+        except KeyError as error:
+            raise CommandError(f'no value of {error.args[0]}') from None
+
+    def _at_hand(self) -> Iterator[tuple[str, Any]]:
+        """Tensors that the calls on the stack hold."""
+        for entry in reversed(stack_of(self._stop)):
+            call = entry.call if isinstance(entry, NodeEntry | RunEntry) else None
+            if call is None or call.run is not self._run:
+                continue
+            if isinstance(entry, RunEntry):
+                yield from zip(call.run.feeds, call.inputs, strict=False)
+                continue
+            outputs = self._stop.outputs if call is self._stop.call else call.outputs
+            yield from zip(call.site.outputs, outputs or (), strict=False)
+            yield from zip(call.site.inputs, call.inputs, strict=False)
+
+
+def node_inputs(stop: Stop, entry: NodeEntry) -> list[tuple[str, str, Read]]:
+    """(name in the function, tensor's name, value) of each input of a node."""
+    site, call = entry.site, entry.call
+    tensors = Tensors(stop, entry.run)
+    count = len(call.inputs) if call is not None else len(site.inputs)
+    names = (names_of(site.function) or ()) if site.attrs.get('_arguments') is None else ()
+    found: list[tuple[str, str, Read]] = []
+    for index in range(count):
+        tensor = site.inputs[index] if index < len(site.inputs) else ''
+        read = (lambda index=index: call.inputs[index]) if call is not None else tensors.reader(tensor)  # type: ignore[misc]
+        found.append((names[index] if index < len(names) else '', tensor, read))
+    return found
+
+
+def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
+    """The names at a node or a run; later ones win."""
+    run = _run_of(stop, entry)
+    tensors = Tensors(stop, run)
+    for site in tensors.sites():
+        if site.outputs and site.name.isidentifier():
+            yield site.name, tensors.reader(site.outputs[0])
+    if isinstance(entry, NodeEntry):
+        inputs = node_inputs(stop, entry)
+        yield 'inputs', lambda: [read() for _, _, read in inputs]
+        if entry.call is not None and (outputs := entry.call.outputs if entry.call is not stop.call else stop.outputs):
+            yield 'outputs', lambda: list(outputs)
+            yield 'out', lambda: outputs[0] if len(outputs) == 1 else tuple(outputs)
+        for name, _, read in inputs:
+            if name:
+                yield name, read
+    elif isinstance(entry, RunEntry):
+        yield 'feeds', lambda: {name: tensors.value(name) for name in entry.run.feeds}
+
+
+def _globals_of(entry: Entry | None) -> Mapping[str, Any]:
+    function = entry.site.function if isinstance(entry, NodeEntry) else None
+    found = getattr(function, '__globals__', None)
+    return found if isinstance(found, dict) else {}
+
+
+def _run_of(stop: Stop, entry: Entry | None) -> Run | None:
+    return entry.run if isinstance(entry, NodeEntry | RunEntry) else stop.run

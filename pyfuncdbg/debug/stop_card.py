@@ -1,0 +1,206 @@
+"""What a face shows at a new stop, as plain data: where the thread is, the source, the values that matter here.
+
+Made on the stopped thread by the command `stop`.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.debug.backtrace import created_at
+from pyfuncdbg.debug.displays import Displayed, displays
+from pyfuncdbg.debug.listing import Listing, Marks, around, head_of
+from pyfuncdbg.debug.scope import host_of, node_inputs
+from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, stack_of
+from pyfuncdbg.debug.stop import PYTHON, Phase, Stop
+from pyfuncdbg.debug.value import Value, described
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.machinery import is_library
+
+NAMES = 8
+"""Values on a card."""
+_COUNTED = 1 << 22
+"""Elements of the largest array that is summarised for a card."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value on the card: its name in the function, and what else it is called."""
+
+    name: str
+    value: Value
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An error: its type, what it says, and the lines of the program that it went through, outermost first."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopCard:
+    """Where a thread has stopped.
+
+    Attributes:
+        number: Of the stop.
+        phase: Where it stands.
+        function, filename, line: Where in Python; '' and 0 if it is not in a function.
+        node, op_type, ordinal, call: The node, and its call; '' and 0 if there is none.
+        run, run_label: The run, 0 if there is none.
+        position, nodes: How far the run is: node `position` of `nodes`, 0 if unknown.
+        thread, thread_name: Native id, and Python's name.
+        reason: Why it stopped.
+        listing: Source around, None if there is none.
+        created: Where the node was created, None if that does not matter here or is unknown.
+        values: What is shown; `hidden` others are not.
+        values_are: What they are: 'inputs', 'outputs', 'locals', 'changed', 'returns'.
+        raised: The error.
+        displayed: Expressions of `display` that have changed.
+    """
+
+    number: int
+    phase: Phase
+    function: str
+    filename: str
+    line: int
+    node: str
+    op_type: str
+    ordinal: int
+    call: int
+    run: int
+    run_label: str
+    position: int
+    nodes: int
+    thread: int
+    thread_name: str
+    reason: str
+    listing: Listing | None
+    created: Frame | None
+    values: tuple[Shown, ...]
+    values_are: str
+    hidden: int
+    raised: Raised | None
+    displayed: tuple[Displayed, ...]
+
+
+def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
+    """The card of a stop.
+
+    Args:
+        stop: The stop.
+        marks: The lines of a file that have a breakpoint.
+    """
+    call, run = stop.call, stop.run
+    frame = stop.frame if stop.phase in PYTHON else _innermost(stop) if stop.error is not None else None
+    entry = stack_of(stop)[-1] if stack_of(stop) else None
+    site = call.site if call is not None else entry.site if isinstance(entry, NodeEntry) else _site_of(stop)
+    position, nodes = _position(stop, site)
+    what, values = _values(stop, frame, entry)
+    shown = values[:NAMES]
+    line = 0 if frame is None else frame.f_lineno if stop.phase in PYTHON else _line(stop, frame)
+    listing = around(frame, line, 2, 2, marks) if frame is not None else (
+        head_of(site.function, 5, marks) if site is not None and stop.phase == 'before' else None)
+    code = frame.f_code if frame is not None else None
+    return StopCard(
+        stop.number, stop.phase, code.co_name if code is not None else '', code.co_filename if code is not None else '',
+        line, site.name if site is not None else '', site.op_type if site is not None else '',
+        call.ordinal if call is not None else 0, call.id if call is not None else 0,
+        run.id if run is not None else 0, run.label if run is not None else '', position, nodes, stop.thread,
+        stop.thread_name, stop.reason, listing, created_at(site) if site is not None and listing is None else None,
+        tuple(shown), what, len(values) - len(shown), _raised(stop.error) if stop.error is not None else None,
+        tuple(one for one in displays.at(stop) if one.changed))
+
+
+def _innermost(stop: Stop) -> FrameType | None:
+    """Where an error was raised: the innermost frame that is no library's."""
+    entries = [entry for entry in stack_of(stop) if isinstance(entry, FrameEntry)]
+    if stop.phase == 'error':                   # in the function of the call, not where that was called from
+        nodes = [i for i, entry in enumerate(stack_of(stop)) if isinstance(entry, NodeEntry)]
+        entries = [entry for entry in stack_of(stop)[nodes[-1] if nodes else 0:] if isinstance(entry, FrameEntry)]
+    mine = [entry for entry in entries if not is_library(entry.frame.f_code.co_filename)]
+    return (mine or entries)[-1].frame if entries else None
+
+
+def _line(stop: Stop, frame: FrameType) -> int:
+    return next((entry.line for entry in reversed(stop.frames) if entry.frame is frame), frame.f_lineno)
+
+
+def _site_of(stop: Stop) -> CallSite | None:
+    nodes = [entry for entry in stack_of(stop) if isinstance(entry, NodeEntry) and not entry.waits]
+    return nodes[-1].site if nodes else None
+
+
+def _position(stop: Stop, site: CallSite | None) -> tuple[int, int]:
+    """Number of the node that runs or is next, from 1, and how many there are; 0, 0 if unknown."""
+    view: Any = stop.run.control if stop.run is not None else None
+    if view is not None and not hasattr(view, 'position'):
+        view = view.look() if hasattr(view, 'look') else None
+    if view is not None:
+        return min(view.position + 1, len(view.sites)), len(view.sites)
+    names = [one.name for one in stop.run.sites] if stop.run is not None else []
+    return (names.index(site.name) + 1, len(names)) if site is not None and site.name in names else (0, 0)
+
+
+def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, list[Shown]]:
+    """What is worth to be seen here."""
+    host = host_of(stop)
+
+    def shown(name: str, value: Any, note: str = '') -> Shown:
+        return Shown(name, described(value, host, items=0, counted=_COUNTED), note)
+    if stop.phase == 'return':
+        return 'returns', [shown('', stop.result)]
+    if stop.phase == 'after' and stop.call is not None:
+        tensors = stop.call.site.outputs
+        return 'outputs', [shown(tensors[i] if i < len(tensors) else f'out {i}', value)
+                           for i, value in enumerate(stop.outputs or ())]
+    if frame is not None:
+        if frame.f_code.co_name == '<module>':
+            return 'locals', []
+        names = _local_names(frame)
+        if stop.changed is not None and stop.phase != 'exception':
+            return 'changed', [shown(name, frame.f_locals[name]) for name in names if name in stop.changed]
+        return 'locals', [shown(name, frame.f_locals[name]) for name in names]
+    if isinstance(entry, NodeEntry):
+        return 'inputs', list(_inputs(stop, entry, shown))
+    return '', []
+
+
+def _inputs(stop: Stop, entry: NodeEntry, shown: Any) -> Iterator[Shown]:
+    for index, (name, tensor, read) in enumerate(node_inputs(stop, entry)):
+        label = name or tensor or f'input {index}'
+        try:
+            yield shown(label, read(), tensor if tensor != label else '')
+        except CommandError as error:
+            yield Shown(label, Value('', str(error).partition('\n')[0]), '')
+
+
+def _local_names(frame: FrameType) -> Sequence[str]:
+    """Parameters first, then in order of the function's text; no dunder names."""
+    code = frame.f_code
+    order = {name: i for i, name in enumerate((*code.co_varnames, *code.co_cellvars, *code.co_freevars))}
+    names = [name for name, value in frame.f_locals.items()
+             if not name.startswith(('__', '.')) and not inspect.ismodule(value)]
+    return sorted(names, key=lambda name: order.get(name, len(order)))
+
+
+def _raised(error: BaseException) -> Raised:
+    try:
+        message = str(error)
+    except Exception as broken:                 # the program's own __str__ may raise anything
+        message = f'its __str__ raised {type(broken).__name__}'
+    frames = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        frames.append(Frame(code.co_filename, traceback.tb_lineno, code.co_name))
+        traceback = traceback.tb_next
+    return Raised(type(error).__name__, message, tuple(frames))
+

@@ -1,0 +1,120 @@
+"""The card of a stop: what has stopped and why, the source, the values; at most about twenty lines."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from pyfuncdbg.debug.displays import Displayed
+from pyfuncdbg.debug.stop_card import Raised, StopCard
+from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.views.escape import one_line, visible
+from pyfuncdbg.views.listing import cut, listing_view
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.source import line_text, place
+from pyfuncdbg.views.variable import Variable, inline, variables_table
+
+_MESSAGE = 400
+_FRAMES = 3
+
+
+def stop_view(card: StopCard) -> Page:
+    """The card."""
+    parts: list[Part] = [_title(card), _subtitle(card)]
+    if card.raised is not None:
+        parts.append(_raised(card.raised))
+    if card.listing is not None:
+        parts += listing_view(card.listing, dedent=True).parts
+    elif card.created is not None:
+        text = Text.assemble('  created at ', place(card.created.filename, card.created.line), style='dim')
+        text.append(f'  {one_line(line_text(card.created.filename, card.created.line), 200)}')
+        parts.append(lambda options: cut(text, options.max_width))
+    parts += _values(card)
+    parts += [_displayed(one) for one in card.displayed]
+    return Page(*parts)
+
+
+def _title(card: StopCard) -> Text:
+    error = card.raised is not None
+    text = Text(overflow='fold').append('STOPPED ', 'bold red' if error or 'breakpoint' in card.reason else 'bold blue')
+    call = f'call {card.ordinal + 1} of node ' if card.call else 'node ' if card.node else ''
+    node = f"{call}'{one_line(card.node, 60)}'" if card.node else ''
+    where = place(card.filename, card.line) if card.filename else None
+    if card.phase in ('before', 'after', 'node'):
+        before = 'before ' if card.phase != 'after' else 'after '
+        text.append(before + node if node else 'at the end of the run', 'bold')
+    elif where is not None:
+        verb = {'return': 'returning from ', 'call': 'entering ', 'error': 'raised in ', 'exception': 'raised in ',
+                'post-mortem': 'dead in '}.get(card.phase, 'in ')
+        text.append(verb).append(one_line(card.function, 60), 'bold').append(' at ').append_text(where)
+        if node:
+            text.append(f', {node}')
+    else:
+        text.append(f'at {node}' if node else one_line(card.phase, 20), 'bold')
+    return text.append(f'  {one_line(card.reason, 300)}', 'yellow' if card.raised is None else 'red')
+
+
+def _subtitle(card: StopCard) -> Text:
+    words = []
+    if card.run:
+        words.append(f'run #{card.run} {one_line(card.run_label, 40)}')
+    if card.nodes:
+        words.append(f'step {card.position}/{card.nodes}')
+    if card.op_type:
+        words.append(one_line(card.op_type, 40))
+    name = '' if card.thread_name == 'MainThread' else f' {one_line(card.thread_name, 30)}'
+    words.append(f'thread {card.thread}{name}')
+    return Text('  '.join(words), 'dim', overflow='fold')
+
+
+def _raised(raised: Raised) -> Text:
+    message = visible(raised.message)
+    if len(message) > _MESSAGE:
+        message = f'{message[:_MESSAGE]} ...'
+    text = Text.assemble((one_line(raised.type, 100), 'bold red'), f': {message}' if message else '', overflow='fold')
+    mine = [frame for frame in raised.frames if not is_machinery(frame.filename)]
+    for frame in mine[-_FRAMES:] if len(mine) > 1 else ():
+        text.append('\n  ').append_text(place(frame.filename, frame.line))
+        text.append(f' in {one_line(frame.function, 60)}', 'dim')
+    return text
+
+
+def _values(card: StopCard) -> list[Part]:
+    if not card.values:
+        return []
+    if card.values_are == 'returns':
+        return [Text.assemble(('returns  ', 'dim'), inline(card.values[0].value), overflow='fold')]
+    rows = [Variable(shown.name, shown.value, shown.note) for shown in card.values]
+    head = {'changed': 'changed', 'outputs': 'outputs', 'inputs': 'inputs', 'locals': 'locals'}[card.values_are]
+    more = f', {card.hidden} more' if card.hidden else ''
+    return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2)]
+
+
+def _displayed(one: Displayed) -> Text:
+    text = Text.assemble(('display ', 'dim'), (one_line(one.expression, 60), 'bold'), '  ', inline(one.value),
+                         overflow='fold')
+    return text.append(f'  was {one_line(one.before, 100)}', 'dim') if one.before else text
+
+
+def demo_cards() -> Sequence[StopCard]:
+    """A stop at a line and one before a call."""
+    import numpy as np  # the demo only
+
+    from pyfuncdbg.debug.listing import Listing
+    from pyfuncdbg.debug.stop_card import Shown
+    from pyfuncdbg.debug.value import described
+    from pyfuncdbg.views.sample import SOURCE
+    x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)
+    lines = tuple(SOURCE.splitlines())
+    values = (Shown('x', described(x), 'mm:0'), Shown('eps', described(1e-6), ''))
+    return (
+        StopCard(1, 'line', 'normalize', 'model.py', 41, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123,
+                 'MainThread', 'step', Listing('model.py', 'normalize', 39, lines[:5], 41), None,
+                 (Shown('mu', described(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, ()),
+        StopCard(2, 'before', '', '', 0, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123, 'Dummy-3',
+                 'breakpoint 2', Listing('model.py', 'normalize', 39, lines[:4]), None, values, 'inputs', 0, None, ()))
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    demo(*map(stop_view, demo_cards()))
