@@ -1,18 +1,36 @@
-"""Steps through the nodes of a paused run: what `node`, `into`, `to`, `rewind` and `retry` do.
+"""Steps through the nodes of a paused run: what each verb does between two nodes.
 
 Runs on the thread of the run. Works on `RunControl` only, so on any host that can pause.
 """
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from pyfuncdbg.debug.stop import Decision, Stop
-from pyfuncdbg.hooks.call import Run
+import numpy as np
+
+from pyfuncdbg.debug.differences import differences, held
+from pyfuncdbg.debug.stop import STEPS, Decision, Stop
+from pyfuncdbg.hooks.call import Run, current
 from pyfuncdbg.hooks.host import RunControl
 
 if TYPE_CHECKING:
     from pyfuncdbg.debug.debugger import Debugger
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The argument of `swap` at a node: where to be again, and what was there before.
+
+    Attributes:
+        position: Where to pause again.
+        before: The tensors that may come out differently.
+    """
+
+    position: int
+    before: Mapping[str, np.ndarray]
 
 
 def pausable(run: Run | None) -> bool:
@@ -22,40 +40,125 @@ def pausable(run: Run | None) -> bool:
 
 def pause(debugger: Debugger, run: Any, decision: Decision) -> None:
     """Carry out a decision as soon as the run is between two nodes."""
-    run.control.pause(lambda: _carried_out(debugger, run, decision))
+    run.control.pause(_Pause(debugger, run, decision))
 
 
-def _carried_out(debugger: Debugger, run: Run, decision: Decision) -> None:
-    """The run is paused for the first time since the decision."""
-    control = cast(RunControl, run.control)
-    if decision.verb == 'to':
-        if decision.argument > control.position:
-            control.pause(lambda: _paused(debugger, run))
-            control.go_to(decision.argument)
+class _Pause:
+    """What a paused run calls: asks the user, and does what the answer is.
+
+    Args:
+        decision: Made in a call before the run could pause; `to` and `rewind` are carried out at the first pause.
+    """
+
+    def __init__(self, debugger: Debugger, run: Run, decision: Decision) -> None:
+        self._debugger = debugger
+        self._run = run
+        self._decision: Decision | None = decision if decision.verb in ('to', 'rewind') else None
+        self._before: Mapping[str, np.ndarray] = {}
+
+    def __call__(self) -> None:
+        control = cast(RunControl, self._run.control)
+        decision, self._decision = self._decision, None
+        if not self._debugger.on:
+            control.resume()
             return
-    elif decision.verb == 'rewind' and decision.argument < control.position:
-        control.rewind(decision.argument)
-    _paused(debugger, run)
+        reason = 'node'
+        if decision is not None:
+            reason = self._carry_out(control, decision, 0)
+            if not reason:
+                return
+        elif control.error is not None:
+            if self._debugger.told(control.error):
+                return
+            reason = f'raised {type(control.error).__name__}'
+        while True:
+            stop = self._stop(control, reason)
+            decision = self._debugger.stopped(stop)
+            reason = self._carry_out(control, decision, stop.thread)
+            if not reason:
+                return
 
+    def _stop(self, control: RunControl, reason: str) -> Stop:
+        stop = Stop('error' if control.error is not None else 'node', run=self._run, frame=sys._getframe(), reason=reason,
+                    error=control.error)
+        before, self._before = self._before, {}
+        if before:
+            stop.differences = differences(before, held(control, self._run.host, before))
+        return stop
 
-def _paused(debugger: Debugger, run: Run) -> None:
-    """Ask the user at a node, and do what the answer is."""
-    control = cast(RunControl, run.control)
-    stop = Stop('node', run=run, frame=sys._getframe(), reason='node')
-    decision = debugger.stopped(stop)
-    control.pause(lambda: _paused(debugger, run))
-    position = control.position
-    if decision.verb in ('cont', 'run', 'quit'):
+    def _carry_out(self, control: RunControl, decision: Decision, thread: int) -> str:
+        """Do what the user said; why it cannot be done, '' if it is done."""
+        try:
+            if control.error is not None and decision.verb not in ('retry', 'rewind', 'swap'):
+                self._let_fail(control, decision, thread)
+            elif control.position >= len(control.sites) and decision.verb in _FORWARD:
+                self._beyond(control, decision, thread)
+            else:
+                _ACTIONS[decision.verb](self, control, decision, thread)
+        except ValueError as error:             # the host refuses, and has changed nothing
+            return str(error)
+        return ''
+
+    def _let_fail(self, control: RunControl, decision: Decision, thread: int) -> None:
+        """The error goes on to the program."""
+        if decision.verb in ('cont', 'quit', 'run'):
+            control.resume()
+        else:                                   # to where the program meets it
+            self._debugger.step_out(decision, thread)
+
+    def _beyond(self, control: RunControl, decision: Decision, thread: int) -> None:
+        """Forward from the end of a function or run: to the node around it, or to where the program goes on."""
+        control.go_to(len(control.sites) + 1)
+        outer = current.get()
+        if decision.verb in STEPS:
+            self._debugger.step_out(decision, thread)
+        elif outer is not None and outer.run is not self._run and pausable(outer.run):
+            pause(self._debugger, outer.run, decision)
+        else:
+            self._debugger.stop_at_next_call(thread)
+
+    # ------------------------------------------------------------------ verbs
+    def _resume(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.resume()
-    elif decision.verb in ('node', 'next', 'return', 'until'):
-        control.go_to(position + 1)
-    elif decision.verb in ('into', 'step'):
-        debugger.flow(stop.thread).entering = True
-        control.go_to(position + 1)
-    elif decision.verb == 'to':
+
+    def _over(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.go_to(control.position + 1)
+
+    def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
+        self._debugger.flow(thread).entering = control.sites[control.position].kind == 'python'
+        control.enter()
+
+    def _out(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.go_to(len(control.sites) + 1)
+        self._debugger.step_out(decision, thread)
+
+    def _to(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.go_to(decision.argument)
-    elif decision.verb == 'rewind':
+
+    def _rewind(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.rewind(decision.argument)
-    elif decision.verb == 'retry':
+
+    def _retry(self, control: RunControl, decision: Decision, thread: int) -> None:
+        position = control.position
+        before: Mapping[str, np.ndarray] = {}
+        if control.error is None and position > 0:
+            before = held(control, self._run.host, control.sites[position - 1].outputs)
         control.retry()
         control.go_to(control.position + 1)
+        self._before = before
+
+    def _swap(self, control: RunControl, decision: Decision, thread: int) -> None:
+        again = cast(Rerun, decision.argument)
+        self._before = again.before
+        control.go_to(max(again.position, control.position))
+
+
+_Action = Callable[[_Pause, RunControl, Decision, int], None]
+_FORWARD = ('node', 'into', 'to', *STEPS)
+_ACTIONS: Mapping[str, _Action] = {
+    'cont': _Pause._resume, 'quit': _Pause._resume, 'run': _Pause._resume,
+    'node': _Pause._over, 'next': _Pause._over, 'until': _Pause._over, 'jump': _Pause._over,
+    'into': _Pause._into, 'step': _Pause._into, 'return': _Pause._out,
+    'to': _Pause._to, 'rewind': _Pause._rewind, 'retry': _Pause._retry, 'swap': _Pause._swap,
+}
+"""What each verb does between two nodes."""
