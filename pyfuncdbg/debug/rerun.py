@@ -81,12 +81,12 @@ class Made:
 class Again:
     """Makes calls of one site, inside `again`."""
 
-    __slots__ = ('_capture', '_changed', '_site')
+    __slots__ = ('_capture', '_site', 'changed')
 
     def __init__(self, site: CallSite, capture: Capture, changed: Changed) -> None:
         self._site = site
         self._capture = capture
-        self._changed = changed
+        self.changed = changed
 
     def make(self, inputs: Sequence[Any], within: Callable[[Callable[[], Any]], Any] | None = None) -> Made:
         """One call, on arrays that are its own.
@@ -112,7 +112,7 @@ class Again:
         finally:
             current.reset(token)
             call.speaker = None
-        return Made(outputs, error, _said(call), tuple(self._changed()))
+        return Made(outputs, error, _said(call), tuple(self.changed()))
 
 
 @contextmanager

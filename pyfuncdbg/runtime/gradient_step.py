@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.registry import differentiated
+from pyfuncdbg.graph.registry import SUM, differentiated
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks
@@ -74,6 +74,6 @@ def _parts(tensors: Iterable[Any]) -> list[Any]:
     for tensor in tensors:
         if tensor is not None:
             found.append(tensor)
-            if isinstance(tensor, SymbolicTensor):
+            if isinstance(tensor, SymbolicTensor) and tensor.op.type == SUM:
                 found.extend(tensor.op.inputs)
     return found

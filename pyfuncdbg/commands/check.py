@@ -1,0 +1,76 @@
+"""`check`: are the gradients of a tape the derivatives of what was recorded."""
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+
+from pyfuncdbg.commands.arguments import filters_of, positive
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.lookup import find_call
+from pyfuncdbg.debug.check import CheckedEdge, checked
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.check import check_view
+
+STEPS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The edges that were looked at.
+
+    Attributes:
+        edges: In order of time of their gradient calls.
+        counts: How many of each verdict.
+        steps: How many backward steps were looked at, of `total`.
+        filters: What was asked for, by name.
+    """
+
+    edges: tuple[CheckedEdge, ...]
+    counts: dict[str, int]
+    steps: int
+    total: int
+    filters: dict[str, object]
+
+
+def _check(context: Context, args: argparse.Namespace) -> CheckReport:
+    trace = context.trace
+    steps = trace.calls(kind='gradient', run=args.run)
+    if args.call is not None:
+        steps = _of_call(steps, find_call(trace, args.call))
+    if not steps:
+        if args.run is not None:
+            trace.run(args.run)
+            raise CommandError(f'run #{args.run} has no gradients to check; `tape` says which runs have some')
+        raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+    edges = [edge for step in steps[:args.n] for edge in checked(trace, step)]
+    return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
+                       filters_of(args, 'run', 'call'))
+
+
+def _of_call(steps: list[CallRecord], call: CallRecord) -> list[CallRecord]:
+    """The gradient call itself, or those of a forward call."""
+    if call.site.kind == 'gradient':
+        return [call]
+    found = [step for step in steps if step.forward == call.number]
+    if not found:
+        raise CommandError(f'no gradient call of call #{call.number} {call.label} was recorded: it was not differentiated')
+    return found
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive, help='gradients of run N')
+    parser.add_argument('--call', metavar='N', help='of one gradient call, or of a forward call')
+    parser.add_argument('-n', metavar='K', type=positive, default=STEPS,
+                        help=f'look at the first K backward steps (default {STEPS})')
+
+
+def _draw(report: CheckReport) -> RenderableType:
+    return check_view(report.edges, report.counts, report.steps, report.total, filters=report.filters)
+
+
+CHECK = Command('check', 'compare gradients with differences of the recorded calls, made again', 'judge', _check, _draw,
+                _arguments)

@@ -1,0 +1,200 @@
+"""`check`: the gradients of a tape against differences of the recorded forward calls, made again on their recorded inputs.
+
+Runs on the thread of the command; hooks see nothing of it, and variables and random states are as before at the end.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.debug.slopes import Arrays, Failed, Weighted
+from pyfuncdbg.debug.edge_check import EdgeCheck, Outcome
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.rerun import Again, Made, again, live_site
+from pyfuncdbg.debug.tape import forward_name
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.record.records import CallRecord, TensorRecord
+
+SECONDS = 2.0
+"""Time for the calls of one backward step; one pass of directions is finished in any case."""
+PYTHON_OPS = ('EagerPyFunc', 'EagerPyFuncGrad')
+_SAME = {8: 1e-9, 4: 1e-3, 2: 5e-2}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEdge:
+    """The verdict on the gradient of one input of one forward call.
+
+    Attributes:
+        gradient: Number of the gradient call.
+        forward: Number of the forward call, '' if it was not recorded.
+        name: Of the forward node; `op_type` its type; `function` the user's function, '' if none.
+        slot: Which input.
+        tensor: Its name, or its place.
+        outcome: What was found.
+        calls: How often the forward call was made again for the whole step.
+    """
+
+    gradient: str
+    forward: str
+    name: str
+    op_type: str
+    function: str
+    slot: int
+    tensor: str
+    outcome: Outcome
+    calls: int = 0
+
+
+def checked(trace: Queries, step: CallRecord) -> list[CheckedEdge]:
+    """Check every gradient that one gradient call gave."""
+    wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
+    if not wanted:
+        return []
+    forward = None
+    try:
+        forward = forward_call(trace, step)
+        outcomes, calls = _outcomes(trace, step, forward, wanted)
+    except CommandError as error:
+        outcomes, calls = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}, 0
+    name = forward_name(step)
+    site = forward.site if forward is not None else None
+    names = forward.inputs if forward is not None else ()
+    return [CheckedEdge(step.number, forward.number if forward is not None else '', name, step.site.op_type,
+                        site.function if site is not None else '', slot,
+                        (names[slot].name if slot < len(names) else '') or f'input {slot}', outcome, calls)
+            for slot, outcome in outcomes.items()]
+
+
+def _reason(error: CommandError) -> str:
+    return str(error).partition(' cannot be made again: ')[2] or str(error)
+
+
+def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
+    """The call that a gradient call differentiates.
+
+    Raises:
+        CommandError: It was not recorded.
+    """
+    name, kind = forward_name(step), step.site.op_type
+    if step.forward:
+        known = trace.call(step.forward)
+        if known.site.op_type == kind and (known.site.kind == 'op' or known.site.name == name):
+            return known
+    found = [call for call in trace.calls(kind='op', run=step.run, site=kind) if call.site.name == name
+             and call.site.op_type == kind and call.process == step.process and call.started <= step.started]
+    if found:
+        return found[-1]
+    how = 'it was not recorded' if kind in PYTHON_OPS else 'nodes of the graph were not recorded: --ops (ops=True) does that'
+    raise CommandError(f'its forward call is not in the trace: {how}')
+
+
+def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
+              wanted: Sequence[int]) -> tuple[dict[int, Outcome], int]:
+    site = live_site(trace, forward)
+    gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
+    inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
+    outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
+    seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
+             _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
+    found: dict[int, Outcome] = {}
+    with again(site) as maker:
+        function, inputs = _function(maker, inputs, outputs)
+        weighted = _weighted(function, inputs, seeds)
+        for slot in wanted:
+            refused = _refused(inputs, gradients[slot], slot, forward)
+            found[slot] = refused if refused is not None else EdgeCheck(
+                weighted, slot, inputs[slot], gradients[slot], analytic=forward.site.kind == 'op').outcome()
+        changed = maker.changed()
+    if changed:
+        raise CommandError(f'it assigns to a variable ({", ".join(changed[:3])}), which was put back')
+    return found, weighted.calls
+
+
+def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None]) -> Weighted:
+    try:
+        return Weighted(function, inputs, seeds, SECONDS)
+    except Failed as error:
+        raise CommandError(f'made again on its recorded inputs it raises {error}') from None
+
+
+def _input(tensor: TensorRecord, slot: int) -> np.ndarray:
+    if tensor.dtype in ('object', 'resource', 'variant'):       # a variable's handle: what needs it cannot be called again
+        return np.empty((), object)
+    return _kept(tensor, f'input {slot}')
+
+
+def _kept(tensor: TensorRecord, what: str) -> np.ndarray:
+    try:
+        return np.array(tensor.to_numpy())
+    except DroppedError:
+        why = f' ({tensor.note})' if tensor.note else ''
+        raise CommandError(f"{what} was not kept in full{why}; record with level='full'") from None
+
+
+def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays) -> tuple[Any, list[np.ndarray]]:
+    """The forward call as a function of arrays, and its inputs: in float64 where it takes that, which is far more exact.
+
+    Raises:
+        CommandError: It does not give again what was recorded, or not twice the same.
+    """
+    def function(values: Arrays) -> Arrays:
+        made = maker.make(list(values))
+        if made.error is not None:
+            raise Failed(f'{type(made.error).__name__}: {made.error}')
+        return made.outputs
+
+    first, second = maker.make([np.array(value) for value in inputs]), maker.make([np.array(value) for value in inputs])
+    _compare(first, second, recorded)
+    wide = [value.astype(np.float64) if value.dtype in (np.float32, np.float16) else value for value in inputs]
+    if any(one is not other for one, other in zip(wide, inputs, strict=True)):
+        made = maker.make([np.array(value) for value in wide])
+        if made.error is None and _agree(made.outputs, first.outputs) and all(
+                output.dtype != np.float32 and output.dtype != np.float16 for output in made.outputs):
+            return function, wide
+    return function, list(inputs)
+
+
+def _compare(first: Made, second: Made, recorded: Arrays) -> None:
+    if first.error is not None:
+        raise CommandError(f'made again on its recorded inputs it raises {type(first.error).__name__}: {first.error}')
+    if not _agree(first.outputs, second.outputs):
+        raise CommandError('two calls on the same inputs differ: it is random, or keeps something between calls')
+    if len(recorded) == len(first.outputs) and not _agree(first.outputs, recorded):
+        raise CommandError('it gives something else now than when it was recorded: it depends on more than its inputs')
+
+
+def _agree(one: Arrays, other: Arrays) -> bool:
+    """Whether two sets of outputs are equal but for rounding."""
+    for a, b in zip(one, other, strict=False):
+        if a.shape != b.shape or a.dtype.kind != b.dtype.kind:
+            return False
+        if a.dtype.kind == 'f':
+            allowed = _SAME.get(min(a.dtype.itemsize, b.dtype.itemsize), 1e-3)
+            scale = float(np.abs(b[np.isfinite(b)]).max(initial=0.0))
+            if not np.allclose(a, b, rtol=allowed, atol=allowed * scale, equal_nan=True):
+                return False
+        elif not np.array_equal(a, b):
+            return False
+    return True
+
+
+def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> Outcome | None:
+    """Why an input cannot be checked, or what is wrong at first sight."""
+    if slot >= len(inputs):
+        return Outcome('unchecked', reason='it is a variable or a tensor that the function met beside its inputs')
+    values = inputs[slot]
+    if values.dtype.kind == 'O':
+        return Outcome('unchecked', reason='it is a variable')
+    if values.dtype.kind != 'f' or gradient.dtype.kind != 'f':
+        return Outcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
+    if values.shape != gradient.shape:
+        return Outcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')
+    if not np.isfinite(values).all():
+        return Outcome('unchecked', reason='the input is not finite')
+    if not values.size:
+        return Outcome('unchecked', reason='the input is empty')
+    return None

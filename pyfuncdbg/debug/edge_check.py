@@ -1,0 +1,197 @@
+"""One edge of a tape against differences: is the recorded gradient of one input the derivative, and where is it not.
+
+Small inputs are checked element by element, large ones along random directions; what does not fit there is located by halving.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pyfuncdbg.debug.slopes import Slope, Weighted, dot, signs, sizes_of
+
+Verdict = Literal['OK', 'BAD', 'kink', 'unchecked']
+
+EACH = 16
+"""Elements up to which each is checked by itself."""
+DIRECTIONS = 3
+LOCATED = 12
+"""Elements of a large input that are located and looked at by themselves."""
+_RELATIVE = {8: 1e-6, 4: 1e-3, 2: 5e-2}
+_ABSOLUTE = {8: 1e-11, 4: 2e-5, 2: 1e-2}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was found.
+
+    Attributes:
+        error: Relative difference to what was expected; the largest of those met.
+        index: Of the element, where one was located.
+        got, expected: Its gradient on the tape and by differences; at a kink `expected` is the derivative from one side and
+            `other` the one from the other.
+        reason: Why it could not be checked, or what is remarkable.
+    """
+
+    verdict: Verdict
+    error: float | None = None
+    index: tuple[int, ...] | None = None
+    got: float | None = None
+    expected: float | None = None
+    other: float | None = None
+    reason: str = ''
+
+
+class EdgeCheck:
+    """Checks the gradient of one input."""
+
+    def __init__(self, weighted: Weighted, slot: int, values: np.ndarray, gradient: np.ndarray, *, analytic: bool) -> None:
+        """Prepare.
+
+        Args:
+            weighted: The function.
+            slot: The input.
+            values: Its elements.
+            gradient: On the tape.
+            analytic: Try imaginary steps.
+        """
+        self._weighted = weighted
+        self._slot = slot
+        self._values = values
+        self._gradient = gradient
+        self._sizes = sizes_of(values)
+        self._analytic = analytic
+        self._random = np.random.default_rng(20)
+        self._relative = _RELATIVE.get(gradient.dtype.itemsize, 5e-2)
+        finite = np.abs(np.asarray(gradient, np.float64)[np.isfinite(np.asarray(gradient, np.float64))])
+        # Relative to the largest element, for rounding; and what underflows on a tape of fewer bits.
+        self._floor = _ABSOLUTE.get(gradient.dtype.itemsize, 1e-2) * float(finite.max(initial=0.0))
+        self._floor += 1e3 * float(np.finfo(gradient.dtype).tiny)
+        self._error = 0.0
+        self._kink: Outcome | None = None
+        self._unknown: Outcome | None = None
+
+    def outcome(self) -> Outcome:
+        """The verdict on the whole input: the worst that was found."""
+        open_ = np.ones(self._values.shape, bool)
+        bad = ~np.isfinite(np.asarray(self._gradient, np.float64))
+        for flat in np.flatnonzero(bad)[:LOCATED]:
+            found = self._element(int(flat))
+            if found.verdict == 'BAD':
+                return found
+        open_[bad] = False
+        found = self._each(open_) if open_.sum() <= EACH else self._along(open_)
+        if found.verdict == 'BAD':
+            return found
+        return self._kink or self._unknown or found
+
+    def _each(self, open_: np.ndarray) -> Outcome:
+        for flat in np.flatnonzero(open_):
+            found = self._element(int(flat))
+            if found.verdict == 'BAD':
+                return found
+        return Outcome('OK', self._error)
+
+    def _along(self, open_: np.ndarray) -> Outcome:
+        """Random directions; what does not fit is located, and left out if it is a kink."""
+        located = 0
+        done = 0
+        while done < DIRECTIONS and open_.any() and not (self._weighted.over and done):
+            direction = signs(self._random, open_.shape) * open_ * self._sizes
+            if self._fits(direction):
+                done += 1
+                continue
+            if located == LOCATED:
+                return Outcome('unchecked', reason=f'more than {LOCATED} elements do not fit along random directions')
+            located += 1
+            flat = self._located(direction)
+            found = self._element(flat)
+            if found.verdict == 'BAD':
+                return found
+            if found.verdict == 'kink':
+                open_ &= self._values != self._values.reshape(-1)[flat]     # kinks come with a value, such as 0
+            else:
+                open_.reshape(-1)[flat] = False
+        return Outcome('OK', self._error)
+
+    def _fits(self, direction: np.ndarray) -> bool:
+        slope = self._weighted.central(self._slot, direction)
+        expected = dot(self._gradient, direction)
+        return slope.known and self._close(slope, expected, direction)
+
+    def _close(self, slope: Slope, expected: float, direction: np.ndarray) -> bool:
+        used = direction != 0
+        norm = float(np.linalg.norm(np.asarray(self._gradient, np.float64)[used] * direction[used]))
+        size = max(abs(slope.value), abs(expected), norm)
+        allowed = 5 * slope.error + self._relative * size + self._floor * float(np.linalg.norm(direction))
+        fits = abs(slope.value - expected) <= allowed
+        if fits and size > 0:
+            self._error = max(self._error, abs(slope.value - expected) / size)
+        return fits
+
+    def _located(self, direction: np.ndarray) -> int:
+        """The element that is most to blame for what does not fit, by halving."""
+        flat = np.flatnonzero(direction)
+        while len(flat) > 1:
+            halves = flat[:len(flat) // 2], flat[len(flat) // 2:]
+            flat = max(halves, key=lambda half: self._misfit(half, direction))
+        return int(flat[0])
+
+    def _misfit(self, flat: np.ndarray, direction: np.ndarray) -> float:
+        part = np.zeros(direction.shape)
+        part.reshape(-1)[flat] = direction.reshape(-1)[flat]
+        slope = self._weighted.central(self._slot, part)
+        if not slope.known:
+            return float('inf')
+        return max(0.0, abs(slope.value - dot(self._gradient, part)) - slope.error)
+
+    def _element(self, flat: int) -> Outcome:
+        """One element by itself."""
+        direction = np.zeros(self._values.shape)
+        size = float(self._sizes.reshape(-1)[flat])
+        direction.reshape(-1)[flat] = size
+        got = float(self._gradient.reshape(-1)[flat])
+        index = tuple(int(i) for i in np.unravel_index(flat, self._values.shape))
+        slope = self._weighted.central(self._slot, direction)
+        if slope.known and np.isfinite(got):
+            slope = self._sharpened(slope, direction)
+            if self._close(slope, got * size, direction):
+                return Outcome('OK', self._error)
+        up, down = self._weighted.one_sided(self._slot, direction)
+        if self._is_kink(up, down, got * size):
+            self._kink = self._kink or Outcome('kink', index=index, got=got, expected=down.value / size,
+                                               other=up.value / size)
+            return self._kink
+        again = self._weighted.central(self._slot, direction, 0.6)
+        sides = [side.value for side in (up, down) if _is_sound(side)]
+        if _is_sound(slope) and again.known and (
+                not np.isfinite(got) or abs(slope.value - again.value) <= 0.2 * abs(slope.value - got * size)):
+            expected = slope.value / size
+        elif not np.isfinite(got) and sides:
+            expected = sides[0] / size                  # at the edge of where the function is defined
+        else:
+            self._unknown = self._unknown or Outcome('unchecked', index=index, got=got,
+                                                     reason='differences give no finite derivative there')
+            return self._unknown
+        scale = max(abs(expected), abs(got)) if np.isfinite(got) else 1.0
+        return Outcome('BAD', abs(expected - got) / scale if np.isfinite(got) else None, index, got, expected)
+
+    def _sharpened(self, slope: Slope, direction: np.ndarray) -> Slope:
+        """The derivative by an imaginary step, where that agrees with the difference."""
+        exact = self._weighted.complex_step(self._slot, direction) if self._analytic else None
+        if exact is None or abs(exact - slope.value) > 5 * slope.error + 1e-6 * abs(slope.value):
+            return slope
+        return Slope(exact, 1e-12 * abs(exact))
+
+    def _is_kink(self, up: Slope, down: Slope, got: float) -> bool:
+        if not (up.known and down.known and np.isfinite(got)):
+            return False
+        gap = abs(up.value - down.value)
+        margin = 5 * (up.error + down.error) + self._relative * max(abs(up.value), abs(down.value))
+        low, high = sorted((up.value, down.value))
+        return gap > margin and low - margin <= got <= high + margin
+
+
+def _is_sound(slope: Slope) -> bool:
+    return slope.known and slope.error <= 0.05 * abs(slope.value) + 1e-9

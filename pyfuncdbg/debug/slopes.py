@@ -1,0 +1,189 @@
+"""Derivatives by differences: of the sum of a function's outputs, weighted, along a direction of one input; with an error.
+
+Pure arithmetic on a function that the caller gives; any thread.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Arrays = Sequence[np.ndarray]
+Function = Callable[[Arrays], Arrays]
+"""Outputs for inputs, which are its own; raises `Failed` where it has none."""
+
+_FIRST = {8: 1e-3, 4: 5e-2, 2: 1e-1}
+"""First step by the bytes of the function's element, relative to an element's size: Richardson's rule allows long ones."""
+_SHORTER = (1.0, 1 / 64, 1 / 4096)
+_NOISE = 8.0
+"""Rounding errors of an output, in units of its last place."""
+_COMPLEX_STEP = 1e-30
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A derivative and how far off it may be."""
+
+    value: float
+    error: float
+
+    @property
+    def known(self) -> bool:
+        """Whether it is a number with an error."""
+        return bool(np.isfinite(self.value) and np.isfinite(self.error))
+
+
+UNKNOWN = Slope(float('nan'), float('inf'))
+
+
+class Failed(Exception):
+    """The function gives nothing there."""
+
+
+class Weighted:
+    """The sum of a function's outputs, weighted by output gradients, as a function of one input.
+
+    Attributes:
+        calls: How often the function was called.
+    """
+
+    def __init__(self, function: Function, inputs: Arrays, seeds: Sequence[np.ndarray | None], seconds: float) -> None:
+        """Prepare.
+
+        Args:
+            function: Called with a list of arrays that are its own.
+            inputs: Where it is differentiated.
+            seeds: The gradient of each output, None for none.
+            seconds: After that time `over` is true.
+        """
+        self._function = function
+        self._inputs = list(inputs)
+        self._seeds = list(seeds)
+        self._end = time.monotonic() + seconds
+        self.calls = 0
+        self._middle = self._outputs(self._inputs)
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self._end
+
+    def _outputs(self, inputs: Arrays) -> list[np.ndarray]:
+        self.calls += 1
+        return [np.asarray(output) for output in self._function([np.array(value) for value in inputs])]
+
+    def _at(self, slot: int, move: np.ndarray) -> list[np.ndarray]:
+        inputs = list(self._inputs)
+        moved = inputs[slot] + move
+        inputs[slot] = moved if move.dtype.kind == 'c' else moved.astype(inputs[slot].dtype)
+        return self._outputs(inputs)
+
+    def _change(self, high: Arrays, low: Arrays) -> tuple[float, float]:
+        """The weighted difference of outputs, and the rounding error in it."""
+        total = noise = 0.0
+        for one, other, seed in zip(high, low, self._seeds, strict=False):
+            if seed is None or one.dtype.kind != 'f' or one.shape != other.shape:
+                continue
+            a, b, v = (np.asarray(value, np.float64) for value in (one, other, seed))
+            with np.errstate(all='ignore'):
+                total += float(np.sum(np.where(v == 0, 0.0, v * (a - b))))
+                rounding = v * np.maximum(np.abs(a), np.abs(b)) * float(np.finfo(one.dtype).eps)
+                noise += float(np.sum(np.where(v == 0, 0.0, rounding) ** 2))
+        return total, _NOISE * noise ** 0.5
+
+    def central(self, slot: int, direction: np.ndarray, factor: float = 1.0) -> Slope:
+        """The derivative by central differences with several step sizes, extrapolated.
+
+        Args:
+            slot: The input.
+            direction: Of its shape; its elements are of the size of a relative step of 1.
+            factor: Of all step sizes, for an independent second opinion.
+        """
+        best = UNKNOWN
+        first = _FIRST.get(self._inputs[slot].dtype.itemsize, 1e-1) * factor
+        for shorter in _SHORTER:
+            try:
+                found = self._extrapolated(slot, direction, first * shorter)
+            except Failed:
+                continue
+            if found.error < best.error:
+                best = found
+            if found.error <= 1e-7 * abs(found.value):
+                break
+        return best
+
+    def _extrapolated(self, slot: int, direction: np.ndarray, step: float) -> Slope:
+        values, noises = [], []
+        for size in (step, step / 4, step / 16):
+            total, noise = self._change(self._at(slot, direction * size), self._at(slot, direction * -size))
+            values.append(total / (2 * size))
+            noises.append(noise / (2 * size))
+        if not np.isfinite(values).all():
+            return UNKNOWN
+        wide = (16 * values[1] - values[0]) / 15
+        narrow = (16 * values[2] - values[1]) / 15
+        apart = abs(wide - narrow)
+        one = Slope(wide, apart + noises[1])
+        two = Slope(narrow, apart + noises[2])
+        return one if one.error <= two.error else two
+
+    def one_sided(self, slot: int, direction: np.ndarray) -> tuple[Slope, Slope]:
+        """The derivatives in this direction and from the opposite one; they differ at a kink."""
+        step = {8: 1e-6, 4: 4e-3}.get(self._inputs[slot].dtype.itemsize, 5e-2)
+        found = []
+        for sign in (1.0, -1.0):
+            try:
+                found.append(self._from_side(slot, direction, sign, step))
+            except Failed:
+                found.append(UNKNOWN)
+        return found[0], found[1]
+
+    def _from_side(self, slot: int, direction: np.ndarray, sign: float, step: float) -> Slope:
+        values, noises = [], []
+        for size in (step, step / 4, step / 16):
+            total, noise = self._change(self._at(slot, direction * (sign * size)), self._middle)
+            values.append(sign * total / size)
+            noises.append(noise / size)
+        if not np.isfinite(values).all():
+            return UNKNOWN
+        near, nearer = (4 * values[1] - values[0]) / 3, (4 * values[2] - values[1]) / 3
+        return Slope(near, abs(near - nearer) + noises[1])
+
+    def complex_step(self, slot: int, direction: np.ndarray) -> float | None:
+        """The derivative by an imaginary step, exact to rounding where the function is analytic; None where it takes none.
+
+        Nothing says that the function is analytic: the caller compares with a difference.
+        """
+        if self._inputs[slot].dtype != np.float64:
+            return None
+        try:
+            outputs = self._at(slot, direction * (1j * _COMPLEX_STEP))
+        except Failed:
+            return None
+        total = 0.0
+        for output, seed in zip(outputs, self._seeds, strict=False):
+            if seed is not None and output.dtype.kind == 'c':
+                total += float(np.sum(np.asarray(seed, np.float64) * output.imag)) / _COMPLEX_STEP
+        return total if np.isfinite(total) else None
+
+
+def sizes_of(values: np.ndarray) -> np.ndarray:
+    """What a relative step of 1 is for each element: its own size, or the usual size for those that are small."""
+    magnitudes = np.abs(np.asarray(values, np.float64))
+    usual = float(np.sqrt(np.mean(magnitudes ** 2))) if magnitudes.size else 1.0
+    return np.asarray(np.maximum(magnitudes, usual) if usual > 0 else np.ones(magnitudes.shape))
+
+
+def dot(gradient: np.ndarray, direction: np.ndarray) -> float:
+    """What a gradient says the derivative along a direction is; elements that the direction leaves out do not count."""
+    used = direction != 0
+    return float(np.sum(np.asarray(gradient, np.float64)[used] * direction[used]))
+
+
+def signs(random: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A random direction of plus and minus one."""
+    made: np.ndarray = random.integers(0, 2, shape) * 2.0 - 1.0
+    return made

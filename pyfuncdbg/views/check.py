@@ -1,0 +1,94 @@
+"""Gradients against differences (`check`): the bad ones first in sight, one line an edge."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.check import CheckedEdge
+from pyfuncdbg.debug.edge_check import Outcome
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.heading import heading
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.units import count
+
+_STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim'}
+
+
+def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: int, total: int, *,
+               filters: Mapping[str, object] | None = None) -> Page:
+    """A line for each gradient.
+
+    Args:
+        edges: In order of time.
+        counts: How many of each verdict.
+        steps: Backward steps that were looked at.
+        total: Backward steps that there are.
+        filters: What was asked for, by name.
+    """
+    first = heading(total, 'backward step', shown=steps, filters=filters)
+    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ('BAD', 'kink', 'OK', 'unchecked') if counts.get(verdict))
+    first.append(f'   gradients: {named or "none"}', 'none')
+    parts: list[Part] = [first]
+    if edges:
+        parts.append(_table(edges))
+        calls = sum({edge.gradient: edge.calls for edge in edges}.values())
+        parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what they do '
+                          'outside, they did again.' if calls else 'No forward call was made again.', 'dim', overflow='fold'))
+    return Page(*parts)
+
+
+def _table(edges: Sequence[CheckedEdge]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+    table.add_column('gradient', no_wrap=True)
+    table.add_column('of', overflow='fold')
+    table.add_column('by', overflow='fold')
+    table.add_column('', no_wrap=True)
+    table.add_column('found', overflow='fold')
+    for edge in edges:
+        outcome = edge.outcome
+        node = Text.assemble(label(edge.name, limit=40), f' {one_line(edge.op_type, 30)}')
+        if edge.function:
+            node.append(f' {one_line(edge.function, 40)}', 'cyan')
+        forward = f' of #{one_line(edge.forward, 20)}' if edge.forward else ''
+        table.add_row(Text(f'#{one_line(edge.gradient, 20)}{forward}', 'dim'), node, label(edge.tensor, limit=40),
+                      Text(outcome.verdict, _STYLES[outcome.verdict]), _found(outcome))
+    return table
+
+
+def _found(outcome: Outcome) -> Text:
+    if outcome.verdict == 'OK':
+        return Text(f'{outcome.error or 0.0:.0e}', 'green')
+    at = f'at {list(outcome.index)} ' if outcome.index is not None else ''
+    if outcome.verdict == 'BAD' and outcome.expected is not None:
+        return Text(f'{at}got {_number(outcome.got)}, expected {_number(outcome.expected)}' + _guess(outcome), 'bold red')
+    if outcome.verdict == 'kink':
+        return Text(f'{at}got {_number(outcome.got)}; {_number(outcome.expected)} from below, {_number(outcome.other)} from '
+                    'above: both are right')
+    return Text(f'{at}{one_line(outcome.reason, 300)}')
+
+
+def _guess(outcome: Outcome) -> str:
+    """What kind of mistake makes such a difference."""
+    got, expected = outcome.got, outcome.expected
+    if not got or not expected or got != got:
+        return ''
+    ratio = got / expected
+    if abs(ratio + 1) < 1e-2:
+        return ' (the sign)'
+    return f' ({ratio:.4g} times)' if abs(ratio) < 1e6 else ''
+
+
+def _number(value: float | None) -> str:
+    return '?' if value is None else f'{value:.6g}'
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    demo(check_view([CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', Outcome('OK', 2e-9), 60),
+                     CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 1, 'eps:0',
+                                 Outcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60),
+                     CheckedEdge('10', '4', 'hid', 'Relu', '', 0, 'h:0', Outcome('kink', None, (0,), 0.0, 0.0, 1.0), 30)],
+                    {'OK': 1, 'BAD': 1, 'kink': 1}, 2, 2))
