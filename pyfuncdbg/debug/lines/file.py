@@ -205,7 +205,7 @@ class File:
                 self.refused[point.number] = str(error)
         if not insertions:
             return None
-        code, marks = with_tests(source.statements[index], self.filename, flags, insertions)
+        code, marks = with_tests([*source.imported, source.statements[index]], self.filename, flags, insertions)
         if not same_interface(source.base(index, flags), code):
             raise AssertionError(f'tests of {[point.number for point, _ in found]} change the variables of {self.filename}')
         known = self._tested[key] = _Tested(code, marks)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
 from pyfuncdbg.debug.lines.arrival import Arrival
@@ -29,8 +29,9 @@ class Installation:
         unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
     """
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, on_stale: Callable[[], None]) -> None:
         self.file = file
+        self._on_stale = on_stale
         self.stale = False
         self.unmade: dict[int, tuple[CodeType, int]] = {}
         self._functions: dict[int, weakref.ref[FunctionType]] = {}
@@ -81,6 +82,7 @@ class Installation:
         def gone(_: weakref.ref[FunctionType]) -> None:
             self._functions.pop(number, None)
             self.stale = True
+            self._on_stale()
         self._functions[number] = weakref.ref(function, gone)
 
     # ------------------------------------------------------------------ what is watched as it is

@@ -66,6 +66,7 @@ class Lines:
         self._lock = threading.RLock()
         self._files: dict[str, Installation] = {}
         self._points: dict[int, tuple[Installation, Point, str]] = {}
+        self.waiting = False
         self._placed: dict[int, Placed] = {}
         self._monitor = Monitor()
         self._traced = False
@@ -97,7 +98,7 @@ class Lines:
             population = self._look(_FRESH)
             names = _filenames(population)
             name = loaded(filename, names) or findable(filename, names)
-            installation = self._files.get(name) or Installation(File(name, self._vocabulary))
+            installation = self._files.get(name) or Installation(File(name, self._vocabulary), self._wake)
             arrival = Arrival(number, asked, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
             point = Point(number, line, arrival)
             installation.file.add(point)
@@ -109,6 +110,7 @@ class Lines:
             except CommandError:
                 self.clear(number)
                 raise
+            self._sum_up()
             return self._placed[number]
 
     def clear(self, number: int) -> None:
@@ -123,6 +125,7 @@ class Lines:
             self._install(installation, self._look(_FRESH))
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
+            self._sum_up()
 
     def placed(self, number: int) -> Placed:
         """Where it is now.
@@ -136,13 +139,6 @@ class Lines:
             raise CommandError(f'no line breakpoint has the number {number}') from None
 
     # ------------------------------------------------------------------ at calls
-    @property
-    def waiting(self) -> bool:
-        if not self._points:
-            return False
-        return (self._dirty or not _MONITORING or self._traced or any(known.stale for known in list(self._files.values()))
-                or any(placed.how == 'waiting' for placed in list(self._placed.values())))
-
     def look_again(self, code: CodeType | None = None) -> bool:
         """Find code that came into being since: functions made later, modules imported later. Called at calls.
 
@@ -171,6 +167,7 @@ class Lines:
                         self._settle(installation, point, True)
                     except CommandError as error:
                         self._give_up(point, error)
+            self._sum_up()
             return tested or self._placed != before
 
     def _has_changed(self, code: CodeType | None) -> bool:
@@ -191,6 +188,15 @@ class Lines:
         return len(sys.modules) != self._modules or age > 50 * self._cost      # 2 % of the time at most
 
     # ------------------------------------------------------------------ under the lock
+    def _sum_up(self) -> None:
+        stale = any(known.stale for known in self._files.values())
+        waits = any(placed.how == 'waiting' for placed in self._placed.values())
+        self.waiting = bool(self._points) and (self._dirty or not _MONITORING or self._traced or stale or waits)
+
+    def _wake(self) -> None:
+        """A function with tests has gone; on whatever thread drops it."""
+        self.waiting = True
+
     def _look(self, age: float) -> Population:
         """The heap, as it was at most `age` seconds ago."""
         population = self._population
@@ -271,7 +277,7 @@ class Lines:
             installation.file.remove(number)
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
-            installation = self._files.setdefault(name, Installation(File(name, self._vocabulary)))
+            installation = self._files.setdefault(name, Installation(File(name, self._vocabulary), self._wake))
             installation.file.add(point)
             self._points[number] = installation, point, typed
 

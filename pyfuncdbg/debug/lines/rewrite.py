@@ -47,9 +47,9 @@ def compiled(statements: list[ast.stmt], filename: str, flags: int) -> CodeType:
         return code
 
 
-def with_tests(statement: ast.stmt, filename: str, flags: int,
+def with_tests(statements: list[ast.stmt], filename: str, flags: int,
                insertions: Sequence[Insertion]) -> tuple[CodeType, dict[str, Any]]:
-    """A top-level statement with tests, and what stands behind the marks among the constants. The tree is as before then.
+    """Statements with tests, and what stands behind the marks among the constants. The tree is as before then.
 
     Raises:
         SyntaxError: A condition is none at its place.
@@ -68,7 +68,7 @@ def with_tests(statement: ast.stmt, filename: str, flags: int,
                 lists.append((body, body[:]))
                 place = len(body) if following is None else body.index(following)
                 body.insert(place, _test(insertion, marks))
-        return compiled([statement], filename, flags), marks
+        return compiled(statements, filename, flags), marks
     finally:
         for body, before in reversed(lists):
             body[:] = before
@@ -81,7 +81,7 @@ def _places(spot: Spot) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
     node = spot.node
     assert isinstance(node, ast.stmt)
     yield spot.body, node
-    if isinstance(node, _Loop) and not (isinstance(node, ast.While) and isinstance(node.test, ast.Constant)):
+    if isinstance(node, _Loop):
         yield from list(_continues(node.body))
         yield node.body, None
 

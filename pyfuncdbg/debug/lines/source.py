@@ -23,6 +23,7 @@ class Source:
         filename: As in its code objects.
         text: All of it.
         statements: Of the module.
+        imported: An import of all names that the module imports: calls of their attributes are compiled in another way.
     """
 
     def __init__(self, filename: str, text: str) -> None:
@@ -34,6 +35,7 @@ class Source:
         self.filename = filename
         self.text = text
         self.statements = ast.parse(text, filename).body
+        self.imported = _imports(self.statements)
         self._starts = [_first_line(statement) for statement in self.statements]
         self._spots: dict[int, list[Spot]] = {}
         self._bases: dict[tuple[int, int], CodeType] = {}
@@ -68,7 +70,7 @@ class Source:
         key = index, flags
         known = self._bases.get(key)
         if known is None:
-            known = self._bases[key] = compiled([self.statements[index]], self.filename, flags)
+            known = self._bases[key] = compiled([*self.imported, self.statements[index]], self.filename, flags)
         return known
 
 
@@ -87,6 +89,20 @@ def read(filename: str, space: dict[str, Any] | None = None) -> list[Source]:
         except (SyntaxError, ValueError, RecursionError):
             continue
     return found
+
+
+def _imports(statements: list[ast.stmt]) -> list[ast.stmt]:
+    names: dict[str, None] = {}
+    pending: list[ast.AST] = list(statements)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.alias) and node.name != '*':
+            names[node.asname or node.name.partition('.')[0]] = None
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
+    if not names:
+        return []
+    return [ast.fix_missing_locations(ast.Import([ast.alias('sys', name) for name in names], lineno=1, col_offset=0))]
 
 
 def _first_line(statement: ast.stmt) -> int:
