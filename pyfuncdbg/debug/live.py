@@ -30,10 +30,10 @@ class LiveTrace:
     def recorder(self, *, ops: bool = False) -> Recorder:
         """The newest recorder that is on; a new one in a temporary folder if there is none."""
         with self._lock:
-            if self._asleep and self._own is not None:
-                self._asleep = False
-                hooks.add(self._own, depth=DEPTH)
             on = recorders()
+            if self._asleep and self._own is not None and self._own in on:
+                hooks.add(self._own, depth=DEPTH)
+            self._asleep = False
             if on:
                 return on[-1]
             folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
