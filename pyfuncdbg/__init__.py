@@ -5,6 +5,8 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
     from pyfuncdbg import tf                    the graph runtime, under TensorFlow's names
     with pyfuncdbg.record('bug.pfd'): ...       record every wrapped call
     trace = pyfuncdbg.load('bug.pfd')           look at a trace
+    pyfuncdbg.breakpoint()                      stop here; in a wrapped function, breakpoint() does the same
+    pyfuncdbg.pm()                              look at the frames of the last error
     pyfuncdbg.break_at('norm', 'has_nan(out)')  stop at a node, a function or a line
     sess = pyfuncdbg.DebugSession(sess)         stop before and after every run
     with pyfuncdbg.debug(): ...                 stop at the first wrapped call or traced function
@@ -15,6 +17,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg import debug, record
+from pyfuncdbg.prompt import breakpointhook
+from pyfuncdbg.prompt.breakpointhook import stop as breakpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +30,8 @@ if TYPE_CHECKING:
 
 __version__ = '0.1.0'
 
-__all__ = ['DebugSession', '__version__', 'absmax', 'break_at', 'condition', 'debug', 'has_inf', 'has_inf_or_nan', 'has_nan',
-           'load', 'norm', 'record', 'zeros']
+__all__ = ['DebugSession', '__version__', 'absmax', 'break_at', 'breakpoint', 'condition', 'debug', 'has_inf', 'has_inf_or_nan', 'has_nan',
+           'load', 'norm', 'pm', 'record', 'zeros']
 
 
 class _RecordPackage(ModuleType):
@@ -71,6 +75,17 @@ class _DebugPackage(ModuleType):
 
 
 debug.__class__ = _DebugPackage
+breakpointhook.install()
+
+
+def pm(error: BaseException | None = None) -> None:
+    """Look at the frames of an error that is over: by default the one that was printed last.
+
+    Raises:
+        CommandError: There is none, or it has no frames.
+    """
+    from pyfuncdbg.prompt.postmortem import pm
+    pm(error)
 
 
 _WORDS = {'has_nan': 'predicate', 'has_inf': 'predicate', 'has_inf_or_nan': 'predicate', 'condition': 'predicate',

@@ -84,6 +84,7 @@ class Debugger:
     Attributes:
         kinds: The calls it wants; changes with breakpoints.
         catching: Stop where a wrapped function raises.
+        left: The user has said quit, and nobody has started anew.
         flows: By native thread, what the user wants of it next; threads of which nothing is wanted are not in it.
     """
 
@@ -94,6 +95,7 @@ class Debugger:
         self.runs = runs.Runs()
         self.breakpoints = Breakpoints(self._changed, self)
         self.catching = False
+        self.left = False
         self.flows: dict[int, Flow] = {}
         self._lock = threading.RLock()
         self._extra: frozenset[Kind] = frozenset()
@@ -102,10 +104,12 @@ class Debugger:
     # ------------------------------------------------------------------ on and off
     def start(self) -> None:
         """Begin to watch calls; starting twice is allowed."""
+        self.left = False
         hooks.add(self, depth=DEPTH)
 
     def leave(self) -> None:
         """Stop debugging: no hook, no tracing, every waiting thread goes on. Breakpoints are kept, and asleep."""
+        self.left = True
         hooks.remove(self)
         self.runs.left()
         self.live.sleep()

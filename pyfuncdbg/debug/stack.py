@@ -211,8 +211,33 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     frames.reverse()
     known = {id(frame) for frame, _ in frames}
     yield from frames
-    traceback = stop.error.__traceback__ if stop.error is not None else None
-    while traceback is not None:
-        if id(traceback.tb_frame) not in known:
-            yield traceback.tb_frame, traceback.tb_lineno
+    for error in _errors(stop):
+        traceback = error.__traceback__
+        while traceback is not None:
+            if id(traceback.tb_frame) not in known:
+                known.add(id(traceback.tb_frame))
+                yield traceback.tb_frame, traceback.tb_lineno
+            traceback = traceback.tb_next
+
+
+def raised_by_host(error: BaseException) -> bool:
+    """Whether the host made this error of another one: it was raised in our own code."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
+    return traceback is not None and is_machinery(traceback.tb_frame.f_code.co_filename)
+
+
+def _errors(stop: Stop) -> list[BaseException]:
+    """Those whose frames make up the stack: the one that is looked at, after what the host made of it."""
+    if stop.error is None:
+        return []
+    found = [stop.error]
+    known = list(stop.chain)
+    while stop.phase == 'post-mortem' and known:
+        outer = known.pop()
+        if outer is stop.error:
+            break
+        if raised_by_host(outer):
+            found.insert(len(found) - 1, outer)
+    return found
