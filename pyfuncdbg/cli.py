@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyfuncdbg.errors import PyfuncdbgError, UsageError, nearest
 
@@ -70,7 +70,8 @@ def _run(args: Sequence[str]) -> Action:
     parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
     parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
     parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
-    ours, target = _split(args, ('--record', '--budget'))
+    _add_debugging(parser)
+    ours, target = _split(args, ('--record', '--budget', *_DEBUGGING))
     options = parser.parse_args(ours)
     budget = None if options.budget is None else recording.size(options.budget)
     if not target:
@@ -82,8 +83,65 @@ def _run(args: Sequence[str]) -> Action:
     else:
         raise UsageError('-m needs the name of a module')
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
+    _debug(options)
     recording.begin(path, program.argv, budget=budget, ops=options.ops)
     return lambda: _execute(program)
+
+
+_DEBUGGING = ('--break', '--if', '--ui', '-x', '--on-eof')
+"""Options for debugging that take a value."""
+
+
+def _add_debugging(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group('debugging')
+    group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
+                       help='stop at a node, a function, an op type, a call (norm[3]) or a line (model.py:41); may be repeated')
+    group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
+                       help='only if this is true; belongs to the --break before it')
+    group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
+    group.add_argument('--ui', choices=('auto', 'prompt', 'none'), default='auto',
+                       help='who is asked at a stop; none: each stop is logged and the program goes on')
+    group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
+    group.add_argument('--on-eof', choices=('cont', 'abort'), default='cont',
+                       help='what happens at a stop when nobody is there any more (default: cont)')
+
+
+class _Break(argparse.Action):
+    """One more breakpoint, without a condition so far."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (values, None)])
+
+
+class _If(argparse.Action):
+    """The condition of the breakpoint before."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        breaks = getattr(namespace, self.dest)
+        if not breaks or breaks[-1][1] is not None:
+            parser.error(f'--if {values}: it belongs to the --break before it, and there is '
+                         f'{"another --if" if breaks else "none"}')
+        setattr(namespace, self.dest, [*breaks[:-1], (breaks[-1][0], values)])
+
+
+def _debug(options: argparse.Namespace) -> None:
+    """Set what shall stop the program. Without such a thing nothing is installed, and nothing is slower."""
+    if not (options.breaks or options.catch):
+        if options.commands is not None:
+            raise UsageError('-x needs a --break or --catch: its commands are carried out at the first stop')
+        return
+    from pyfuncdbg.debug.debugger import debugger
+    from pyfuncdbg.prompt.front_ends import install
+    from pyfuncdbg.prompt.pending import command_file
+    commands = command_file(options.commands) if options.commands is not None else []
+    for spec, condition in options.breaks:
+        debugger.breakpoints.set(spec, condition)
+    debugger.catching = options.catch
+    debugger.broker.lost = options.on_eof
+    install(debugger, options.ui, commands=commands)
+    debugger.start()
 
 
 def _demo(args: Sequence[str]) -> Action:

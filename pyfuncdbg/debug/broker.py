@@ -16,6 +16,10 @@ from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import current
 
 
+_SCREENS = ('inspector', 'debugpy')
+"""Front ends that are no prompt."""
+
+
 class FrontEnd(Protocol):
     """Something that can ask the user.
 
@@ -44,7 +48,8 @@ class Broker:
 
     Attributes:
         lost: What a stop decides when the user is lost: 'cont' or 'abort'.
-        wanted: Name of the front end that the user chose; 'auto' picks by priority, 'none' logs and goes on.
+        wanted: Who is asked: 'auto' picks by priority, 'prompt' among those in which commands are typed, 'none' logs and
+            goes on.
     """
 
     def __init__(self) -> None:
@@ -77,7 +82,7 @@ class Broker:
         if self.wanted == 'none':
             return None
         for known in self._front_ends:
-            if (self.wanted in ('auto', known.name) or known.name == 'remote') and known.usable():
+            if (self.wanted == 'auto' or known.name not in _SCREENS) and known.usable():
                 return known
         return None
 

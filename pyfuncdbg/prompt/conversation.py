@@ -1,0 +1,132 @@
+"""A conversation at a stop: a command is read, carried out and answered, until the program goes on.
+
+Runs on the stopped thread, whatever reads the lines: a terminal, a pipe, a notebook.
+"""
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import Answer, execute
+from pyfuncdbg.commands.help import find_command
+from pyfuncdbg.commands.line import words
+from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.debug.broker import Broker
+from pyfuncdbg.debug.debugger import Debugger
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.prompt.interrupt import interruptible
+from pyfuncdbg.prompt.pending import Pending, Typed, separated
+
+PROMPT = '(pfd) '
+_REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
+"""What an empty line does again."""
+
+
+class Display(Protocol):
+    """Where answers go."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+
+    def say(self, text: str) -> None:
+        """One line of ours.
+
+        Raises:
+            EOFError: Nobody is there any more.
+        """
+
+    def show(self, answer: Answer) -> None:
+        """Draw an answer.
+
+        Raises:
+            EOFError: Nobody is there any more.
+        """
+
+
+class Reader(Protocol):
+    """Where commands come from."""
+
+    def read(self, stop: Stop, broker: Broker) -> str | None:
+        """The next line; None where somebody else has decided the stop or moved the prompt meanwhile.
+
+        Raises:
+            EOFError: There is no more to come.
+            KeyboardInterrupt: The user gave up this line.
+        """
+
+
+class Conversation:
+    """Asks and answers.
+
+    Args:
+        debugger: Whose program it is.
+        pending: Commands that come before those that are read.
+    """
+
+    def __init__(self, debugger: Debugger, pending: Pending) -> None:
+        self._debugger = debugger
+        self._pending = pending
+        self._last = ''
+
+    def hold(self, stop: Stop, reader: Reader, display: Display) -> None:
+        """Talk until the stop is decided or the prompt is somewhere else.
+
+        Raises:
+            EOFError: The user is lost.
+        """
+        broker = self._debugger.broker
+        self.carry_out(Typed('stop'), stop, display)
+        while stop.decision is None and broker.focus is stop:
+            typed = self._pending.take()
+            if typed is not None:
+                display.say(PROMPT + typed.text)
+            else:
+                try:
+                    line = reader.read(stop, broker)
+                except KeyboardInterrupt:
+                    continue
+                typed = self._typed(line) if line is not None else None
+            if typed is not None:
+                self._last = typed.text if _name(typed.text) in _REPEATED else ''
+                self.carry_out(typed, stop, display)
+        if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
+            self._pending.clear()
+
+    def _typed(self, line: str) -> Typed | None:
+        """What a line says; the commands behind a ';;' wait."""
+        commands = separated(line)
+        if not commands:
+            return Typed(self._last) if self._last else None
+        self._pending.put_first([Typed(command) for command in commands[1:]])
+        return Typed(commands[0])
+
+    def carry_out(self, typed: Typed, stop: Stop, display: Display) -> None:
+        """One command, and its answer or what is wrong with it."""
+        try:
+            with interruptible():
+                context = Context(self._debugger.live.trace(), stop, display.width, self._debugger)
+                display.show(execute(typed.text, context))
+        except KeyboardInterrupt:
+            self._pending.clear()
+            display.say('interrupted')
+        except EOFError:
+            raise
+        except PyfuncdbgError as error:
+            display.say(_complaint(typed, str(error)))
+        except Exception as error:  # what we, or a view of the program's objects, got wrong must not end the program
+            display.say(_complaint(typed, f'{typed.text}: {type(error).__name__}: {error}'))
+
+
+def _name(text: str) -> str:
+    """Name of the command in a line, '' if it is none."""
+    try:
+        first = next(words(text), None)
+        return find_command(first.text, TABLE).name if first is not None else ''
+    except CommandError:
+        return ''
+
+
+def _complaint(typed: Typed, text: str) -> str:
+    return f'*** {typed.place}: {text}' if typed.place else f'*** {text}'

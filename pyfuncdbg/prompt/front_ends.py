@@ -1,0 +1,35 @@
+"""The front ends of this process: `install` offers those that a program may need, and is what all faces call.
+
+At each stop the broker picks the usable one of greatest priority; without one a stop is logged and the program goes on.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyfuncdbg.debug.debugger import Debugger
+from pyfuncdbg.prompt.conversation import Conversation
+from pyfuncdbg.prompt.interrupt import listen
+from pyfuncdbg.prompt.pending import Pending, Typed
+from pyfuncdbg.prompt.pipe import Pipe
+from pyfuncdbg.prompt.terminal import Terminal
+
+_installed: dict[int, Pending] = {}
+
+
+def install(debugger: Debugger, ui: str = 'auto', *, commands: Sequence[Typed] = ()) -> None:
+    """Let the user be asked at stops of this debugger. More than once changes who is asked, and adds commands.
+
+    Args:
+        debugger: Whose stops.
+        ui: 'auto', 'prompt', or 'none': stops are logged and the program goes on.
+        commands: Carried out at the first stop, before anybody is asked.
+    """
+    debugger.broker.wanted = ui
+    pending = _installed.get(id(debugger))
+    if pending is None:
+        pending = _installed[id(debugger)] = Pending()
+        conversation = Conversation(debugger, pending)
+        debugger.broker.add(Terminal(conversation))
+        debugger.broker.add(Pipe(conversation, pending))
+    pending.add(list(commands))
+    listen()

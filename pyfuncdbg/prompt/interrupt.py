@@ -1,0 +1,107 @@
+"""Ctrl-C at a stop: it ends the command that runs, or the line that is typed, whatever thread that is on.
+
+Python tells only the main thread of a signal. While debugging, where the program has Python's own handler, ours stands in
+front of it and passes Ctrl-C to the thread that has the prompt. Everything else is the program's KeyboardInterrupt, as ever.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+_raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
+
+
+class _Attention:
+    """Who hears Ctrl-C now."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()          # re-entrant: the handler may come while the main thread holds it
+        self._working: int | None = None
+        self._reading: Callable[[], None] | None = None
+
+    def work(self, thread: int | None) -> None:
+        """A command runs on this thread, or no longer; what is still on its way to the thread is called back."""
+        with self._lock:
+            before, self._working = self._working, thread
+            if thread is None and before is not None and before != threading.main_thread().ident:
+                _raise_in(before, None)
+
+    def read(self, cancel: Callable[[], None] | None) -> None:
+        """A line is being typed, or no longer."""
+        with self._lock:
+            self._reading = cancel
+
+    def interrupt(self) -> bool:
+        """Ctrl-C has come; False if it is the main thread's own affair."""
+        with self._lock:
+            if self._working is not None and self._working != threading.main_thread().ident:
+                _raise_in(self._working, KeyboardInterrupt)
+                return True
+            if self._working is None and self._reading is not None:
+                self._reading()
+                return True
+            return False
+
+    def forget(self) -> None:
+        """In a forked child: nobody is at a prompt, and no other thread holds the lock."""
+        self.__init__()  # type: ignore[misc]
+
+
+_attention = _Attention()
+os.register_at_fork(after_in_child=_attention.forget)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """What is done in here, Ctrl-C ends with a KeyboardInterrupt; on the stopped thread.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted.
+    """
+    _attention.work(threading.get_ident())
+    try:
+        yield
+    finally:
+        late = False
+        while True:
+            try:
+                _attention.work(None)
+                break
+            except KeyboardInterrupt:           # it came just now: it must not reach the program
+                late = True
+        if late:
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def cancelling(cancel: Callable[[], None]) -> Iterator[None]:
+    """While a line is typed: Ctrl-C calls `cancel`, on the main thread."""
+    _attention.read(cancel)
+    try:
+        yield
+    finally:
+        _attention.read(None)
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    if not _attention.interrupt():
+        signal.default_int_handler(number, frame)
+
+
+def listen() -> None:
+    """Stand in front of Python's own handler; only the main thread can do that, elsewhere nothing happens."""
+    if threading.current_thread() is threading.main_thread() and (
+            signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+        signal.signal(signal.SIGINT, _on_interrupt)
+
+
+def ignore() -> None:
+    """Put Python's own handler back, if ours is still there."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is _on_interrupt:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

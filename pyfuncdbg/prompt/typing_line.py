@@ -1,0 +1,39 @@
+"""Typing a line on a terminal that can do nothing: no completion, no colours, but it can be ended from outside.
+
+In the thread that `terminal.TerminalReader` makes for each line.
+"""
+from __future__ import annotations
+
+import os
+import select
+
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.prompt.conversation import PROMPT
+from pyfuncdbg.prompt.screen import Screen
+
+
+class PlainEditor:
+    """The terminal's own line editing."""
+
+    def __init__(self, descriptor: int, screen: Screen) -> None:
+        self._descriptor = descriptor
+        self._screen = screen
+        self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def edit(self, stop: Stop) -> str:
+        self._screen.write(PROMPT)
+        ready, _, _ = select.select([self._descriptor, self._bell[0]], [], [])
+        if self._bell[0] in ready:
+            os.read(self._bell[0], 64)
+            self._screen.write('\n')
+            raise KeyboardInterrupt
+        try:
+            line = os.read(self._descriptor, 1 << 16)
+        except OSError as error:                # the terminal is gone
+            raise EOFError(str(error)) from None
+        if not line:
+            raise EOFError
+        return line.decode(errors='replace').rstrip('\n')
+
+    def cancel(self) -> None:
+        os.write(self._bell[1], b'c')
