@@ -120,7 +120,9 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
         CommandError: One of these makes no sense; nothing is set.
     """
     from pyfuncdbg.debug.debugger import debugger
+    from pyfuncdbg.prompt.front_ends import install
     made = debugger.breakpoints.set(spec, when, **options)
+    install(debugger)
     debugger.start()
     return made
 

@@ -127,11 +127,9 @@ class _If(argparse.Action):
 
 
 def _debug(options: argparse.Namespace) -> None:
-    """Set what shall stop the program. Without such a thing nothing is installed, and nothing is slower."""
-    if not (options.breaks or options.catch):
-        if options.commands is not None:
-            raise UsageError('-x needs a --break or --catch: its commands are carried out at the first stop')
-        return
+    """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
+    if not (options.breaks or options.catch or options.commands or options.ui != 'auto' or options.on_eof != 'cont'):
+        return                                  # `breakpoint()` in the program brings along what it needs
     from pyfuncdbg.debug.debugger import debugger
     from pyfuncdbg.prompt.front_ends import install
     from pyfuncdbg.prompt.pending import command_file
@@ -141,7 +139,8 @@ def _debug(options: argparse.Namespace) -> None:
     debugger.catching = options.catch
     debugger.broker.lost = options.on_eof
     install(debugger, options.ui, commands=commands)
-    debugger.start()
+    if options.breaks or options.catch:
+        debugger.start()
 
 
 def _demo(args: Sequence[str]) -> Action:

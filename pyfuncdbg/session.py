@@ -309,6 +309,8 @@ def _begin(wanted: RunPolicy) -> None:
 def _switch_on(wanted: RunPolicy) -> None:
     """Also start recording: a recorder that comes in the middle of a run misses what it was fed."""
     if wanted.stops:
+        from pyfuncdbg.prompt.front_ends import install     # rich, which nobody needs before the first stop
+        install(debugger)
         debugger.live.recorder()
     wanted.switch(True)
 

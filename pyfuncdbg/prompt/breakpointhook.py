@@ -52,5 +52,7 @@ def stop(*args: Any, header: str | None = None, **options: Any) -> None:
     from pyfuncdbg.debug.debugger import debugger
     if debugger.left:
         return                                  # the user has said quit
+    from pyfuncdbg.prompt.front_ends import install as offer
+    offer(debugger)
     debugger.start()
     debugger.stop_here(sys._getframe(1), header or 'breakpoint()')

@@ -16,15 +16,16 @@ from pyfuncdbg.prompt.terminal import Terminal
 _installed: dict[int, Pending] = {}
 
 
-def install(debugger: Debugger, ui: str = 'auto', *, commands: Sequence[Typed] = ()) -> None:
+def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typed] = ()) -> None:
     """Let the user be asked at stops of this debugger. More than once changes who is asked, and adds commands.
 
     Args:
         debugger: Whose stops.
-        ui: 'auto', 'prompt', or 'none': stops are logged and the program goes on.
+        ui: 'auto', 'prompt', or 'none': stops are logged and the program goes on. None leaves it as it is.
         commands: Carried out at the first stop, before anybody is asked.
     """
-    debugger.broker.wanted = ui
+    if ui is not None:
+        debugger.broker.wanted = ui
     pending = _installed.get(id(debugger))
     if pending is None:
         pending = _installed[id(debugger)] = Pending()
