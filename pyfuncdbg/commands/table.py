@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from pyfuncdbg.commands.breaking import BREAKING
 from pyfuncdbg.commands.calls import CALL, CALLS, OUT
+from pyfuncdbg.commands.change import CHANGING
 from pyfuncdbg.commands.check import CHECK
 from pyfuncdbg.commands.command import Command
 from pyfuncdbg.commands.frames import FRAMES
+from pyfuncdbg.commands.graph import MOVING
 from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.printing import PRINTING
@@ -17,5 +19,6 @@ from pyfuncdbg.commands.stopped import stop_command
 from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.commands.tensors import LT, PT
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, *RESUMING, *STEPPING, RUN,
-                              stop_command(lambda: TABLE), *FRAMES, *PRINTING, help_command(lambda: TABLE))
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, *RESUMING,
+                              *MOVING, *CHANGING, *STEPPING, RUN, stop_command(lambda: TABLE),
+                              *FRAMES, *PRINTING, help_command(lambda: TABLE))

@@ -4,8 +4,11 @@ Asked on the stopped thread.
 """
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy
 
 from pyfuncdbg.debug.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
 from pyfuncdbg.debug.parameters import names_of
@@ -33,7 +36,7 @@ def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
         read: dict[str, Read] = {}
         outer: Mapping[str, Any] = names
     else:
-        read, outer = dict(_named(stop, entry)), _globals_of(entry)
+        read, outer = dict(_named(stop, entry)), _around(stop, entry)
     tensors = Tensors(stop, _run_of(stop, entry))
     text, meaning = without_colons(text, tensors.names())
     for word, tensor in meaning.items():
@@ -136,6 +139,13 @@ def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
                 yield name, read
     elif isinstance(entry, RunEntry):
         yield 'feeds', lambda: {name: tensors.value(name) for name in entry.run.feeds}
+
+
+def _around(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:
+    """Names beside the tensors: of the node's function, of the frame that asked for the run, and `np`."""
+    frames = [one.frame for one in stack_of(stop) if isinstance(one, FrameEntry)]
+    own = [dict(frames[-1].f_locals), frames[-1].f_globals] if frames else []
+    return ChainMap(dict(_globals_of(entry)), *own, {'np': numpy})
 
 
 def _globals_of(entry: Entry | None) -> Mapping[str, Any]:

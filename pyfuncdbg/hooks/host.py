@@ -105,9 +105,9 @@ class Pausable(Protocol):
     def pause(self, on_pause: Callable[[], None]) -> None:
         """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then.
 
-        `on_pause` says where to pause next (`go_to`, `enter`, `rewind`, `retry`), or `resume`. A pause at the position behind
-        the last node comes before the run returns its fetches; `go_to` beyond that leads out of a function to the node after
-        the one that called it. A node that raises is asked about before its error goes on.
+        `on_pause` says where to pause next (`go_to`, `enter`, `rewind`, `retry`), or `resume`. A pause at the position
+        behind the last node comes before the run returns its fetches; `go_to` beyond that leads out of a function to the
+        node after the one that called it. A node that raises is asked about before its error goes on.
         """
 
     def resume(self) -> None:

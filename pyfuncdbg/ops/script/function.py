@@ -219,7 +219,8 @@ class PythonFunction:
         self.name = op.name
         self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
-                              outputs=[t.name for t in op.outputs], attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace})
+                              outputs=[t.name for t in op.outputs],
+                              attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace})
         if not self.variables:
             facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}

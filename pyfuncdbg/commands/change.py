@@ -1,0 +1,233 @@
+"""Commands that change what a run computes: `inject` a value, `swap` a function; and `differences`, what came of it.
+
+They run on the stopped thread. A refused one changes nothing.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.graph import Place
+from pyfuncdbg.commands.resume import stop_of
+from pyfuncdbg.debug.differences import Difference, held
+from pyfuncdbg.debug.evaluate import evaluate
+from pyfuncdbg.debug.injection import stand_in
+from pyfuncdbg.debug.nodes import Rerun
+from pyfuncdbg.debug.parameters import names_of
+from pyfuncdbg.debug.scope import scope_of
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.debug.value import Value, described
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.views.graph import differences_view, injected_view, swapped_view
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """A value was replaced.
+
+    Attributes:
+        tensor: Which.
+        before, after: What it was and is.
+        where: What gets it: 'the run', 'this call', 'the run and this call'.
+    """
+
+    tensor: str
+    before: Value
+    after: Value
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """A function was replaced.
+
+    Attributes:
+        node: Whose.
+        before, after: Names of the functions.
+        again: What is made again: 'run' for all that depends on it, 'call' for the call alone, '' for nothing yet.
+    """
+
+    node: str
+    before: str
+    after: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What the last `swap` or `retry` has changed."""
+
+    tensors: tuple[Difference, ...]
+
+
+# ---------------------------------------------------------------- inject
+def _inject(context: Context, args: argparse.Namespace) -> Injected:
+    stop = stop_of(context)
+    if stop.run is None:
+        raise CommandError('no call and no graph runs here: there is no tensor to replace')
+    text, names = scope_of(stop, args.expr)
+    host = stop.run.host
+    places = list(_places(stop, args.tensor))
+    if not places:
+        raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{nearest(args.tensor, _known(stop))}')
+    old = places[0].value
+    new = stand_in(evaluate(text, names), old, host, args.tensor)
+    for place in places:
+        place.put(new)
+    return Injected(args.tensor, described(old, host), described(new, host), ' and '.join(place.what for place in places))
+
+
+@dataclass(slots=True)
+class _Holder:
+    """Something that holds a tensor: a list of a call, or the run."""
+
+    what: str
+    value: Any
+    put: Any
+
+
+def _places(stop: Stop, name: str) -> Iterator[_Holder]:
+    """Where a tensor is held at a stop."""
+    call, run = stop.call, stop.run
+    if call is not None and stop.phase == 'before':
+        for index, labels in enumerate(_inputs(call)):
+            if name in labels:
+                yield _holder('this call', call.inputs, index)
+    if call is not None and stop.phase == 'after' and stop.outputs is not None:
+        for index in range(len(stop.outputs)):
+            if name in (f'out{index}', *call.site.outputs[index:index + 1], 'out' if len(stop.outputs) == 1 else ''):
+                yield _holder('this call', stop.outputs, index)
+    control: Any = run.control if run is not None else None
+    if hasattr(control, 'inject') and name.rpartition(':')[2].isdigit():
+        try:
+            old = control.value(name)
+        except KeyError as error:
+            if stop.phase in ('after', 'before'):
+                return
+            raise CommandError(f'{error.args[0]}') from None
+        host = control and run.host  # type: ignore[union-attr]
+        yield _Holder('the run', old, lambda new: control.inject(name, host.to_numpy(new)))
+
+
+def _holder(what: str, values: list[Any], index: int) -> _Holder:
+    def put(new: Any) -> None:
+        values[index] = new
+    return _Holder(what, values[index], put)
+
+
+def _inputs(call: Call) -> Iterator[tuple[str, ...]]:
+    """The names of each input of a call: 'in0', the parameter, the tensor."""
+    nested = call.site.attrs.get('_arguments') is not None
+    parameters = () if nested else (names_of(call.site.function) or ())
+    for index in range(len(call.inputs)):
+        yield (f'in{index}', *call.site.inputs[index:index + 1], *parameters[index:index + 1])
+
+
+def _known(stop: Stop) -> list[str]:
+    """Names that can be given to `inject` at a stop."""
+    found: list[str] = []
+    if stop.call is not None and stop.phase == 'before':
+        found += [name for names in _inputs(stop.call) for name in names]
+    if stop.call is not None and stop.phase == 'after':
+        found += [*stop.call.site.outputs, *(f'out{i}' for i in range(len(stop.outputs or ())))]
+    if hasattr(getattr(stop.run, 'control', None), 'inject') and stop.control is not None:
+        found += [name for site in stop.control.sites for name in (*site.inputs, *site.outputs)]
+    return found
+
+
+def _inject_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('tensor', metavar='TENSOR', help="'mm:0'; before a call also a parameter or 'in0', after it 'out0'")
+
+
+# ---------------------------------------------------------------- swap
+def _swap(context: Context, args: argparse.Namespace) -> Swapped:
+    stop = stop_of(context)
+    if stop.run is None or stop.phase in ('run', 'end', 'post-mortem'):
+        raise CommandError('no call and no node is at hand here: stop at one first')
+    text, names = scope_of(stop, args.func)
+    if stop.call is not None and args.node is None:
+        function = evaluate(text, names)
+        return _swap_call(stop, stop.call, function)
+    place = Place(stop)
+    position, site = _python_site(place, args.node)
+    function = evaluate(text, names)
+    control = stop.control
+    if stop.phase not in ('node', 'error') or control is None:
+        raise CommandError(f"{site.name!r} is another node than the one that runs: 'node' leads to where it can be swapped")
+    before = _name(site.function)
+    done = place.done
+    others = [name for one in place.sites[position:done] for name in one.outputs]
+    kept = held(control, stop.run.host, others)
+    try:
+        control.swap(site, function)
+    except ValueError as error:
+        raise CommandError(f'{error}. Nothing was changed.') from None
+    again = 'run' if position < done or stop.error is not None else ''
+    if again:
+        stop.decide('swap', Rerun(done, kept))
+    return Swapped(site.name, before, _name(function), again)
+
+
+def _swap_call(stop: Stop, call: Call, function: Any) -> Swapped:
+    """At a stop in or around a call: the call is made again with the new function, if it was made."""
+    before = _name(call.site.function)
+    try:
+        call.site.host.replace(call.site, function, len(call.inputs))
+    except ValueError as error:
+        raise CommandError(f'{error}. Nothing was changed.') from None
+    again = '' if stop.phase == 'before' else 'call'
+    if again:
+        stop.decide('retry')
+    return Swapped(call.site.name, before, _name(function), again)
+
+
+def _python_site(place: Place, name: str | None) -> tuple[int, CallSite]:
+    """The node whose function is meant: the next one, or else the last one that ran."""
+    if name is not None:
+        position = place.find(name)
+        if place.sites[position].kind != 'python':
+            raise CommandError(f'{name!r} is a {place.sites[position].op_type}: only the function of a Python node can be '
+                               'swapped')
+        return position, place.sites[position]
+    for position in (place.done, *range(place.done - 1, -1, -1)):
+        if position < len(place.sites) and place.sites[position].kind == 'python':
+            return position, place.sites[position]
+    raise CommandError("no Python function has run yet in this run: name one by 'swap --node NODE FUNC'")
+
+
+def _name(function: Any) -> str:
+    return getattr(function, '__qualname__', type(function).__name__) if function is not None else ''
+
+
+def _swap_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--node', metavar='NODE', help='whose function, where it is not the one of this stop')
+
+
+# ---------------------------------------------------------------- differences
+def _differences(context: Context, args: argparse.Namespace) -> Differences:
+    stop = stop_of(context)
+    if not stop.differences:
+        raise CommandError("nothing was made again just now: 'swap' and 'retry' compare what comes out")
+    return Differences(stop.differences)
+
+
+def _draw_differences(result: Differences) -> RenderableType:
+    return differences_view(result.tensors)
+
+
+INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
+                 lambda result: injected_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
+                 needs_stop=True, expression='expr')
+SWAP = Command('swap', 'replace the Python function of a node; what depends on it runs again, calls and variable writes '
+               'included', 'run', _swap,
+               lambda result: swapped_view(result.node, result.before, result.after, result.again), _swap_arguments,
+               needs_stop=True, expression='func')
+DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
+                      _draw_differences, needs_stop=True)
+CHANGING: tuple[Command, ...] = (INJECT, SWAP, DIFFERENCES)

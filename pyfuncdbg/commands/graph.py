@@ -1,0 +1,212 @@
+"""Commands that move through a graph that runs: `to`, `rewind`, `retry`, and what their answers show.
+
+They run on the stopped thread. `node` and `into` are in `resume`, `inject` and `swap` in `change`.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.resume import draw_resumed, stop_of
+from pyfuncdbg.debug.nodes import pausable
+from pyfuncdbg.debug.reload import Reloaded, reloaded
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.graph import retried_view, rewound_view
+
+_LISTED = 50
+"""Calls that are listed after a rewind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The run goes to a node."""
+
+    verb: str
+    node: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """The run goes back.
+
+    Attributes:
+        node: The one that is next then; '' for the end.
+        position: Its index.
+        later: The function that runs now runs to its end before that.
+        made: Python calls on the way back: what they printed and wrote stays.
+        calls: Those of them that were recorded, with their output.
+    """
+
+    verb: str
+    node: str
+    position: int
+    later: bool
+    made: tuple[str, ...]
+    calls: list[CallRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A call, or a node, is made again.
+
+    Attributes:
+        node: Which.
+        reloaded: What its source file gave, None if it has none.
+    """
+
+    verb: str
+    node: str
+    reloaded: Reloaded | None
+
+
+class Place:
+    """Where a stop is in its run, in positions.
+
+    Attributes:
+        sites: The nodes in execution order.
+        done: How many have run, the one that the stop is after counted.
+        running: Whether one of them runs now: the stop is in its function, or before the call.
+        view: What can be had of the run.
+    """
+
+    def __init__(self, stop: Stop) -> None:
+        if not pausable(stop.run):
+            raise CommandError("this is not inside a graph that runs: 'node' goes on to the next call, 'step' and 'next' to "
+                               'the next line')
+        run: Any = stop.run
+        self.view: RunView | None = run.control.look()
+        at = self.view.position if self.view is not None else 0
+        self.sites: Sequence[CallSite] = self.view.sites if self.view is not None else run.sites
+        after = stop.phase in ('after', 'end') and self.view is not None
+        self.running = self.view is not None and stop.phase != 'node' and not after and not (
+            stop.phase == 'error' and stop.call is None)
+        self.done = at + after
+
+    def find(self, name: str) -> int:
+        """The position of a node by its name, or by that of one of its outputs.
+
+        Raises:
+            CommandError: There is none, with the nearest names.
+        """
+        if name.endswith(']') and '[' in name:
+            raise CommandError(f'{name!r}: each node of this run runs once, there are no loops. Give the bare name: '
+                               f'{name[:name.rindex("[")]!r}')
+        for index, site in enumerate(self.sites):
+            if name == site.name or name in site.outputs:
+                return index
+        if self.view is not None and name in {word for feed in self.view.feeds for word in (feed, feed.rpartition(':')[0])}:
+            raise CommandError(f'{name!r} is fed: it has its value from the start')
+        raise CommandError(f'no node {name!r} in this run.{nearest(name, [site.name for site in self.sites])}')
+
+    def name(self, position: int) -> str:
+        """'norm', or '' behind the last."""
+        return self.sites[position].name if position < len(self.sites) else ''
+
+
+def _to(context: Context, args: argparse.Namespace) -> Moved:
+    stop = stop_of(context)
+    place = Place(stop)
+    position = place.find(args.node)
+    if position == place.done and stop.phase == 'node':
+        raise CommandError(f"{args.node!r} is the next node: the run is before it already; 'node' runs it")
+    if position == place.done and place.running:
+        raise CommandError(f"{args.node!r} runs now: 'node' goes to the one after it")
+    if position < place.done:
+        raise CommandError(f"{args.node!r} has run already: 'rewind {args.node}' goes back to before it")
+    stop.decide('to', position)
+    return Moved('to', place.name(position), position)
+
+
+def _to_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('node', metavar='NODE', help="a node of this run, such as 'loss'")
+
+
+def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
+    stop = stop_of(context)
+    place = Place(stop)
+    position = _target(place, args.to)
+    later = stop.phase != 'node' and not (stop.phase == 'error' and stop.call is None)
+    if later and stop.phase == 'error' and not hasattr(getattr(stop.run, 'control', None), 'go_to'):
+        raise CommandError("this run was not paused before the error, so it cannot go back from here: 'retry' makes the "
+                           'call again')
+    if place.view is not None and (obstacle := place.view.obstacle(min(position, place.view.position))):
+        raise CommandError(obstacle)
+    made = tuple(site.name for site in place.sites[position:place.done + place.running] if site.kind == 'python')
+    calls = _calls(context, stop, made)
+    stop.decide('rewind', position)
+    return Rewound('rewind', place.name(position), position, later, made, calls)
+
+
+def _target(place: Place, given: str) -> int:
+    if not given.lstrip('-').isdigit():
+        position = place.find(given)
+        if position > place.done or (position == place.done and not place.running):
+            raise CommandError(f"{given!r} has not run yet: 'to {given}' goes there")
+        return position
+    count = int(given)
+    done = place.done + place.running
+    if count < 1:
+        raise CommandError(f'expected a number of nodes to go back, 1 or more, not {given}')
+    if count > done:
+        raise CommandError(f"cannot go back {count} nodes: {done or 'none'} of {len(place.sites)} ha"
+                           f"{'s' if done == 1 else 've'} run" + (f"; 'rewind {done}' goes to the start" if done else ''))
+    return done - count
+
+
+def _calls(context: Context, stop: Stop, names: Sequence[str]) -> list[CallRecord]:
+    """The recorded calls of those nodes in this run."""
+    if not names or stop.run is None:
+        return []
+    wanted = set(names)
+    calls = context.trace.calls(kind='python', run=stop.run.id, limit=1_000)
+    return [call for call in calls if call.site.name in wanted][-_LISTED:]
+
+
+def _rewind_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('to', metavar='NODE|N', nargs='?', default='1',
+                        help='back to before this node, or N nodes back (default 1)')
+
+
+def _retry(context: Context, args: argparse.Namespace) -> Retried:
+    stop = stop_of(context)
+    if stop.phase in ('before', 'run'):
+        raise CommandError("the call has not been made yet: 'cont' makes it")
+    if stop.phase in ('end', 'post-mortem'):
+        if stop.phase == 'post-mortem':
+            raise CommandError('the program is over: there is nothing to make again')
+        stop.decide('retry')
+        return Retried('retry', stop.call.site.name if stop.call is not None else '', None)
+    site = _again(stop)
+    found = reloaded(site.function) if site.function is not None else None
+    stop.decide('retry')
+    return Retried('retry', site.name, found)
+
+
+def _again(stop: Stop) -> CallSite:
+    """What `retry` makes again."""
+    if stop.call is not None:
+        return stop.call.site
+    place = Place(stop)
+    position = place.done if stop.error is not None else place.done - 1
+    if position < 0:
+        raise CommandError("no node has run yet: 'node' runs the first one")
+    if place.view is not None and (obstacle := place.view.obstacle(position)):
+        raise CommandError(obstacle)
+    return place.sites[position]
+
+
+TO = Command('to', 'run up to a node', 'run', _to, draw_resumed, _to_arguments, needs_stop=True)
+REWIND = Command('rewind', 'go back to before a node, or some nodes; variables and random states as they were there', 'run',
+                 _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
+                 _rewind_arguments, needs_stop=True)
+RETRY = Command('retry', 'make the same call once more; a function that was edited on disk is read again first', 'run',
+                _retry, lambda result: retried_view(result.node, result.reloaded), needs_stop=True)
+MOVING: tuple[Command, ...] = (TO, REWIND, RETRY)

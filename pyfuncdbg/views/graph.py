@@ -1,0 +1,98 @@
+"""What commands that steer a run answer: what was made again, what stays, and which tensors have come out differently."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.differences import Difference
+from pyfuncdbg.debug.reload import Reloaded
+from pyfuncdbg.debug.value import Value
+from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.output import output_view
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.variable import inline
+
+_STAYS = 'what it printed and wrote outside stays'
+
+
+def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[CallRecord]) -> Page:
+    """What a rewind leaves as it is."""
+    parts: list[Part] = []
+    if later:
+        parts.append(Text('the function runs to its end first, then the run goes back', 'dim'))
+    if made:
+        names = ', '.join(one_line(name, 40) for name in made[:8]) + (f' and {len(made) - 8} more' if len(made) > 8 else '')
+        many = len(made) != 1
+        parts.append(Text(f'{len(made)} Python call{"s" if many else ""} on the way back ({names}): '
+                          f'{"their results stand" if many else "its result stands"} unless the inputs change; '
+                          f'{_STAYS if not many else "what they printed and wrote outside stays"}', overflow='fold'))
+    for call in calls:
+        if call.output:
+            parts.append(Text(f'call #{one_line(call.number, 20)} {one_line(call.label, 60)} said', 'dim'))
+            parts.append(output_view(call.output, call.dropped, site=call.site))
+    return Page(*parts)
+
+
+def retried_view(node: str, found: Reloaded | None) -> Page:
+    """What is made again, and with which code."""
+    parts: list[Part] = []
+    if found is not None and found.done:
+        where = f'{one_line(found.filename, 200)}:{found.line}'
+        parts.append(Text(f'{one_line(found.function, 60)} was edited: read again from {where}', 'green', overflow='fold'))
+    elif found is not None and found.note:
+        parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
+    parts.append(Text(f"'{one_line(node, 60)}' once more: its effects outside (files, prints) happen again", 'dim',
+                      overflow='fold'))
+    return Page(*parts)
+
+
+def injected_view(tensor: str, before: Value, after: Value, where: str) -> Page:
+    """A value that was replaced."""
+    return Page(Text(f'{one_line(tensor, 60)} replaced, in {where}', 'bold'),
+                Text.assemble(('  was  ', 'dim'), inline(before), overflow='fold'),
+                Text.assemble(('  is   ', 'dim'), inline(after), overflow='fold'))
+
+
+def swapped_view(node: str, before: str, after: str, again: str) -> Page:
+    """A function that was replaced, and what is made again for it."""
+    what = {'run': 'goes back to it, and makes again what depends on it: calls and variable writes too, with their effects '
+                   'outside', 'call': 'makes this call again, its effects outside included',
+            '': 'uses it from now on'}[again]
+    return Page(Text.assemble((f"'{one_line(node, 60)}'", 'bold'), f' calls {one_line(after, 80)} instead of '
+                              f'{one_line(before, 80)}: the run {what}', overflow='fold'))
+
+
+def differences_view(found: Sequence[Difference]) -> Page:
+    """Tensors before and after, those that are others first."""
+    changed = [one for one in found if not one.same]
+    count = f'{len(found)} tensor{"s" * (len(found) != 1)}'
+    if not changed:
+        return Page(Text(f'{count} made again, each as before', 'bold'))
+    title = Text(f'{len(changed)} of {count} came out differently', 'bold')
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for head in ('tensor', 'type', 'elements', 'max |difference|', 'not finite'):
+        table.add_column(head, header_style='dim', overflow='fold')
+    for one in changed:
+        table.add_row(one_line(one.tensor, 60), _arrow(_type(one, 0), _type(one, 1)),
+                      'another shape' if one.elements < 0 and one.shapes[0] != one.shapes[1] else
+                      'another dtype' if one.elements < 0 else str(one.elements),
+                      '' if one.greatest is None else f'{one.greatest:.3g}', _arrow(*map(str, one.bad)))
+    return Page(title, table)
+
+
+def _type(one: Difference, side: int) -> str:
+    return f'{one.dtypes[side]}[{",".join(map(str, one.shapes[side]))}]'
+
+
+def _arrow(before: str, after: str) -> str:
+    return before if before == after else f'{before} -> {after}'
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    demo(differences_view((Difference('norm:0', ('float32', 'float32'), ((3, 4), (3, 4)), 4, 0.25, (4, 0)),
+                           Difference('loss:0', ('float32', 'float32'), ((), ()), 0, 0.0, (0, 0)))),
+         retried_view('norm', Reloaded('normalize', 'model.py', 39, True)), rewound_view('mm', False, ('norm', 'noise'), ()))
