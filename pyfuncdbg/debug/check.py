@@ -102,7 +102,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
              _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
     found: dict[int, Outcome] = {}
     with again(site) as maker:
-        function, inputs = _function(maker, inputs, outputs)
+        function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
         weighted = _weighted(function, inputs, seeds)
         for slot in wanted:
             refused = _refused(inputs, gradients[slot], slot, forward)
@@ -135,7 +135,7 @@ def _kept(tensor: TensorRecord, what: str) -> np.ndarray:
         raise CommandError(f"{what} was not kept in full{why}; record with level='full'") from None
 
 
-def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays) -> tuple[Any, list[np.ndarray]]:
+def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays, *, op: bool) -> tuple[Any, list[np.ndarray]]:
     """The forward call as a function of arrays, and its inputs: in float64 where it takes that, which is far more exact.
 
     Raises:
@@ -148,6 +148,8 @@ def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays) -> t
         return made.outputs
 
     first, second = maker.make([np.array(value) for value in inputs]), maker.make([np.array(value) for value in inputs])
+    if op and isinstance(first.error, ValueError):
+        raise CommandError(str(first.error))
     _compare(first, second, recorded)
     wide = [value.astype(np.float64) if value.dtype in (np.float32, np.float16) else value for value in inputs]
     if any(one is not other for one, other in zip(wide, inputs, strict=True)):

@@ -4,6 +4,7 @@ Small inputs are checked element by element, large ones along random directions;
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -105,7 +106,7 @@ class EdgeCheck:
             if located == LOCATED:
                 return Outcome('unchecked', reason=f'more than {LOCATED} elements do not fit along random directions')
             located += 1
-            flat = self._located(direction)
+            flat = self._located(direction, self._misfit)
             found = self._element(flat)
             if found.verdict == 'BAD':
                 return found
@@ -113,6 +114,10 @@ class EdgeCheck:
                 open_ &= self._values != self._values.reshape(-1)[flat]     # kinks come with a value, such as 0
             else:
                 open_.reshape(-1)[flat] = False
+        if self._kink is None and open_.any():
+            direction = signs(self._random, open_.shape) * open_ * self._sizes
+            if self._gap(np.flatnonzero(direction), direction) > 0:      # the mean of two sides may fit
+                self._element(self._located(direction, self._gap))
         return Outcome('OK', self._error)
 
     def _fits(self, direction: np.ndarray) -> bool:
@@ -130,13 +135,22 @@ class EdgeCheck:
             self._error = max(self._error, abs(slope.value - expected) / size)
         return fits
 
-    def _located(self, direction: np.ndarray) -> int:
-        """The element that is most to blame for what does not fit, by halving."""
+    def _located(self, direction: np.ndarray, blame: Callable[[np.ndarray, np.ndarray], float]) -> int:
+        """The element that is most to blame, by halving."""
         flat = np.flatnonzero(direction)
         while len(flat) > 1:
             halves = flat[:len(flat) // 2], flat[len(flat) // 2:]
-            flat = max(halves, key=lambda half: self._misfit(half, direction))
+            flat = max(halves, key=lambda half: blame(half, direction))
         return int(flat[0])
+
+    def _gap(self, flat: np.ndarray, direction: np.ndarray) -> float:
+        """By how much the derivatives from two sides differ, beyond their errors."""
+        part = np.zeros(direction.shape)
+        part.reshape(-1)[flat] = direction.reshape(-1)[flat]
+        up, down = self._weighted.one_sided(self._slot, part)
+        if not (up.known and down.known):
+            return 0.0
+        return max(0.0, abs(up.value - down.value) - self._margin(up, down))
 
     def _misfit(self, flat: np.ndarray, direction: np.ndarray) -> float:
         part = np.zeros(direction.shape)
@@ -154,15 +168,18 @@ class EdgeCheck:
         got = float(self._gradient.reshape(-1)[flat])
         index = tuple(int(i) for i in np.unravel_index(flat, self._values.shape))
         slope = self._weighted.central(self._slot, direction)
+        fits = False
         if slope.known and np.isfinite(got):
             slope = self._sharpened(slope, direction)
             if self._close(slope, got * size, direction):
-                return Outcome('OK', self._error)
+                fits = True
         up, down = self._weighted.one_sided(self._slot, direction)
         if self._is_kink(up, down, got * size):
             self._kink = self._kink or Outcome('kink', index=index, got=got, expected=down.value / size,
                                                other=up.value / size)
             return self._kink
+        if fits:
+            return Outcome('OK', self._error)
         again = self._weighted.central(self._slot, direction, 0.6)
         sides = [side.value for side in (up, down) if _is_sound(side)]
         if _is_sound(slope) and again.known and (
@@ -187,10 +204,12 @@ class EdgeCheck:
     def _is_kink(self, up: Slope, down: Slope, got: float) -> bool:
         if not (up.known and down.known and np.isfinite(got)):
             return False
-        gap = abs(up.value - down.value)
-        margin = 5 * (up.error + down.error) + self._relative * max(abs(up.value), abs(down.value))
+        margin = self._margin(up, down)
         low, high = sorted((up.value, down.value))
-        return gap > margin and low - margin <= got <= high + margin
+        return high - low > margin and low - margin <= got <= high + margin
+
+    def _margin(self, up: Slope, down: Slope) -> float:
+        return 5 * (up.error + down.error) + max(self._relative, 1e-4) * max(abs(up.value), abs(down.value))
 
 
 def _is_sound(slope: Slope) -> bool:

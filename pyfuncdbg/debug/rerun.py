@@ -27,6 +27,7 @@ FINISHED = ('this is a finished trace, which holds no function. Run the program 
             '`pyfuncdbg run --break {spec} SCRIPT`')
 GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a stop '
         'inside or after the call: `break {spec} --after-call`')
+GRAPH_GONE = 'the program has let its graph go. Ask while it lives, such as at a stop'
 
 
 def live_site(trace: Queries, call: CallRecord) -> CallSite:
@@ -39,7 +40,7 @@ def live_site(trace: Queries, call: CallRecord) -> CallSite:
     here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
     site = alive.find(call.site.id) if here else None
     if site is None:
-        why = GONE if here else FINISHED
+        why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE
         raise CommandError(f'call #{call.number} {call.label} cannot be made again: {why.format(spec=call.site.name)}')
     return site
 

@@ -189,7 +189,7 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
 
 
 # ---------------------------------------------------------------- eager ops as calls
-_sites: dict[tuple[str, str, int], CallSite] = {}
+_sites: dict[tuple[Any, ...], CallSite] = {}
 
 
 def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any],
@@ -214,7 +214,9 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
     frame = sys._getframe(1)
     while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
-    key = definition.name, frame.f_code.co_filename, frame.f_lineno
+    # What the kernel is given beside its inputs belongs to the place: the op can be computed again there.
+    key = (definition.name, frame.f_code.co_filename, frame.f_lineno,
+           *[str(attrs.get(name)) for name in definition.kernel_attrs])
     site = _sites.get(key)
     if site is None:
         shown = {name: value for name, value in attrs.items() if not name.startswith('_py_')}
@@ -241,7 +243,7 @@ def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Se
     again = attrs.get('_py_again')
     if again is not None:
         return again(inputs)  # type: ignore[no-any-return]
-    if definition.in_execution or definition.stateful:
+    if definition.in_execution:
         raise ValueError(f'{definition.name} depends on more than its inputs, or has an effect')
     values = [tensor._value if type(tensor) is EagerTensor else
               tensor[()] if isinstance(tensor, np.ndarray) and not tensor.ndim and not tensor.dtype.hasobject else tensor

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import Kernel, kernel_for
+from pyfuncdbg.graph.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.runtime.dispatch import computed_again
@@ -233,7 +233,8 @@ def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed:
     for step in gradients:
         producers = [t.op for t in step.outgoing if t is not None and t.op in position]
         incoming = [t.op for t in step.incoming if t is not None and t.op in position]
-        if producers and all(t is None or t.op in position or id(t) in fed for t in step.incoming):
+        # Zeros for an output without a gradient are left out of the plan where the rule does not use them.
+        if producers and all(t is None or t.op in position or id(t) in fed or t.op.type == ZEROS for t in step.incoming):
             last = max([*producers, *incoming], key=position.__getitem__)
             after[last] = (*after.get(last, ()), step)
     return after
