@@ -164,7 +164,7 @@ class _Builder:
                 self._enter(entrance.site, entrance.run, entrance.call)
         if stop.phase in ('before', 'after', 'run', 'end') and stop.call is not None:
             self._enter(stop.call.site, stop.call.run, stop.call)
-        elif stop.phase == 'node' and stop.run is not None:
+        elif stop.phase in ('node', 'error') and stop.call is None and stop.run is not None:
             self._at_node(stop.run)
         return self._entries
 
@@ -234,7 +234,7 @@ def _errors(stop: Stop) -> list[BaseException]:
         return []
     found = [stop.error]
     known = list(stop.chain)
-    while stop.phase == 'post-mortem' and known:
+    while stop.phase in ('post-mortem', 'end') and known:
         outer = known.pop()
         if outer is stop.error:
             break
