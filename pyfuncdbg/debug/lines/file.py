@@ -74,6 +74,7 @@ class File:
         self._in_statement: dict[tuple[int, int], list[tuple[Point, Spot]]] = {}
         self._tested: dict[tuple[int, int, int], _Tested] = {}
         self._places: dict[tuple[int, int, int, int], tuple[CodeType, int]] = {}
+        self._settled: dict[int, tuple[CodeType, CodeType]] = {}
         self._last: dict[int, tuple[CodeType, int]] = {}
 
     # ------------------------------------------------------------------ which breakpoints
@@ -81,6 +82,9 @@ class File:
         """Test one more."""
         self.points[point.number] = point
         self._sort_in(point, range(len(self.sources)))
+        for line in self._lines_of(point):
+            insort(self._lines, line)
+        self._unsettle(point)
 
     def remove(self, number: int) -> Point:
         """Test one less."""
@@ -89,10 +93,17 @@ class File:
         for key in [key for key, found in self._in_statement.items() if any(known is point for known, _ in found)]:
             self._in_statement[key] = [entry for entry in self._in_statement[key] if entry[0] is not point]
             self._outdate(key)
-        self._lines = []
-        for known in self.points.values():
-            self._note_lines(known)
+        for line in self._lines_of(point):
+            del self._lines[bisect_left(self._lines, line)]
+        self._unsettle(point)
         return point
+
+    def _unsettle(self, point: Point) -> None:
+        """Code with lines of this breakpoint will be another."""
+        lines = self._lines_of(point)
+        first, last = min(lines), max(lines)
+        self._settled = {number: (original, code) for number, (original, code) in self._settled.items()
+                         if original.co_firstlineno > last or self._last_line(original) < first}
 
     def _sort_in(self, point: Point, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -102,15 +113,13 @@ class File:
                 if spot.function is not None and index is not None:
                     self._in_statement.setdefault((number, index), []).append((point, spot))
                     self._outdate((number, index))
-        self._note_lines(point)
 
     def _outdate(self, statement: tuple[int, int]) -> None:
         for key in [key for key in self._tested if key[:2] == statement]:
             del self._tested[key]
 
-    def _note_lines(self, point: Point) -> None:
-        for line in {point.line, *(spot.line for spot in self.spots(point.line))}:
-            insort(self._lines, line)
+    def _lines_of(self, point: Point) -> set[int]:
+        return {point.line, *(spot.line for source in self.sources for spot in source.find(point.line))}
 
     def read_again(self) -> None:
         """The file may have another text by now."""
@@ -120,6 +129,8 @@ class File:
                 self.sources.append(source)
                 for point in self.points.values():
                     self._sort_in(point, [len(self.sources) - 1])
+        self._lines = sorted(line for point in self.points.values() for line in self._lines_of(point))
+        self._settled.clear()
 
     # ------------------------------------------------------------------ where
     def spots(self, line: int) -> list[Spot]:
@@ -157,8 +168,15 @@ class File:
 
     def version(self, original: CodeType) -> CodeType:
         """What a function with this code shall have: the same object if no test is in it."""
-        if not self.concerns(original):
-            return original
+        known = self._settled.get(id(original))
+        if known is not None:
+            return known[1]
+        code = self._find(original) if self.concerns(original) else original
+        if id(original) not in self.loose:
+            self._settled[id(original)] = original, code
+        return code
+
+    def _find(self, original: CodeType) -> CodeType:
         for number, source in enumerate(self.sources):
             index = source.top(original.co_firstlineno)
             if index is None:
@@ -203,6 +221,8 @@ class File:
                 insertions.append(self._insertion(point, spot, source, flags))
             except CommandError as error:
                 self.refused[point.number] = str(error)
+            else:
+                self.refused.pop(point.number, None)
         if not insertions:
             return None
         code, marks = with_tests([*source.imported, source.statements[index]], self.filename, flags, insertions)

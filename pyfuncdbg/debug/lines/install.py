@@ -37,6 +37,7 @@ class Installation:
         self._functions: dict[int, weakref.ref[FunctionType]] = {}
         self._made: list[Version] = []
         self._older: list[Version] = []
+        self._lines: dict[int, tuple[Version, _Lines]] = {}
         self._counts: dict[int, int] = {}
 
     def install(self, population: Population) -> int:
@@ -45,7 +46,6 @@ class Installation:
         functions = population.functions(file.filename)
         file.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         file.loose.clear()
-        file.refused.clear()
         wanted = self._wanted(functions)
         if file.loose:
             texts = len(file.sources)
@@ -59,7 +59,8 @@ class Installation:
         before.update((id(version.code), version) for version in self._made)
         self._made = file.versions()
         for version in self._made:
-            publish(version.code, version.original)
+            if original(version.code) is version.code:
+                publish(version.code, version.original)
         for function, code in wanted:
             if function.__code__ is not code:
                 function.__code__ = code
@@ -95,8 +96,10 @@ class Installation:
     def watch(self, population: Population) -> Watch:
         """Code that has no tests, and the lines that count in it."""
         watch: Watch = {}
+        self._lines = {id(version): self._lines.get(id(version)) or (version, self._lines_of(version.numbers))
+                       for version in self._made}
         for version in self._made:
-            _add(watch, version.original, self._lines_of(version.numbers))
+            _add(watch, version.original, self._lines[id(version)][1])
             for older in self._older:
                 if older.original is version.original:
                     _add(watch, older.code, self._lines_of(version.numbers - older.numbers))

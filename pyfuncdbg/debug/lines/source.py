@@ -37,6 +37,7 @@ class Source:
         self.statements = ast.parse(text, filename).body
         self.imported = _imports(self.statements)
         self._starts = [_first_line(statement) for statement in self.statements]
+        self._found: dict[int, list[Spot]] = {}
         self._spots: dict[int, list[Spot]] = {}
         self._bases: dict[tuple[int, int], CodeType] = {}
 
@@ -56,8 +57,11 @@ class Source:
 
     def find(self, line: int) -> list[Spot]:
         """What a line means, in functions or at module level; nothing where no code is."""
-        index = self.top(line)
-        return [] if index is None else find(self.spots(index), line)
+        known = self._found.get(line)
+        if known is None:
+            index = self.top(line)
+            known = self._found[line] = [] if index is None else find(self.spots(index), line)
+        return known
 
     def nearest(self, line: int) -> int | None:
         """The nearest line inside of a function."""
