@@ -268,6 +268,9 @@ def _check(ui: str) -> None:
 
 def _policy(title: str, ui: Ui, *, every: bool = True) -> RunPolicy:
     _check(ui)
+    if ui != 'none':
+        from pyfuncdbg.prompt.front_ends import install  # which loads rich
+        install(debugger, None if ui == 'auto' else ui)
     return RunPolicy(debugger.runs, title, stops=ui != 'none', every=every)
 
 
@@ -292,7 +295,10 @@ class _Blocks:
             if self._open or not self.started:
                 return
             self.started = False
-        debugger.leave()
+        if not (debugger.breakpoints.entries or debugger.catching or debugger.broker.stops):
+            gone = debugger.left
+            debugger.leave()
+            debugger.left = gone                # the block has ended; nobody has said quit
 
 
 _blocks = _Blocks()
@@ -309,8 +315,6 @@ def _begin(wanted: RunPolicy) -> None:
 def _switch_on(wanted: RunPolicy) -> None:
     """Also start recording: a recorder that comes in the middle of a run misses what it was fed."""
     if wanted.stops:
-        from pyfuncdbg.prompt.front_ends import install     # rich, which nobody needs before the first stop
-        install(debugger)
         debugger.live.recorder()
     wanted.switch(True)
 

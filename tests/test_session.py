@@ -89,6 +89,7 @@ def test_it_is_accepted_wherever_a_session_is(program) -> None:
             session.run(program.count)
 
 
+@pytest.mark.filterwarnings("ignore:Pickle, copy:DeprecationWarning")
 def test_weak_references_pickles_and_attributes_are_those_of_a_session(program) -> None:
     with ScriptedUser():
         plain = program.session()

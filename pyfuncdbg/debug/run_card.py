@@ -97,7 +97,7 @@ class RunEnd:
 
     Attributes:
         run, label, number, title, thread: As on its card.
-        seconds: How long it took, stops in it included.
+        seconds: How long it took, None if it stopped in the middle.
         fetches: What it gave; empty if it raised.
         error: What it raised, without the text about where, '' if nothing; `error_type` its class.
         failure: The node that failed, if it is known.
@@ -112,7 +112,7 @@ class RunEnd:
     number: int
     title: str
     thread: int
-    seconds: float
+    seconds: float | None
     fetches: tuple[Value, ...]
     error_type: str
     error: str
@@ -137,13 +137,16 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
 
 def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Queries) -> RunEnd:
     """What has run."""
-    run, error = call.run, stop.error
+    run, error = call.run, stop.chain[-1] if stop.chain else None       # what the program gets
     debugged = debugger.runs.on_thread(stop.thread)
     watch = debugged.watch if debugged is not None else None
+    paused = debugged is not None and debugged.card not in (0, stop.number - 1)
+    begun = debugged.begun if debugged is not None else call.started
     fetches = _values(run.fetches, call.outputs, call.site.host) if error is None and call.outputs is not None else ()
     failure = _failure(run.id, error, watch.failed.name if watch is not None and watch.failed is not None else '', trace)
     passed = tuple(watch.passed[:NAMES]) if watch is not None else ()
-    return RunEnd(run.id, run.label, *_whose(debugged), stop.thread, (call.finished - call.started) / 1e9, fetches,
+    seconds = None if paused else (call.finished - begun) / 1e9
+    return RunEnd(run.id, run.label, *_whose(debugged), stop.thread, seconds, fetches,
                   type(error).__name__ if error is not None else '', _message(error), failure,
                   str(watch.test) if watch is not None and watch.test is not None else '', passed,
                   watch.count if watch is not None else 0, watch is not None,

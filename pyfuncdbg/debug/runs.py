@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from time import perf_counter_ns
 from types import FrameType
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from pyfuncdbg.debug.node_watch import NodeWatch
+from pyfuncdbg.debug.stack import raised_by_host
 from pyfuncdbg.debug.stop import Decision, Stop
 from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.errors import RunAborted
@@ -63,9 +65,11 @@ class DebuggedRun:
         watched: Its nodes are recorded.
         stops: It stops at its end.
         watch: Its nodes, once it is under way.
+        card: Number of the stop before it, 0 if there was none.
+        begun: `time.perf_counter_ns()` when it began after that.
     """
 
-    __slots__ = ('call', 'number', 'plain', 'policy', 'run', 'stops', 'thread', 'watch', 'watched')
+    __slots__ = ('begun', 'call', 'card', 'number', 'plain', 'policy', 'run', 'stops', 'thread', 'watch', 'watched')
 
     def __init__(self, call: Call, policy: RunPolicy, number: int) -> None:
         self.run: Run = call.run
@@ -77,6 +81,8 @@ class DebuggedRun:
         self.watched = True
         self.stops = False
         self.watch: NodeWatch | None = None
+        self.card = 0
+        self.begun = call.started
 
     def obey(self, order: RunOrder) -> None:
         """Carry out `run`, before or during this run."""
@@ -215,7 +221,10 @@ class RunPolicy:
         if not (self._carding or (flow is not None and flow.next_call)):
             return None
         debugger.flow(debugged.thread).next_call = False
-        decision = debugger.stopped(self._card(debugged))
+        card = self._card(debugged)
+        debugged.card = card.number
+        decision = debugger.stopped(card)
+        debugged.begun = perf_counter_ns()
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
         if verb == 'run':
@@ -256,8 +265,10 @@ class RunPolicy:
         if not self.on:
             return False
         what = f'run {debugged.number} of {self.title}'
-        stop = Stop('end', call=debugged.call, frame=sys._getframe(), error=error,
+        chain = _chain(error)
+        stop = Stop('end', call=debugged.call, frame=sys._getframe(), error=chain[0] if chain else None,
                     reason=f'{what} raised {type(error).__name__}' if error is not None else f'end of {what}')
+        stop.chain = chain
         if not self.stops:
             _log(debugger, stop)
             return False
@@ -277,6 +288,17 @@ class RunPolicy:
 
 policy: ContextVar[RunPolicy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
 """How runs that begin in this context are debugged, None: not at all."""
+
+
+def _chain(error: Exception | None) -> tuple[BaseException, ...]:
+    """An error after the one that the program's own code raised, of which the host made it: that one has the frames."""
+    found: list[BaseException] = [] if error is None else [error]
+    while found and raised_by_host(found[0]):
+        cause = found[0].__cause__
+        if cause is None or cause.__traceback__ is None:
+            break
+        found.insert(0, cause)
+    return tuple(found)
 
 
 def _undebugged(debugger: Debugger, thread: int, proceed: Callable[[], Outputs]) -> Outputs:

@@ -31,7 +31,8 @@ def run_card_view(card: RunCard) -> Page:
     grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
     grid.add_row('breakpoints', _lines([label(line) for line in card.breakpoints], 'none'))
     title = f'run #{card.run}  {one_line(card.label, 40)}  {_whose(card.number, card.title)}'
-    return _panel(title, 'blue', Group(grid, Text(), _suggested(card.suggestions)), _where(card.thread, card.thread_name))
+    body = Group(grid, Text(), _suggested(card.suggestions, card.number))
+    return _panel(title, 'blue', body, _where(card.thread, card.thread_name))
 
 
 def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
@@ -52,10 +53,10 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
         grid.add_row(f'passed {one_line(end.test, 40)}', _lines(shown, 'no tensor', end.passed_count))
     if grid.row_count:
         parts.append(grid)
-    parts += [Text(), _suggested(end.suggestions)]
+    parts += [Text(), _suggested(end.suggestions, 1 if end.error_type else end.number)]
     state = 'FAILED' if end.error_type else 'tensors found' if end.passed else 'done'
-    title = (f'run #{end.run}  {one_line(end.label, 40)}  {_whose(end.number, end.title)}  {state} after '
-             f'{seconds(end.seconds)}')
+    took = f' after {seconds(end.seconds)}' if end.seconds is not None else ''
+    title = f'run #{end.run}  {one_line(end.label, 40)}  {_whose(end.number, end.title)}  {state}{took}'
     panel = _panel(title, 'red' if end.error_type or end.passed else 'green', Group(*parts), '')
     return Page(*panel.parts, *([tensors] if tensors is not None else []))
 
@@ -104,7 +105,10 @@ def _lines(lines: Sequence[Text], none: str, total: int = 0) -> Text:
     return text
 
 
-def _suggested(suggestions: Sequence[Suggestion]) -> Table:
+def _suggested(suggestions: Sequence[Suggestion], number: int) -> RenderableType:
+    """Explained for the first run, later the commands alone."""
+    if number > 1:
+        return Text('   ').join([label(one.command, 'bold', 60) for one in suggestions])
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style='bold')
     grid.add_column(style='dim', overflow='fold')
