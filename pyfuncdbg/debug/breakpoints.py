@@ -77,10 +77,10 @@ class Breakpoints:
 
     def begin(self, run: Run) -> bool:
         """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""
-        self.known.add_run(run)
         sites = run.sites
         cached = self._by_run.get(id(sites))
         if cached is None or cached[0] is not sites:
+            self._meet(run)
             entries = self._enabled()
             wanted = any(site.kind == 'op' and entry.meant(site, self.known) for site in sites for entry in entries)
             if len(self._by_run) > 256:
@@ -101,8 +101,7 @@ class Breakpoints:
     def _first_call(self, call: Call) -> SiteTests | None:
         """A site is called for the first time since breakpoints were changed."""
         site = call.site
-        self.known.add(site)
-        self.known.add_run(call.run)
+        self._meet(call.run, site)
         if self._lines is not None:
             self._lines.look_again(getattr(site.function, '__code__', None))
         by_site = self._by_site                 # a change that comes now replaces it, and asks again
@@ -112,6 +111,16 @@ class Breakpoints:
             by_site.clear()
         by_site[site.id] = tests
         return tests
+
+    def _meet(self, run: Run, *sites: CallSite) -> None:
+        """Learn what there is. A name that turns out to be a Python function's needs no look at runs any more."""
+        before = len(self.known)
+        self.known.add_run(run)
+        for site in sites:
+            self.known.add(site)
+        if len(self.known) != before and self._entries:
+            with self._lock:
+                self._settle()
 
     def _enabled(self) -> list[Entry]:
         return [entry for entry in list(self._entries.values()) if entry.breakpoint.enabled]
@@ -272,9 +281,11 @@ class Breakpoints:
             if one.timing == 'gradient':
                 kinds.add('gradient')
             elif one.spec.kind == 'name':
+                if not one.spec.glob and any(site.kind == 'python' for site in self.known.meant(one.spec)):
+                    continue
                 kinds.add('run')                # a run announces its nodes
-                if one.spec.looks_like_op and not any(site.kind == 'python' for site in self.known.meant(one.spec)):
-                    kinds.add('op')
+                if one.spec.looks_like_op:
+                    kinds.add('op')             # of eager code nothing does
         self.kinds = frozenset(kinds)
         self._on_change()
 

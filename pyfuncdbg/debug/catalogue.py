@@ -38,6 +38,9 @@ class Catalogue:
         self._sites: dict[int, KnownSite] = {}
         self._runs: set[int] = set()
 
+    def __len__(self) -> int:
+        return len(self._sites)
+
     def add(self, site: CallSite) -> None:
         """A site is called, or announced."""
         if site.id not in self._sites and len(self._sites) < _MOST:

@@ -17,6 +17,8 @@ _NO, _YES = np.bool_(False), np.bool_(True)
 
 def has_nan(x: Any) -> np.bool_:
     """Whether any element is NaN; False for what holds no floats."""
+    if isinstance(x, np.floating):
+        return np.bool_(x != x)
     array = _floats(x)
     return _NO if array is None or _all_finite(array) else np.bool_(np.isnan(array).any())
 
@@ -67,20 +69,18 @@ BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
 
 def _floats(x: Any) -> np.ndarray | None:
     """The array if its elements can be NaN or infinite, else None."""
-    array = x if type(x) is np.ndarray else np.asarray(x)
+    array = x if isinstance(x, np.ndarray | np.generic) else np.asarray(x)
     kind = array.dtype.kind
     if kind in 'fc':
-        return array
+        return array  # type: ignore[return-value]  # a scalar has what is asked of it
     numbers = as_numbers(array) if kind == 'V' else None        # bfloat16 and its relatives
     return numbers if numbers is not None and numbers.dtype.kind in 'fc' else None
 
 
 def _all_finite(array: np.ndarray) -> bool:
     """The dot product with itself is the cheapest first look: 0.5 µs where `isfinite(x).all()` takes 2."""
-    if array.dtype.kind == 'f' and array.flags.forc:
-        flat = array.ravel('K')
-        if math.isfinite(np.vdot(flat, flat)):                  # `dot` warns of an overflow
-            return True
+    if array.dtype.kind == 'f' and math.isfinite(np.vdot(array, array)):        # `dot` would warn of an overflow
+        return True
     return bool(np.isfinite(array).all())
 
 

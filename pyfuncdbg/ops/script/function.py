@@ -220,10 +220,14 @@ class PythonFunction:
         self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs],
-                              attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace})
+                              attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace, **self._nesting()})
         if not self.variables:
             facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}
+
+    def _nesting(self) -> dict[str, Any]:
+        """For who watches: how inputs make up nested arguments."""
+        return {} if self.layout is None else {'_arguments': self.layout.arguments}
 
     def _eager_site(self) -> CallSite:
         frame = sys._getframe(1)
@@ -239,7 +243,7 @@ class PythonFunction:
     def _at(self, place: CallSite) -> CallSite:
         """The site of an eager call at a place that was called before."""
         attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again,
-                 '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout)}
+                 '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout), **self._nesting()}
         return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
                         same_as=place)
 
