@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _read(args: Sequence[str]) -> Action:
     commands = {'run': (_run, 'run a program and record every wrapped call'),
                 'show': (_show, 'answer a command from a trace'),
+                'verify': (_verify, 'prove that a program does the same while it is watched, and what that costs'),
                 'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
     parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
                      usage='pyfuncdbg [-h] [--version] COMMAND ...')
@@ -95,7 +96,8 @@ _DEBUGGING = ('--break', '--if', '--ui', '-x', '--on-eof')
 def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('debugging')
     group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
-                       help='stop at a node, a function, an op type, a call (norm[3]) or a line (model.py:41); may be repeated')
+                       help='stop at a node, a function, an op type, a call (norm[3]) or a line (model.py:41);'
+                            ' may be given several times')
     group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
                        help='only if this is true; belongs to the --break before it')
     group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
@@ -183,6 +185,42 @@ def _show(args: Sequence[str]) -> Action:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return lambda: 1
     return lambda: 0
+
+
+def _verify(args: Sequence[str]) -> Action:
+    from pyfuncdbg.commands import script
+    parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code bit by bit; exit '
+                               'code 0 if they are equal, 1 if not. The program gets an empty stdin.',
+                     usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
+    parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
+    parser.add_argument('--json', action='store_true', help='answer in JSON')
+    ours, target = _split(args, ('--repeat',))
+    options = parser.parse_args(ours)
+    if not options.repeat.isdecimal() or not 1 <= int(options.repeat) <= 1000:
+        raise UsageError(f'verify: --repeat {options.repeat!r} is no whole number from 1 to 1000')
+    if not target:
+        raise UsageError('verify needs a SCRIPT, or -m and the name of a module')
+    if target[0] != '-m':
+        script.script(target[0])
+    elif len(target) > 1:
+        script.module(target[1])
+    else:
+        raise UsageError('-m needs the name of a module')
+    return lambda: _verified(target, int(options.repeat), options.json)
+
+
+def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
+    from rich.console import Console
+
+    from pyfuncdbg.commands.plain import to_json
+    from pyfuncdbg.commands.verify import verify
+    from pyfuncdbg.views.verify import verify_view
+    found = verify(target, repeats)
+    if as_json:
+        print(to_json(found))
+    else:
+        Console(highlight=False, markup=False).print(verify_view(found))
+    return 0 if found.answer == 'equal' else 1
 
 
 def _execute(program: Program) -> int:

@@ -10,6 +10,8 @@ from pyfuncdbg.commands.frames import FRAMES
 from pyfuncdbg.commands.graph import MOVING
 from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
+from pyfuncdbg.commands.interrupt import INTERRUPT
+from pyfuncdbg.commands.live import PF
 from pyfuncdbg.commands.printing import PRINTING
 from pyfuncdbg.commands.report import INFO, REPORT
 from pyfuncdbg.commands.resume import RESUMING
@@ -18,7 +20,8 @@ from pyfuncdbg.commands.stepping import STEPPING
 from pyfuncdbg.commands.stopped import stop_command
 from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.commands.tensors import LT, PT
+from pyfuncdbg.commands.threads import SWITCH, THREADS
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, *RESUMING,
-                              *MOVING, *CHANGING, *STEPPING, RUN, stop_command(lambda: TABLE),
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, INTERRUPT, *RESUMING,
+                              *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN, stop_command(lambda: TABLE),
                               *FRAMES, *PRINTING, help_command(lambda: TABLE))

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Protocol
 
 from pyfuncdbg.debug.stop import Decision, Stop, Verb
+from pyfuncdbg.debug.unasked import log_stop, say
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import current
-
 
 _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""
@@ -47,44 +48,59 @@ class Broker:
     """Holds the stops of this process.
 
     Attributes:
-        lost: What a stop decides when the user is lost: 'cont' or 'abort'.
+        lost: What a stop decides once the user is lost: 'cont' or 'abort'.
         wanted: Who is asked: 'auto' picks by priority, 'prompt' among those in which commands are typed, 'none' logs and
             goes on.
+        on_log: Told of a stop at which nobody can be asked.
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.RLock()          # re-entrant: a signal handler may release what its own thread holds
         self._stops: tuple[Stop, ...] = ()
         self._focus: Stop | None = None
         self._front_ends: tuple[FrontEnd, ...] = ()
+        self._user_lost = self._alone_said = False
         self.lost: Verb = 'cont'
         self.wanted = 'auto'
-        self.on_log: Callable[[Stop], None] | None = None
+        self.on_log: Callable[[Stop], None] | None = log_stop
+        _brokers.add(self)
 
     # ------------------------------------------------------------------ front ends
     def add(self, front_end: FrontEnd) -> None:
         """Offer a front end."""
-        with self._changed:
+        with self._lock:
             others = tuple(known for known in self._front_ends if known is not front_end)
             self._front_ends = tuple(sorted((*others, front_end), key=lambda known: -known.priority))
 
     def remove(self, front_end: FrontEnd) -> None:
         """Take a front end away; stops that wait there look for another one."""
-        with self._changed:
+        with self._lock:
             self._front_ends = tuple(known for known in self._front_ends if known is not front_end)
-            for stop in self._stops:
-                stop.wake()
+            stops = self._stops
+        for stop in stops:
+            stop.wake()
 
-    lose = remove
+    def lose(self, front_end: FrontEnd) -> None:
+        """The user of a front end is gone for good: where nobody else can be asked, `lost` says how every stop goes on."""
+        self._user_lost = True
+        self.remove(front_end)
 
     def front_end(self) -> FrontEnd | None:
         """The usable one of greatest priority, None if there is none or the user wants none."""
         if self.wanted == 'none':
             return None
         for known in self._front_ends:
-            if (self.wanted == 'auto' or known.name not in _SCREENS) and known.usable():
-                return known
+            if self.wanted == 'auto' or known.name not in _SCREENS:
+                try:
+                    if known.usable():
+                        return known
+                except Exception as error:      # a broken front end must not end the program that is debugged
+                    self._drop(known, error)
         return None
+
+    def _drop(self, front_end: FrontEnd, error: Exception) -> None:
+        self.remove(front_end)
+        say(f'the front end {front_end.name!r} failed and is not used any more: {type(error).__name__}: {error}')
 
     # ------------------------------------------------------------------ stops
     @property
@@ -103,41 +119,49 @@ class Broker:
         Raises:
             CommandError: There is none.
         """
-        for stop in self._stops:
+        stops = self._stops
+        for stop in sorted(stops, key=lambda stop: stop.number != number):
             if number in (stop.number, stop.thread):
                 return stop
-        known = ', '.join(str(stop.number) for stop in self._stops) or 'none'
+        known = ', '.join(str(stop.number) for stop in stops) or 'none'
         raise CommandError(f'no stop {number}; waiting are: {known}')
 
     def switch(self, stop: Stop) -> None:
-        """Give the prompt to another stop. The thread that has it notices when its command is done."""
-        with self._changed:
-            if stop not in self._stops:
+        """Give the prompt to another stop. The thread that has it notices when its command is done.
+
+        Raises:
+            CommandError: It does not wait any more.
+        """
+        with self._lock:
+            if stop not in self._stops or stop.decision is not None:
                 raise CommandError(f'stop {stop.number} is not waiting any more')
             before, self._focus = self._focus, stop
-            self._changed.notify_all()
         for one in (before, stop):
             if one is not None:
                 one.wake()
 
     def release(self, verb: Verb = 'cont') -> int:
         """Let every waiting stop go on; how many there were."""
-        stops = self._stops
-        for stop in stops:
-            if stop.decision is None:
+        count = 0
+        for stop in self._stops:
+            with contextlib.suppress(CommandError):     # somebody else has decided it just now
                 stop.decide(verb)
-        return len(stops)
+                count += 1
+        return count
 
     def hold(self, stop: Stop) -> Decision:
         """Wait for the user; on the thread that stops. What the prompt prints is nobody's output."""
-        front_end = self.front_end()
-        if front_end is None:
+        if any(one.thread == stop.thread for one in self._stops):
+            return Decision('cont')             # it waits already, and does this for the user who looks there
+        if self.front_end() is None:
+            if self._user_lost:
+                return Decision(self.lost)
             if self.on_log is not None:
                 self.on_log(stop)
             return Decision('cont')
         speaking = current.set(None)
         errors = errstate.state.set(errstate.DEFAULT)
-        with self._changed:
+        with self._lock:
             self._stops = (*self._stops, stop)
             if self._focus is None:
                 self._focus = stop
@@ -146,16 +170,20 @@ class Broker:
                 self._turn(stop)
             return stop.decision
         finally:
-            with self._changed:
-                self._stops = tuple(one for one in self._stops if one is not stop)
-                if self._focus is stop:
-                    self._focus = self._stops[0] if self._stops else None
-                focus = self._focus
-            stop.leave()
-            if focus is not None:
-                focus.wake()
+            self._leave(stop)
             errstate.state.reset(errors)
             current.reset(speaking)
+
+    def _leave(self, stop: Stop) -> None:
+        """A stop is over, however it ended: the prompt goes to the one that has waited longest."""
+        with self._lock:
+            self._stops = tuple(one for one in self._stops if one is not stop)
+            if self._focus is stop:
+                self._focus = self._stops[0] if self._stops else None
+            focus = self._focus
+        stop.leave()
+        if focus is not None:
+            focus.wake()
 
     def _turn(self, stop: Stop) -> None:
         """One turn of a stop: at the prompt if it has the focus, else waiting."""
@@ -165,7 +193,47 @@ class Broker:
             return
         front_end = self.front_end()
         if front_end is None:
-            stop.decide(self.lost)
-            sys.__stderr__ and print(f'pyfuncdbg: nobody is there to ask: {self.lost}', file=sys.__stderr__)
+            self._go_on_alone(stop)
             return
-        front_end.interact(stop, self)
+        try:
+            front_end.interact(stop, self)
+        except Exception as error:              # a broken front end must not end the program that is debugged
+            self._drop(front_end, error)
+
+    def _go_on_alone(self, stop: Stop) -> None:
+        """Nobody is there any more for a stop that waits."""
+        with self._lock:
+            said, self._alone_said = self._alone_said, True
+            self._user_lost = True
+        with contextlib.suppress(CommandError):                 # decided meanwhile
+            stop.decide(self.lost)
+        if not said:
+            end = 'ends' if self.lost == 'abort' else 'goes on without stops'
+            say(f'nobody is there to ask any more: the program {end}')
+
+    def forked(self) -> None:
+        """In a forked child: the stops of other threads are the parent's."""
+        self._lock = threading.RLock()
+        mine = threading.get_native_id()
+        self._stops = tuple(stop for stop in self._stops if stop.thread == _forking)
+        for stop in self._stops:
+            stop.thread = mine
+        self._focus = self._stops[0] if self._stops else None
+
+
+_brokers: weakref.WeakSet[Broker] = weakref.WeakSet()
+_forking = 0
+"""Native id, in the parent, of the thread that forks."""
+
+
+def _before_fork() -> None:
+    global _forking
+    _forking = threading.get_native_id()
+
+
+def _after_fork() -> None:
+    for broker in list(_brokers):
+        broker.forked()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

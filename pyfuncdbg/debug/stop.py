@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -82,6 +83,7 @@ class Stop:
         stack: As `debug.stack` has worked it out, None before that.
         listed: Last line that `list` has shown, 0 before that.
         differences: After `swap` or `retry`: what came out before, and now (`debug.differences.Difference`).
+        since: `time.monotonic()` when it was made.
         chain: The errors that led to `error`, the first one first, once somebody has asked; () before that.
     """
 
@@ -109,6 +111,10 @@ class Stop:
         self.differences: tuple[Any, ...] = ()
         self.chain: tuple[BaseException, ...] = ()
         self.decision: Decision | None = None
+        self._left = False
+        self.since = time.monotonic()
+        self._lock = threading.RLock()          # re-entrant: a signal handler may decide while its thread holds it
+        self._left = False
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
 
     @property
@@ -130,11 +136,12 @@ class Stop:
         Raises:
             CommandError: It was decided before.
         """
-        if self.decision is not None:
-            raise CommandError(f'this stop has been left already, by {self.decision.verb!r}')
-        self.decision = Decision(verb, argument)
+        with self._lock:
+            if self.decision is not None:
+                raise CommandError(f'this stop has been left already, by {self.decision.verb!r}')
+            decision = self.decision = Decision(verb, argument)
         self._work.put(None)
-        return self.decision
+        return decision
 
     def do(self, action: Callable[[], _Result]) -> _Result:
         """Have the stopped thread do something, and wait for the result. Called by other threads.
@@ -149,6 +156,8 @@ class Stop:
             raise CommandError('the thread has gone on: it is not stopped any more')
         future: Future[_Result] = Future()
         self._work.put((future, action))
+        if self._left:
+            self.leave()                        # it went on meanwhile, and looks at its work no more
         return future.result()
 
     def wake(self) -> None:
@@ -166,6 +175,9 @@ class Stop:
 
     def leave(self) -> None:
         """On the stopped thread, when it goes on: refuse what is still asked for."""
+        with self._lock:
+            self._left = True
+        self._left = True
         while True:
             try:
                 work = self._work.get_nowait()

@@ -30,7 +30,7 @@ class _Attention:
         with self._lock:
             before, self._working = self._working, thread
             if thread is None and before is not None and before != threading.main_thread().ident:
-                _raise_in(before, None)
+                _raise_in(before, ctypes.py_object())       # NULL: call back
 
     def read(self, cancel: Callable[[], None] | None) -> None:
         """A line is being typed, or no longer."""

@@ -1,0 +1,49 @@
+"""`threads` and `switch`: the threads that wait at stops, the calls that run, and which thread has the prompt.
+
+On whichever thread asks; a stop of another thread is read, never changed.
+"""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.resume import debugger_of, draw_resumed
+from pyfuncdbg.debug.waiting import Threads, threads_of
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.views.threads import threads_view
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """Another thread has the prompt now.
+
+    Attributes:
+        stop: Number of its stop.
+    """
+
+    stop: int
+
+
+def _threads(context: Context, args: argparse.Namespace) -> Threads:
+    return threads_of(debugger_of(context).broker, context.trace)
+
+
+def _switch(context: Context, args: argparse.Namespace) -> Switched:
+    broker = debugger_of(context).broker
+    text = args.number.removeprefix('#')
+    if not text.isdigit():
+        raise CommandError(f'{args.number!r} is no number; "threads" lists the stops that wait')
+    stop = broker.find(int(text))
+    broker.switch(stop)
+    return Switched(stop.number)
+
+
+def _switch_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('number', metavar='N', help='number of a stop, or of its thread, from "threads"')
+
+
+THREADS = Command('threads', 'the threads that wait at a stop, and the calls that run', 'look', _threads, threads_view,
+                  needs_program=True)
+SWITCH = Command('switch', 'give the prompt to another thread that waits', 'look', _switch, draw_resumed, _switch_arguments,
+                 needs_program=True)
