@@ -224,8 +224,7 @@ def _draw_differences(result: Differences) -> RenderableType:
 INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
                  lambda result: injected_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
                  needs_stop=True, expression='expr')
-SWAP = Command('swap', 'replace the Python function of a node; what depends on it runs again, calls and variable writes '
-               'included', 'run', _swap,
+SWAP = Command('swap', 'replace the Python function of a node; what depends on it runs again', 'run', _swap,
                lambda result: swapped_view(result.node, result.before, result.after, result.again), _swap_arguments,
                needs_stop=True, expression='func')
 DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from pyfuncdbg.commands.arguments import filters_of, one_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.index import parse_ranges, sliced
+from pyfuncdbg.commands.live import LiveList, draw_live_list, live_list, live_value
 from pyfuncdbg.commands.lookup import find_tensor, parse_tensor
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.errors import CommandError
@@ -55,17 +56,28 @@ class TensorValue:
     written: str
 
 
+LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
+    'name': lambda tensor: tensor.name,
+    'shape': lambda tensor: tensor.shape,
+    'bytes': lambda tensor: -tensor.nbytes,
+    'min': lambda tensor: _number(tensor, 'min', 1),
+    'max': lambda tensor: _number(tensor, 'max', -1),
+    'mean': lambda tensor: _number(tensor, 'mean', -1),
+    'bad': lambda tensor: -(tensor.stats.bad if tensor.stats is not None else 0),
+}
+"""Keys of tensors; those with much at stake come first: most bytes, least minimum, greatest maximum, most NaN."""
+
+
+def _of_row(by: Callable[[TensorRecord], Any]) -> Callable[[Row], Any]:
+    return lambda row: by(row[1])
+
+
 SORT: dict[str, Callable[[Row], Any]] = {
     'time': lambda row: made_at(*row),
     'name': lambda row: tensor_name(*row),
-    'shape': lambda row: row[1].shape,
-    'bytes': lambda row: -row[1].nbytes,
-    'min': lambda row: _number(row[1], 'min', 1),
-    'max': lambda row: _number(row[1], 'max', -1),
-    'mean': lambda row: _number(row[1], 'mean', -1),
-    'bad': lambda row: -(row[1].stats.bad if row[1].stats is not None else 0),
+    **{key: _of_row(by) for key, by in LIVE_SORT.items() if key != 'name'},
 }
-"""By column; those with much at stake come first: most bytes, least minimum, greatest maximum, most NaN."""
+"""By column of a recorded tensor; 'time' is when it was there."""
 
 
 def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:
@@ -73,7 +85,12 @@ def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:
     return (number is None, 0.0 if number is None else sign * number)
 
 
-def _list(context: Context, args: argparse.Namespace) -> TensorList:
+def _list(context: Context, args: argparse.Namespace) -> TensorList | LiveList:
+    live = live_list(context, args, None if args.sort == 'time' else LIVE_SORT[args.sort])
+    return live if live is not None else _recorded(context, args)
+
+
+def _recorded(context: Context, args: argparse.Namespace) -> TensorList:
     filters = filters_of(args, 'site', 'run', 'bad')
     if context.trace.count(site=args.site, run=args.run) <= LOOKED_AT:
         rows = context.trace.tensors(site=args.site, run=args.run)
@@ -99,7 +116,9 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
 
 
-def _draw_list(result: TensorList) -> RenderableType:
+def _draw_list(result: TensorList | LiveList) -> RenderableType:
+    if isinstance(result, LiveList):
+        return draw_live_list(result)
     return tensor_table(result.rows, result.total, verdicts=result.verdicts, filters=result.filters, sort=result.sort,
                         bad=result.bad, dropped=result.dropped)
 
@@ -107,10 +126,11 @@ def _draw_list(result: TensorList) -> RenderableType:
 def _one(context: Context, args: argparse.Namespace) -> TensorValue:
     spec = parse_tensor(args.tensor)
     ranges = parse_ranges(args.ranges) if args.ranges else ()
-    found = find_tensor(context.trace, spec)
-    tensor, values, index = found.tensor, None, ''
+    live = live_value(context, spec)
+    found = find_tensor(context.trace, spec) if live is None else live
+    tensor, values, index = found.tensor, None if live is None else live.values, ''
     needed = spec.index is not None or bool(args.write)
-    if needed or (tensor.level == 'full' and not args.summary):
+    if live is None and (needed or (tensor.level == 'full' and not args.summary)):
         values = tensor.to_numpy()
     if spec.index is not None and values is not None:
         values = sliced(values, spec.index, spec.name)

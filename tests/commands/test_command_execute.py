@@ -19,7 +19,7 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
-LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'report', 'help']
+LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'help']
 
 
 def text(line, context):

@@ -1,0 +1,135 @@
+"""The values of the run that is stopped: what `lt`, `pt` and `pf` show at a stop in mid-run, on the stopped thread."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from rich.console import RenderableType
+
+from pyfuncdbg.commands.arguments import positive
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.lookup import TensorSpec, find_tensor
+from pyfuncdbg.debug.scope import Tensors
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.debug.tensors import LiveTensor, live_tensors, view_of
+from pyfuncdbg.debug.value import described
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.records import TensorRecord
+from pyfuncdbg.views.live import feeds_view, live_view
+
+
+@dataclass(frozen=True, slots=True)
+class LiveList:
+    """The tensors of a run under way: `total` pass the filters; these were asked for."""
+
+    rows: list[LiveTensor]
+    total: int
+    run: int
+    node: str
+    filters: dict[str, object]
+    sort: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveValue:
+    """One tensor of a run under way."""
+
+    tensor: TensorRecord
+    title: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class FeedList:
+    """What a run was given; `live` for one under way."""
+
+    run: int
+    label: str
+    rows: list[TensorRecord]
+    live: bool
+
+
+def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorRecord], Any] | None) -> LiveList | None:
+    """The tensors of the run that is stopped; None if none is, or another run was asked for."""
+    stop = context.stop
+    view = view_of(stop) if args.run is None else None
+    if stop is None or view is None:
+        return None
+    rows = live_tensors(stop, view, args.site)
+    if args.bad:
+        rows = [row for row in rows if row.tensor is not None and row.tensor.stats is not None and row.tensor.stats.bad]
+    if key is not None:
+        rows = [*sorted((row for row in rows if row.tensor is not None), key=lambda row: key(row.tensor)),  # type: ignore[arg-type]
+                *(row for row in rows if row.tensor is None)]
+    node = view.sites[view.position].name if view.position < len(view.sites) else ''
+    filters: dict[str, object] = {name: value for name, value in (('site', args.site), ('bad', args.bad)) if value}
+    return LiveList(rows[:args.n], len(rows), stop.run.id if stop.run is not None else 0, node, filters, args.sort)
+
+
+def draw_live_list(result: LiveList) -> RenderableType:
+    """`lt` at a stop."""
+    return live_view(result.rows, result.total, result.run, result.node, result.filters, result.sort)
+
+
+def live_value(context: Context, spec: TensorSpec) -> LiveValue | None:
+    """A tensor by its name in the run that is stopped; None if that run has none of the name.
+
+    Raises:
+        CommandError: It has no value now, and none was recorded in this run.
+    """
+    stop = context.stop
+    if stop is None or stop.run is None or spec.side:
+        return None
+    known = Tensors(stop, stop.run)
+    try:
+        value = known.value(spec.name)
+    except CommandError:
+        if spec.name not in known.names() or _recorded(context, spec, stop):
+            return None
+        raise
+    found = described(value, stop.run.host)
+    if found.tensor is None or found.array is None:
+        raise CommandError(f'{spec.name} holds no tensor of values but a {found.type}')
+    return LiveValue(replace(found.tensor, name=spec.name), f'run #{stop.run.id}, now', found.array)
+
+
+def _recorded(context: Context, spec: TensorSpec, stop: Stop) -> bool:
+    """Whether the trace has it from this very run."""
+    try:
+        call = find_tensor(context.trace, spec).call
+    except CommandError:
+        return False
+    return stop.run is not None and call.run == stop.run.id
+
+
+def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
+    stop = context.stop
+    run = stop.run if stop is not None and args.run is None else None
+    if stop is not None and run is not None and (run.feeds or run.control is not None):
+        tensors = Tensors(stop, run)
+        view = view_of(stop)
+        names = view.feeds if view is not None else run.feeds
+        if stop.call is not None and stop.call.site.kind == 'run':
+            given = dict(zip(run.feeds, stop.call.inputs, strict=False))
+        else:
+            given = {name: tensors.value(name) for name in names}
+        records = ((name, described(value, run.host).tensor) for name, value in given.items())
+        rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
+        return FeedList(run.id, run.label, rows, True)
+    found = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)
+    if not found:
+        raise CommandError('no run is recorded in this trace' if args.run is None else
+                           f"no feeds of run {args.run} are recorded; 'calls --kind run' lists the runs that are")
+    return FeedList(found[0].run, found[0].site.name, [tensor for tensor in found[0].inputs if not tensor.absent], False)
+
+
+def _feeds_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive,
+                        help='of run N of the trace; by default of the run that is stopped here, else of the newest one')
+
+
+PF = Command('pf', 'print the feeds of a run', 'look', _feeds,
+             lambda result: feeds_view(result.run, result.label, result.rows), _feeds_arguments, ('print_feed',))
