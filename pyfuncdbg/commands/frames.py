@@ -208,8 +208,13 @@ def _exceptions_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _draw_exceptions(rows: list[ErrorRow]) -> RenderableType:
     return Page(*(Text.assemble(('> ' if row.selected else '  ', 'bold red'), f'{row.number}  ',
-                                (one_line(row.type, 80), 'bold'), f': {one_line(row.message, 300)}' if row.message else '',
+                                (one_line(row.type, 80), 'bold'), f': {_first_line(row.message)}' if row.message else '',
                                 overflow='fold') for row in rows))
+
+
+def _first_line(message: str) -> str:
+    lines = [line for line in message.splitlines() if line.strip()]
+    return one_line(lines[0], 200) + (' ...' if len(lines) > 1 else '') if lines else ''
 
 
 BT = Command('bt', 'the stack: run, graph nodes and Python frames, the innermost last', 'look', _backtrace,

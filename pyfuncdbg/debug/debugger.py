@@ -20,11 +20,12 @@ from pyfuncdbg.debug.differences import arrays, differences
 from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.names import NamesSeen
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
-from pyfuncdbg.debug.stepper import Stepper
+from pyfuncdbg.debug.stepper import Stepper, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.entrance import begins_function
 from pyfuncdbg.hooks.machinery import is_machinery
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ class Flow:
     @property
     def idle(self) -> bool:
         """Whether nothing is wanted of the thread."""
-        return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active
-                    or self.stepper.owes)
+        return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active)
 
 
 class Debugger:
@@ -187,7 +187,7 @@ class Debugger:
             try:
                 outputs = proceed()
             except BaseException as error:
-                self._settle(call.thread)
+                settle()
                 again = error.call == call.id if isinstance(error, Retried) else (
                     isinstance(error, Exception) and self._failed(call, tests, error))
                 if again:
@@ -259,13 +259,6 @@ class Debugger:
         else:
             self.carry_on(decision, call.run, call.thread)
         return decision.verb == 'retry'
-
-    def _settle(self, thread: int) -> None:
-        """After something has been raised: what traced the thread before it was stepped is back."""
-        flow = self.flows.get(thread)
-        if flow is not None:
-            flow.stepper.settle()
-            self._forget_idle(thread)
 
     # ------------------------------------------------------------------ stops
     def flow(self, thread: int) -> Flow:
@@ -366,8 +359,13 @@ class Debugger:
             flow.stepper.disarm()
             self._again(call, {})
             raise Retried(call.id)
-        flow.stepper.follow(decision, selected_frame(stop) or frame)
-        if decision.verb not in STEPS:
+        # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
+        over = phase == 'return' and call is None and run is not None and run.control is not None and begins_function(frame)
+        if over:
+            flow.stepper.disarm()
+        else:
+            flow.stepper.follow(decision, selected_frame(stop) or frame)
+        if over or decision.verb not in STEPS:
             self.carry_on(decision, run, stop.thread)
         self._forget_idle(stop.thread)
 

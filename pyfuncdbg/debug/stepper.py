@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bdb
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
@@ -19,6 +20,16 @@ from pyfuncdbg.hooks.machinery import is_library, is_machinery
 _Result = TypeVar('_Result')
 OnStop = Callable[[Phase, FrameType, str, Any], None]
 """`on_stop(phase, frame, reason, value)`: asks the user and then calls `follow`; the value is a return value or an error."""
+
+
+_owed: dict[int, Any] = {}
+"""By native thread, what traced it before an exception left a trace function of ours: Python traces it no more then."""
+
+
+def settle() -> None:
+    """After an exception, on the thread it came through: what traced the thread before it was stepped is back."""
+    if _owed and (trace := _owed.pop(threading.get_native_id(), None)) is not None:
+        sys.settrace(trace)
 
 
 class Stepper(bdb.Bdb):
@@ -35,7 +46,6 @@ class Stepper(bdb.Bdb):
         self.active = False
         self.left = 0
         self._before: Any = None
-        self._owed = False
         self._given_up = False
         self._marked: list[tuple[FrameType, Any]] = []
         self._reason = 'step'
@@ -87,8 +97,7 @@ class Stepper(bdb.Bdb):
         if self.active:
             self.active = self._given_up = False
             self._unmark()
-            before, self._before = self._before, None
-            sys.settrace(before)
+            sys.settrace(self._before)
             tracer.resume()
 
     def unseen(self, action: Callable[[], _Result]) -> _Result:
@@ -106,22 +115,9 @@ class Stepper(bdb.Bdb):
         """Trace the thread no more, from its next line on; other threads may say so."""
         self._given_up = True
 
-    def settle(self) -> None:
-        """Put back what traced the thread before: Python drops it when an exception leaves a trace function."""
-        if self._owed:
-            self._owed = False
-            before, self._before = self._before, None
-            sys.settrace(before)
-
-    @property
-    def owes(self) -> bool:
-        """Whether `settle` has something to do."""
-        return self._owed
-
     def _arm(self, frame: FrameType) -> None:
         """Trace the program's frames from this one outwards, and what is called from now on."""
         if not self.active:
-            self.settle()
             self.active = True
             self._given_up = False
             self._before = sys.gettrace()
@@ -163,7 +159,8 @@ class Stepper(bdb.Bdb):
             if self.active:
                 self.active = False
                 self._unmark()
-            self._owed = True
+            if self._before is not None:
+                _owed[threading.get_native_id()] = self._before
             raise
         return followed if self.active else None
 
@@ -197,6 +194,8 @@ class Stepper(bdb.Bdb):
             self.left = call.id                 # the end of a wrapped function: its call stops after it
             return
         self._tell('return', frame, self._reason if self._arriving else 'return', return_value)
+        if call is not None and self.active:
+            self.left = call.id
 
     def user_exception(self, frame: FrameType, exc_info: tuple[type[BaseException], BaseException, TracebackType]) -> None:
         self._tell('exception', frame, f'raised {exc_info[0].__name__}', exc_info[1])

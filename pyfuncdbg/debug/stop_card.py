@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.debug.backtrace import created_at
+from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.displays import Displayed, displays
 from pyfuncdbg.debug.listing import Listing, Marks, around, head_of
 from pyfuncdbg.debug.scope import host_of, node_inputs
@@ -61,9 +62,11 @@ class StopCard:
         listing: Source around, None if there is none.
         created: Where the node was created, None if that does not matter here or is unknown.
         values: What is shown; `hidden` others are not.
-        values_are: What they are: 'inputs', 'outputs', 'locals', 'changed', 'returns'.
+        values_are: What they are: 'inputs', 'outputs', 'locals', 'changed'.
+        returned: What the function returns, at its return.
         raised: The error.
         displayed: Expressions of `display` that have changed.
+        differences: What has come out differently since `swap` or `retry`.
     """
 
     number: int
@@ -87,8 +90,10 @@ class StopCard:
     values: tuple[Shown, ...]
     values_are: str
     hidden: int
+    returned: Value | None
     raised: Raised | None
     displayed: tuple[Displayed, ...]
+    differences: tuple[Difference, ...] = ()
 
 
 def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
@@ -115,8 +120,9 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         call.ordinal if call is not None else 0, call.id if call is not None else 0,
         run.id if run is not None else 0, run.label if run is not None else '', position, nodes, stop.thread,
         stop.thread_name, stop.reason, listing, created_at(site) if site is not None and listing is None else None,
-        tuple(shown), what, len(values) - len(shown), _raised(stop.error) if stop.error is not None else None,
-        tuple(one for one in displays.at(stop) if one.changed))
+        tuple(shown), what, len(values) - len(shown),
+        described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None, _raised(stop.error) if stop.error is not None else None,
+        tuple(one for one in displays.at(stop) if one.changed), stop.differences)
 
 
 def _innermost(stop: Stop) -> FrameType | None:
@@ -155,8 +161,6 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
 
     def shown(name: str, value: Any, note: str = '') -> Shown:
         return Shown(name, described(value, host, items=0, counted=_COUNTED), note)
-    if stop.phase == 'return':
-        return 'returns', [shown('', stop.result)]
     if stop.phase == 'after' and stop.call is not None:
         tensors = stop.call.site.outputs
         return 'outputs', [shown(tensors[i] if i < len(tensors) else f'out {i}', value)

@@ -86,6 +86,11 @@ def function_call(frame: FrameType) -> Call | None:
     return None
 
 
+def begins_function(frame: FrameType) -> bool:
+    """Whether this frame is that of a wrapped function itself, not of something that it calls."""
+    return frame.f_back is not None and calls_function(frame.f_back)
+
+
 def inside(frame: FrameType | None) -> bool:
     """Whether a frame is in a wrapped function, or was called by one, however deep."""
     while frame is not None:

@@ -33,7 +33,8 @@ def pm(error: BaseException | None = None) -> None:
     shown = error
     while raised_by_host(shown) and shown.__cause__ is not None and shown.__cause__.__traceback__ is not None:
         shown = shown.__cause__
-    stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}')
+    node = getattr(getattr(error, 'op', None), 'name', '')
+    stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}' + (f" in node '{node}'" if node else ''))
     stop.chain = chain
     flow = debugger.flow(threading.get_native_id())
     flow.asking = True

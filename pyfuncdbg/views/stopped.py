@@ -9,12 +9,14 @@ from pyfuncdbg.debug.displays import Displayed
 from pyfuncdbg.debug.stop_card import Raised, StopCard
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.views.escape import one_line, visible
+from pyfuncdbg.views.graph import differences_view
 from pyfuncdbg.views.listing import cut, listing_view
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, place
 from pyfuncdbg.views.variable import Variable, inline, variables_table
 
 _MESSAGE = 400
+_LINES = 4
 _FRAMES = 3
 
 
@@ -31,12 +33,15 @@ def stop_view(card: StopCard) -> Page:
         parts.append(lambda options: cut(text, options.max_width))
     parts += _values(card)
     parts += [_displayed(one) for one in card.displayed]
+    if card.differences:
+        parts.append(differences_view(card.differences))
     return Page(*parts)
 
 
 def _title(card: StopCard) -> Text:
     error = card.raised is not None
-    text = Text(overflow='fold').append('STOPPED ', 'bold red' if error or 'breakpoint' in card.reason else 'bold blue')
+    word = 'ERROR ' if card.phase == 'post-mortem' else 'STOPPED '
+    text = Text(overflow='fold').append(word, 'bold red' if error or 'breakpoint' in card.reason else 'bold blue')
     call = f'call {card.ordinal + 1} of node ' if card.call else 'node ' if card.node else ''
     node = f"{call}'{one_line(card.node, 60)}'" if card.node else ''
     where = place(card.filename, card.line) if card.filename else None
@@ -44,8 +49,7 @@ def _title(card: StopCard) -> Text:
         before = 'before ' if card.phase != 'after' else 'after '
         text.append(before + node if node else 'at the end of the run', 'bold')
     elif where is not None:
-        verb = {'return': 'returning from ', 'call': 'entering ', 'error': 'raised in ', 'exception': 'raised in ',
-                'post-mortem': 'dead in '}.get(card.phase, 'in ')
+        verb = {'return': 'returning from ', 'call': 'entering '}.get(card.phase, 'in ')
         text.append(verb).append(one_line(card.function, 60), 'bold').append(' at ').append_text(where)
         if node:
             text.append(f', {node}')
@@ -68,9 +72,8 @@ def _subtitle(card: StopCard) -> Text:
 
 
 def _raised(raised: Raised) -> Text:
-    message = visible(raised.message)
-    if len(message) > _MESSAGE:
-        message = f'{message[:_MESSAGE]} ...'
+    lines = [line for line in visible(raised.message)[:_MESSAGE].split('\n') if line.strip()]
+    message = '\n'.join(lines[:_LINES]) + (' ...' if len(lines) > _LINES or len(raised.message) > _MESSAGE else '')
     text = Text.assemble((one_line(raised.type, 100), 'bold red'), f': {message}' if message else '', overflow='fold')
     mine = [frame for frame in raised.frames if not is_machinery(frame.filename)]
     for frame in mine[-_FRAMES:] if len(mine) > 1 else ():
@@ -80,14 +83,15 @@ def _raised(raised: Raised) -> Text:
 
 
 def _values(card: StopCard) -> list[Part]:
+    returned: list[Part] = []
+    if card.returned is not None:
+        returned.append(Text.assemble(('returns  ', 'dim'), inline(card.returned), overflow='fold'))
     if not card.values:
-        return []
-    if card.values_are == 'returns':
-        return [Text.assemble(('returns  ', 'dim'), inline(card.values[0].value), overflow='fold')]
+        return returned
     rows = [Variable(shown.name, shown.value, shown.note) for shown in card.values]
     head = {'changed': 'changed', 'outputs': 'outputs', 'inputs': 'inputs', 'locals': 'locals'}[card.values_are]
     more = f', {card.hidden} more' if card.hidden else ''
-    return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2)]
+    return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2), *returned]
 
 
 def _displayed(one: Displayed) -> Text:
@@ -110,9 +114,9 @@ def demo_cards() -> Sequence[StopCard]:
     return (
         StopCard(1, 'line', 'normalize', 'model.py', 41, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123,
                  'MainThread', 'step', Listing('model.py', 'normalize', 39, lines[:5], 41), None,
-                 (Shown('mu', described(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, ()),
+                 (Shown('mu', described(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, None, ()),
         StopCard(2, 'before', '', '', 0, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123, 'Dummy-3',
-                 'breakpoint 2', Listing('model.py', 'normalize', 39, lines[:4]), None, values, 'inputs', 0, None, ()))
+                 'breakpoint 2', Listing('model.py', 'normalize', 39, lines[:4]), None, values, 'inputs', 0, None, None, ()))
 
 
 if __name__ == '__main__':
