@@ -1,0 +1,157 @@
+"""One run of a program for `pyfuncdbg verify`: watched to some degree or not at all, with every result noted, or its time.
+
+Runs in a process of its own, on its main thread. What it notes goes to files of the parent's, never to the program's streams.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+
+from pyfuncdbg.commands import script
+
+LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
+"""How much is watched, each more than the one before; the debugger has a breakpoint whose condition is never true."""
+KEPT = 64 << 10
+"""Bytes of one value that are kept, so that the first element that differs can be named."""
+MOST = 256 << 20
+
+
+def main() -> None:
+    """`python -c ... FOLDER`: run what FOLDER/task.json says."""
+    place = Path(sys.argv[1])
+    task = json.loads((place / 'task.json').read_text())
+    target = task['target']
+    program = script.module(target[1], tuple(target[2:])) if target[0] == '-m' else script.script(target[0], tuple(target[1:]))
+    notes = Notes(place) if task['noted'] else None
+    if notes is not None:
+        notes.install()
+    sys.argv = list(program.argv)
+    watch(task['level'], place)
+    started = time.perf_counter()
+    raised = ''
+    try:
+        script.execute(program)
+    except BaseException as error:
+        raised = type(error).__name__ if not isinstance(error, SystemExit) else ''
+        raise
+    finally:
+        (place / 'ended.json').write_text(json.dumps({'seconds': time.perf_counter() - started, 'raised': raised}))
+        if notes is not None:
+            notes.flush()
+
+
+def watch(level: str, place: Path) -> None:
+    """Install what this level stands for."""
+    if level == 'plain':
+        return
+    if level == 'hooks':
+        from pyfuncdbg.hooks.chain import hooks
+        hooks.add(Passing())
+        return
+    if level == 'capture':
+        from pyfuncdbg.hooks.capture import Capture
+        Capture().start()
+        return
+    from pyfuncdbg.record.recorder import Recorder
+    Recorder(place / 'trace.pfd', ops=level != 'recording').start()
+    if level == 'debugger':
+        from pyfuncdbg.debug.debugger import debugger
+        debugger.broker.wanted = 'none'
+        debugger.breakpoints.set('*', 'inputs is None')
+        debugger.start()
+
+
+class Passing:
+    """A hook that does nothing."""
+
+    kinds = frozenset(('python', 'gradient', 'run'))
+    passive = True
+
+    def around(self, call: Any, proceed: Callable[[], Any]) -> Any:
+        return proceed()
+
+
+class Notes:
+    """Writes down every result that the host gives to the program, by thread: what it is of, digests, small values."""
+
+    def __init__(self, place: Path) -> None:
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._lines: TextIO = open(place / 'results.jsonl', 'w')  # noqa: SIM115  (closed with the process)
+        self._values: BinaryIO = open(place / 'values.bin', 'wb')  # noqa: SIM115
+        self._size = 0
+
+    def install(self) -> None:
+        """Put ourselves around what gives results; hooks stay out of it, so that without any the program runs as ever."""
+        from pyfuncdbg.ops.script.function import PythonFunction
+        from pyfuncdbg.runtime.function import Function
+        from pyfuncdbg.runtime.session import Session
+        from pyfuncdbg.runtime.tape import GradientTape
+        self._around(Session, 'run', lambda args: ('Session.run', _fetched(args)))
+        self._around(Function, '__call__', lambda args: (getattr(args[0], '__name__', 'function'), []))
+        self._around(GradientTape, 'gradient', lambda args: ('GradientTape.gradient', []))
+        self._around(PythonFunction, 'invoke', lambda args: (args[0].name or args[0].op_type, []))
+        self._around(PythonFunction, 'call_plainly', lambda args: (args[0].name or args[0].op_type, []))
+
+    def _around(self, owner: type, name: str, named: Callable[[tuple[Any, ...]], tuple[str, list[str]]]) -> None:
+        original = getattr(owner, name)
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if os.getpid() == self._owner:
+                self._note(*named(args), result)
+            return result
+        noted.__name__, noted.__qualname__, noted.__doc__ = original.__name__, original.__qualname__, original.__doc__
+        setattr(owner, name, noted)
+
+    def _note(self, what: str, names: list[str], result: Any) -> None:
+        leaves = list(_leaves(result))
+        if not leaves:
+            return
+        with self._lock:
+            values = [self._described(array) for array in leaves]
+            self._lines.write(json.dumps([threading.current_thread().name, what, names, values]) + '\n')
+
+    def _described(self, array: np.ndarray) -> list[Any]:
+        data = repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
+        at = -1
+        if len(data) <= KEPT and self._size + len(data) <= MOST and not array.dtype.hasobject:
+            at = self._size
+            self._size += self._values.write(data)
+        return [hashlib.blake2b(data, digest_size=16).hexdigest(), array.dtype.name, list(array.shape), at]
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        with self._lock:
+            self._lines.flush()
+            self._values.flush()
+
+
+def _leaves(value: Any) -> Iterator[np.ndarray]:
+    """The arrays in a result: of tensors, arrays and numbers, however nested; symbols of a graph have none."""
+    if isinstance(value, Mapping):
+        for key in value:
+            yield from _leaves(value[key])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, np.ndarray | np.generic | bool | int | float | complex | bytes | str):
+        yield np.asarray(value)
+    elif isinstance(held := getattr(value, '_value', None), np.ndarray | np.generic):
+        yield np.asarray(held)
+
+
+def _fetched(args: tuple[Any, ...]) -> list[str]:
+    """Names of what a Session.run was asked for, as far as they are plain to see."""
+    fetches = args[1] if len(args) > 1 else None
+    listed = fetches if isinstance(fetches, list | tuple) else [fetches]
+    return [str(getattr(item, 'name', item if isinstance(item, str) else '')) for item in listed][:1000]
