@@ -229,7 +229,7 @@ def test_help_of_one_command_and_minus_h_are_the_same(context):
 def test_help_lists_every_command_once(context):
     lines = text('help', context)
     for command in TABLE:
-        assert lines.count(f'  {", ".join((command.name, *command.aliases))} ') == 1
+        assert lines.count(f'\n  {", ".join((command.name, *command.aliases))} ') == 1
 
 
 def test_commands_that_need_a_stop_and_expressions(context, tmp_path):
