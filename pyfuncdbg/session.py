@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -176,8 +177,9 @@ class DebugSession:
 class Debugging:
     """What `debug()` gives: a block in which eager code and traced functions are debugged, or a decorator.
 
-    The first wrapped call or run in the block stops; from there on the user steps or continues. At its end debugging is
-    as it was before.
+    The first wrapped call or run that this thread makes in the block stops; from there on the user steps or continues. At
+    its end debugging is as it was before. After `quit` no block stops any more, unless it is made at Python's own
+    prompt or in a notebook, or a session is debugged anew.
 
     Args:
         ui: As for `DebugSession`.
@@ -188,6 +190,7 @@ class Debugging:
 
     def __init__(self, ui: Ui = 'auto') -> None:
         _check(ui)
+        _wished_for()
         self._ui: Ui = ui
         self._blocks: list[AbstractContextManager[None]] = []
 
@@ -205,7 +208,7 @@ class Debugging:
 
 
 class DebuggedFunction:
-    """A function of which each call is debugged: it stops at the first wrapped call or run inside.
+    """A function of which each call is debugged: it stops at the first wrapped call or run inside, until `quit`.
 
     Args:
         function: Any callable: a function with wrapped calls in it, a `tf.function`.
@@ -219,6 +222,7 @@ class DebuggedFunction:
         if not callable(function):
             raise CommandError(f'debug() takes a function or a Session; this is a {type(function).__name__}')
         _check(ui)
+        _wished_for()
         self._function = function
         self._ui: Ui = ui
         functools.update_wrapper(self, function, updated=())
@@ -264,6 +268,12 @@ def _check(ui: str) -> None:
     known = get_args(Ui)
     if ui not in known:
         raise CommandError(f"ui={ui!r}: expected {', '.join(map(repr, known))}.{nearest(str(ui), known)}")
+
+
+def _wished_for() -> None:
+    """Somebody at Python's own prompt, or in a notebook, asks for debugging: what quit said before is over."""
+    if hasattr(sys, 'ps1'):
+        debugger.left = False
 
 
 def _policy(title: str, ui: Ui, *, every: bool = True) -> RunPolicy:
@@ -324,7 +334,7 @@ def _block(title: str, ui: Ui) -> Iterator[None]:
     """The first wrapped call or run in this block stops."""
     thread = threading.get_native_id()
     flow = debugger.flows.get(thread)
-    if flow is not None and flow.asking:        # called at a prompt: nothing stops inside of a stop
+    if debugger.left or (flow is not None and flow.asking):     # called at a prompt: nothing stops inside of a stop
         yield
         return
     wanted = _policy(title, ui, every=False)

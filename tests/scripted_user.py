@@ -56,6 +56,7 @@ class ScriptedUser:
 
     def __enter__(self) -> ScriptedUser:
         debugger.broker.add(self)
+        debugger.left = False
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -65,6 +66,7 @@ class ScriptedUser:
         for recorder in recorders():
             recorder.stop()
         debugger.flows.clear()
+        debugger.left = False
 
 
 def context_of(stop: Stop) -> Context:

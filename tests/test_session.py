@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import pickle
 import random
+import sys
 import threading
 import traceback
 import weakref
@@ -397,10 +398,13 @@ def test_nobody_is_asked_without_a_ui(program) -> None:
             session.run(program.e)
             with pytest.raises(InvalidArgumentError):
                 session.run(program.d, program.feed(200))
+            for _ in range(20):
+                session.run(program.e)
     finally:
         debugger.broker.on_log = before
-    assert user.stops == [] and [phase for phase, _ in logged] == ['run', 'run', 'end']
-    assert 'raised InvalidArgumentError' in logged[-1][1] and program.op_hooks == [0]
+    assert user.stops == [] and [reason.rpartition(' of ')[0] or reason for _, reason in logged][::2] == ['run 1', 'run 10']
+    assert [phase for phase, _ in logged] == ['run', 'end', 'run'] and program.op_hooks == [0]
+    assert 'raised InvalidArgumentError' in logged[1][1]
 
 
 # ------------------------------------------------------------------ other ways to run
@@ -486,6 +490,21 @@ def test_a_block_stops_at_the_first_wrapped_call_and_ends_where_it_ends() -> Non
         assert user.phases == ['before', 'before', 'run']
         tf.numpy_function(triple, [x], tf.float32)
     assert len(user.stops) == 3
+
+
+def test_after_quit_no_function_and_no_block_stops(monkeypatch) -> None:
+    x = tf.constant([1.0])
+    debugged = pyfuncdbg.debug(traced)
+    with ScriptedUser(['quit']) as user:
+        for _ in range(2):
+            debugged(x)
+            with pyfuncdbg.debug():
+                traced(x)
+        assert user.phases == ['run'] and not debugger.on
+        monkeypatch.setattr(sys, 'ps1', '>>> ', raising=False)
+        with pyfuncdbg.debug():
+            traced(x)
+        assert user.phases == ['run', 'run']
 
 
 def test_debug_decorates_functions_and_methods() -> None:
