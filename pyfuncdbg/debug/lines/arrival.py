@@ -96,18 +96,19 @@ class LambdaTest:
     """The test in a lambda, which has no place for statements: called, and gives None.
 
     Attributes:
-        arrival: Whom it tells.
+        arrivals: Whom it tells.
         owner: The class around it, '' if none.
     """
 
-    __slots__ = ('arrival', 'owner')
+    __slots__ = ('arrivals', 'owner')
 
-    def __init__(self, arrival: Arrival, owner: str) -> None:
-        self.arrival = arrival
+    def __init__(self, arrivals: tuple[Arrival, ...], owner: str) -> None:
+        self.arrivals = arrivals
         self.owner = owner
 
     def __call__(self) -> None:
-        self.arrival.met(sys._getframe(1), self.owner)
+        for arrival in self.arrivals:
+            arrival.met(sys._getframe(1), self.owner)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LambdaTest, (self.arrival, self.owner)
+        return LambdaTest, (self.arrivals, self.owner)

@@ -26,6 +26,7 @@ class Installation:
 
     Attributes:
         stale: A function that got code has gone: perhaps the program made another one in its place.
+        running: Breakpoints with activations that began without their tests.
         unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
     """
 
@@ -34,6 +35,7 @@ class Installation:
         self._on_stale = on_stale
         self.stale = False
         self.unmade: dict[int, tuple[CodeType, int]] = {}
+        self.running: set[int] = set()
         self._functions: dict[int, weakref.ref[FunctionType]] = {}
         self._made: list[Version] = []
         self._older: list[Version] = []
@@ -104,9 +106,12 @@ class Installation:
                 if older.original is version.original:
                     _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
         self.unmade = {}
+        activations = list(self.activations(population))
+        codes = {id(activation.frame.f_code) for activation in activations}
+        self.running = {arrival.number for number in codes & set(watch) for arrivals in watch[number].lines.values()
+                        for arrival, _ in arrivals}
         tested = frozenset[int]().union(*(version.numbers for version in self._made))
-        bodies = [activation.frame.f_code for activation in self.activations(population)
-                  if not activation.frame.f_code.co_flags & _OPTIMIZED] if len(tested) < len(self.file.points) else []
+        bodies = [activation.frame.f_code for activation in activations if not activation.frame.f_code.co_flags & _OPTIMIZED]
         for point in self.file.points.values():
             for code in (*self.file.loose.values(), *(bodies if point.number not in tested else ())):
                 found = line_in(code, self._line_for(point, code))

@@ -96,6 +96,8 @@ class Lines:
             if number in self._points:
                 raise CommandError(f'there is a line breakpoint {number} already')
             population = self._look(_FRESH)
+            if loaded(filename, _filenames(population)) is None:
+                population = self._look(0)
             names = _filenames(population)
             name = loaded(filename, names) or findable(filename, names)
             installation = self._files.get(name) or Installation(File(name, self._vocabulary), self._wake)
@@ -105,8 +107,7 @@ class Lines:
             self._files[name] = installation
             self._points[number] = installation, point, filename
             try:
-                self._install(installation, population)
-                self._settle(installation, point, name in names)
+                self._try(installation, point, population, name in names)
             except CommandError:
                 self.clear(number)
                 raise
@@ -221,6 +222,22 @@ class Lines:
             tracer.join(population.suspended(installation.file.filename))
         return bool(tested)
 
+    def _try(self, installation: Installation, point: Point, population: Population, is_loaded: bool) -> None:
+        """Place a new breakpoint; what an older look at the heap does not show is looked for again.
+
+        Raises:
+            CommandError: It can be nowhere.
+        """
+        self._install(installation, population)
+        try:
+            self._settle(installation, point, is_loaded)
+        except CommandError:
+            if not self._dirty:
+                raise
+        if self._dirty and (point.number not in self._placed or self._placed[point.number].how == 'waiting'):
+            self._install(installation, self._look(0))
+            self._settle(installation, point, is_loaded)
+
     def _settle(self, installation: Installation, point: Point, is_loaded: bool) -> None:
         """Say where a breakpoint is.
 
@@ -233,8 +250,8 @@ class Lines:
         watched: How = 'traced' if self._traced else 'monitored'
         number = point.number
         if any(number in version.numbers for version in file.versions()):
-            self._placed[number] = Placed('compiled', file.filename, inside[0].line, qualified(inside[0].scope),
-                                          self._running_note(installation, watched))
+            runs = f'calls of it that run already are {watched}' if number in installation.running else ''
+            self._placed[number] = Placed('compiled', file.filename, inside[0].line, qualified(inside[0].scope), runs)
         elif number in file.refused:
             raise CommandError(file.refused[number])
         elif number in installation.unmade:
@@ -260,9 +277,6 @@ class Lines:
         nearest = file.nearest(point.line)
         hint = f' The nearest line with code of a function is {nearest}.' if nearest else ' No function is in it.'
         raise CommandError(f'line {point.line} of {name} {where}.{hint}')
-
-    def _running_note(self, installation: Installation, watched: How) -> str:
-        return ''
 
     def _move(self, population: Population) -> None:
         """Files that were waited for have perhaps been loaded, under the name that the program uses."""

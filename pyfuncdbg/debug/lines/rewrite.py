@@ -58,11 +58,11 @@ def with_tests(statements: list[ast.stmt], filename: str, flags: int,
     lists: list[tuple[list[ast.stmt], list[ast.stmt]]] = []
     lambdas: list[tuple[ast.Lambda, ast.expr]] = []
     try:
+        for node, tested in _by_lambda(insertions).items():
+            lambdas.append((node, node.body))
+            node.body = _before_expression(node.body, tested, marks)
         for insertion in insertions:
-            node = insertion.spot.node
-            if isinstance(node, ast.Lambda):
-                lambdas.append((node, node.body))
-                node.body = _before_expression(node.body, insertion, marks)
+            if isinstance(insertion.spot.node, ast.Lambda):
                 continue
             for body, following in _places(insertion.spot):
                 lists.append((body, body[:]))
@@ -122,10 +122,22 @@ def _condition(insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
     return ast.Call(mark, [ast.Name(name, ast.Load()) for name in names], [])
 
 
-def _before_expression(body: ast.expr, insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
-    """`test() or body`, where the test gives None; at the body's position, so that its jump belongs to the body."""
-    test = LambdaTest(insertion.arrival, insertion.spot.owner)
-    call = _beyond(ast.Call(_mark('test', insertion.arrival.number, test, marks), [], []))
+def _by_lambda(insertions: Sequence[Insertion]) -> dict[ast.Lambda, list[Insertion]]:
+    found: dict[ast.Lambda, list[Insertion]] = {}
+    for insertion in insertions:
+        if isinstance(insertion.spot.node, ast.Lambda):
+            found.setdefault(insertion.spot.node, []).append(insertion)
+    return found
+
+
+def _before_expression(body: ast.expr, insertions: list[Insertion], marks: dict[str, Any]) -> ast.expr:
+    """`test() or body`, where the test gives None; at the body's position, so that its jump belongs to the body.
+
+    One test for all breakpoints: a tracer would see the jump of each.
+    """
+    test = LambdaTest(tuple(insertion.arrival for insertion in insertions), insertions[0].spot.owner)
+    numbers = '+'.join(str(arrival.number) for arrival in test.arrivals)
+    call = _beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
     return ast.copy_location(ast.BoolOp(ast.Or(), [call, body]), body)
 
 

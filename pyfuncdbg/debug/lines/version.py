@@ -89,8 +89,8 @@ def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any]
     consts = [put_together(next(sources), const, marks, made) if isinstance(const, CodeType)
               else _resolved(const, marks, kept) for const in changed.co_consts]
     code = changed.replace(co_consts=tuple(consts), co_filename=original.co_filename, co_linetable=without_lines(changed))
-    numbers = frozenset(int(const.split()[2]) for const in _strings(changed) if const in marks
-                        and const.split()[1] in ('hit', 'test'))
+    numbers = frozenset(int(number) for const in _strings(changed) if const in marks and const.split()[1] in ('hit', 'test')
+                        for number in const.split()[2].split('+'))
     made[id(original)] = Version(code, original, numbers)
     return code
 
