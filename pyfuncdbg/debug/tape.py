@@ -15,6 +15,8 @@ from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
 
 Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
+_INSIDE = 'py_function gradient'
+"""Label of the runs that go back through the body of a function."""
 VANISHING, EXPLODING = 1e-6, 1e3
 """Largest magnitudes below and above which a gradient is remarked on."""
 
@@ -112,11 +114,12 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
     steps = trace.calls(kind='gradient')
     counts: dict[tuple[int, int], int] = {}
     inside: dict[str, int] = {}
+    inner = {(found.process, found.id) for found in trace.runs() if found.label == _INSIDE}
     for step in steps:
-        if step.parent:
-            inside[step.parent] = inside.get(step.parent, 0) + 1
+        if (step.process, step.run) in inner:
+            inside[step.forward] = inside.get(step.forward, 0) + 1
         counts[step.process, step.run] = counts.get((step.process, step.run), 0) + 1
-    outer = [(step.process, step.run) for step in steps if not step.parent] or list(counts)
+    outer = [key for key in counts if key not in inner] or list(counts)
     if run is None and not outer:
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
     if run is not None and not any(run == known for _, known in counts):
@@ -126,7 +129,7 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
     wanted = outer[-1] if run is None else next(key for key in counts if key[1] == run)
     mine = [step for step in steps if (step.process, step.run) == wanted]
     names = _Names(trace)
-    nodes = tuple(_node(step, names, inside.get(step.number, 0)) for step in mine)
+    nodes = tuple(_node(step, names, {} if wanted in inner else inside) for step in mine)
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
     numbers = {step.number for step in mine}
     return Tape(wanted[1], wanted[0], trace.run(wanted[1], wanted[0]).label, nodes, tuple(_edges(mine, names)),
@@ -190,10 +193,12 @@ def forward_name(step: CallRecord) -> str:
     return str(step.site.attrs.get('forward', step.site.name.removesuffix('_grad')))
 
 
-def _node(step: CallRecord, names: _Names, inside: int) -> TapeNode:
+def _node(step: CallRecord, names: _Names, inside: Mapping[str, int]) -> TapeNode:
+    """`inside` has the steps inside of functions, by the number of the function's call."""
     name = forward_name(step)
+    steps = inside.get(step.forward, 0) if step.forward and step.site.op_type == 'EagerPyFunc' else 0
     incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
-    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name), incoming, inside)
+    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name), incoming, steps)
 
 
 def _edges(steps: Sequence[CallRecord], names: _Names) -> list[TapeEdge]:

@@ -16,8 +16,8 @@ LEAVES = 40
 LOW, HIGH = -9, 3
 """Powers of ten at the ends of a bar."""
 BAR = 18
-CHAIN = 4
-"""Steps on one line."""
+CHAIN_WIDTH = 40
+"""Characters from which on the next step begins a new line."""
 DEEPEST = 24
 """Indentation beyond which a tree goes on at the same depth."""
 
@@ -55,9 +55,9 @@ class _Tree:
                 found.append(Text(f'... {len(self._nodes) - len(drawn):,} further steps', 'dim'))
                 break
             line = Text('  ' * min(depth, DEEPEST), overflow='fold')
-            for _ in range(CHAIN):                  # steps with one gradient each go on one line
+            while True:                             # steps with one gradient each go on one line
                 below = self._drawn(line, edge, number, drawn)
-                if len(below) != 1:
+                if len(below) != 1 or len(line) > CHAIN_WIDTH:
                     break
                 edge, number = below[0], below[0].target
                 line.append(' ')

@@ -1,0 +1,120 @@
+"""`tape`: nodes, edges, leaves and remarks of real runs, and its text."""
+from __future__ import annotations
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg import tf
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.errors import CommandError
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    with contextlib.ExitStack() as stack:
+        def run(program, **options):
+            with pyfuncdbg.record(tmp_path / 'tape.pfd', **options) as recorder:
+                program()
+            return Context(stack.enter_context(pyfuncdbg.load(recorder.path)))
+        yield run
+
+
+def in_session():
+    """A diamond: `hid` goes into `norm` and, past it, into the loss."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2, 2], name='x')
+        w = tf.Variable(np.eye(2, dtype=np.float32) * 2, name='w')
+        session.run(w.initializer)
+        hid = tf.matmul(x, w, name='hid')
+        norm = tf.py_function(lambda a: tf.square(a) * 1e-9, [hid], tf.float32, name='norm')
+        loss = tf.reduce_sum(tf.add(norm, hid, name='sum'), name='loss')
+        dead = tf.multiply(loss, 0.0, name='dead')
+        session.run(tf.gradients(loss + dead, [w, x]), {x: [[1.0, 2.0], [3.0, 4.0]]})
+
+
+def shape_of(tape):
+    names = {node.number: node.name for node in tape.nodes}
+    return {(names[edge.source], names.get(edge.target, ''), edge.gradient.name) for edge in tape.edges}
+
+
+def test_in_a_session(recorded):
+    context = recorded(in_session)
+    tape = execute('tape', context).result
+    edges = shape_of(tape)
+    assert {('loss', 'sum', 'sum:0'), ('sum', 'norm', 'norm:0'), ('sum', 'hid', 'hid:0'), ('norm', 'hid', 'hid:0'),
+            ('hid', '', 'x:0')} <= edges
+    assert tape.source == 'Session.run' and [edge.gradient.name for edge in tape.leaves].count('x:0') == 1
+    node = next(node for node in tape.nodes if node.name == 'norm')
+    assert node.inside >= 1 and node.op_type == 'EagerPyFunc' and context.trace.call(node.forward).site.name == 'norm'
+    gradients = {edge.gradient.name: edge.gradient for edge in tape.edges}
+    assert gradients['x:0'].magnitude == 2.0 and gradients['x:0'].log10 == pytest.approx(np.log10(2))
+    norm_to_hid = next(edge.gradient for edge in tape.edges if (edge.gradient.name, edge.slot) == ('hid:0', 0)
+                       and edge.source == node.number)
+    assert norm_to_hid.remarks == ('vanishing',)
+    text = execute('tape', context).text(100)
+    assert text.count('hid MatMul #') == 1 and 'hid ^ #' in text        # drawn once, then referred to
+
+
+def test_exactly_zero_nan_and_exploding(recorded):
+    def program():
+        x = tf.constant([0.0, 4.0])
+        big = tf.constant(1.0)
+        with tf.GradientTape() as tape:
+            tape.watch([x, big])
+            y = tf.reduce_sum(tf.sqrt(x) * 0.0) + big * 1e6
+        tape.gradient(y, [x, big])
+    context = recorded(program)
+    tape = execute('tape', context).result
+    remarks = {remark for edge in tape.edges for remark in edge.gradient.remarks}
+    assert {'NaN', 'exactly zero', 'exploding'} <= remarks
+    assert tape.source == 'GradientTape.gradient'
+    text = execute('tape', context).text(100)
+    assert '==NaN==>' in text and '[!!!!!!!!!!!!!!!!!!]' in text and '--0--> Sqrt' in text
+
+
+def test_runs_and_json(recorded):
+    def program():
+        in_session()
+        x = tf.constant(2.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.exp(x)
+        tape.gradient(y, x)
+    context = recorded(program)
+    newest = execute('tape', context).result
+    assert [node.op_type for node in newest.nodes] == ['Exp'] and len(newest.leaves) == 1
+    other = next(run for run, steps in newest.others if steps > 3)
+    assert 'norm' in {node.name for node in execute(f'tape --run {other}', context).result.nodes}
+    assert json.loads(execute('tape --json', context).json, parse_constant=pytest.fail)['nodes'][0]['name'] == 'Exp'
+
+
+def test_a_chain_of_thousands_of_steps_is_drawn(recorded):
+    def program():
+        x = y = tf.constant(1.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            for _ in range(1500):
+                y = y * 1.0
+        tape.gradient(y, x)
+    context = recorded(program)
+    assert len(execute('tape', context).result.nodes) == 1500
+    assert 'further steps' in execute('tape', context).text(100)
+
+
+@pytest.mark.parametrize(('line', 'message'), [
+    ('tape', 'no gradients were recorded'), ('tape --run 99999999', 'There is no run 99999999'), ('tape --run x', 'no whole')])
+def test_mistakes(recorded, line, message):
+    with pytest.raises(CommandError, match=message):
+        execute(line, recorded(lambda: tf.py_function(np.sin, [1.0], tf.float32)))
+
+
+def test_a_run_without_gradients_says_which_have_some(recorded):
+    context = recorded(in_session)
+    first = min(run.id for run in context.trace.runs())
+    with pytest.raises(CommandError, match=f'run #{first} has no gradients; these have: #'):
+        execute(f'tape --run {first}', context)

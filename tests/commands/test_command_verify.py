@@ -1,0 +1,132 @@
+"""`pyfuncdbg verify` on real programs in real processes: equal, different, nondeterministic, and bad command lines."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MODEL = '''
+import sys
+import numpy as np
+from pyfuncdbg import tf
+
+def normalize(x):
+    print('mean', float(x.mean()))
+    return (x - x.mean()) / x.std()
+
+@tf.function
+def twice(x):
+    return tf.numpy_function(np.negative, [x], tf.float32) * 2.0
+
+with tf.Graph().as_default(), tf.Session() as session:
+    x = tf.placeholder(tf.float32, [3], name='x')
+    y = tf.numpy_function(normalize, [x], tf.float32, name='norm') * 2.0
+    for step in range(3):
+        session.run([y, tf.identity(x, name=f'same{step}')], {x: np.arange(3, dtype=np.float32) + step})
+v = tf.constant([1.0, 2.0])
+with tf.GradientTape() as tape:
+    tape.watch(v)
+    loss = tf.reduce_sum(tf.py_function(lambda a: a * a, [v], tf.float32) + twice(v))
+tape.gradient(loss, v)
+print('args', sys.argv[1:])
+'''
+
+
+def verify(tmp_path, *args):
+    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'verify', *args], cwd=tmp_path, capture_output=True, text=True,
+                          env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'COLUMNS': '200'}, timeout=110)
+    return done.returncode, done.stdout, done.stderr
+
+
+def found(tmp_path, text, *args):
+    (tmp_path / 'program.py').write_text(text)
+    code, out, err = verify(tmp_path, '--json', '--repeat', '1', 'program.py', *args)
+    assert err == ''
+    return code, json.loads(out)
+
+
+def test_equal_with_arguments(tmp_path):
+    code, answer = found(tmp_path, MODEL, '--fast', '3')
+    assert (code, answer['answer'], answer['differences']) == (0, 'equal', [])
+    # Three runs with one call each, a gradient, a py_function, a traced function with its call.
+    assert answer['results'] == 3 + 3 + 1 + 1 + 2 and answer['values'] == answer['results'] + 3
+    assert [cost['level'] for cost in answer['costs']] == ['plain', 'hooks', 'capture', 'recording', 'ops', 'debugger']
+    assert answer['costs'][0]['ratio'] == 1.0 and all(cost['seconds'] > 0 for cost in answer['costs'])
+
+
+WATCHED = MODEL + '''
+if any(type(hook).__name__ == 'Recorder' for _, hook in __import__('pyfuncdbg.hooks.chain').hooks.chain.hooks._all):
+    {}
+'''
+
+
+@pytest.mark.parametrize(('difference', 'what', 'where', 'plain', 'watched'), [
+    ("print('seen')", 'stdout', 'line 5', '(no such line)', 'seen'),
+    ("sys.stderr.write('oh\\n')", 'stderr', 'line 1', '(no such line)', 'oh'),
+    ('sys.exit(3)', 'exit code', '', '0', '3'),
+    ("tf.numpy_function(np.abs, [np.float32(1)], tf.float32, name='more')", 'results', 'results on thread MainThread',
+     '10 results', '11 results')])
+def test_a_program_that_notices(tmp_path, difference, what, where, plain, watched):
+    code, answer = found(tmp_path, WATCHED.replace('{}', difference))
+    assert (code, answer['answer'], answer['costs']) == (1, 'different', [])
+    assert [entry['level'] for entry in answer['differences']] == ['recording', 'ops', 'debugger']
+    first = answer['differences'][0]
+    assert (first['what'], first['where'], first['plain'], first['watched']) == (what, where, plain, watched)
+
+
+def test_the_element_is_named(tmp_path):
+    text = MODEL.replace('return (x - x.mean()) / x.std()', '''
+    y = (x - x.mean()) / x.std()
+    import pyfuncdbg.hooks.chain as chain
+    if chain.hooks.python and x[0] == 1:
+        y[2] = 5
+    return y''')
+    code, answer = found(tmp_path, text)
+    first = answer['differences'][0]
+    assert (code, first['level'], first['what']) == (1, 'hooks', 'results')
+    assert first['where'] == 'norm number 2, value 0 element [2]' and first['watched'] == '5.0'
+
+
+def test_fetches_are_named(tmp_path):
+    text = MODEL.replace('* 2.0\n    for', "* (3.0 if chain.hooks.run else 2.0)\n    for").replace(
+        'import sys\n', 'import sys\nimport pyfuncdbg.hooks.chain as chain\n', 1)
+    _, answer = found(tmp_path, text)
+    assert answer['differences'][0]['where'].startswith('Session.run number 1, mul:0 element [0]')
+
+
+def test_a_nondeterministic_program_is_called_so(tmp_path):
+    code, answer = found(tmp_path, MODEL + "print(__import__('os').getpid())\n")
+    assert (code, answer['answer']) == (1, 'nondeterministic')
+    assert answer['differences'][0]['level'] == 'plain' and answer['differences'][0]['what'] == 'stdout'
+
+
+def test_an_error_is_compared_too(tmp_path):
+    code, answer = found(tmp_path, MODEL + "raise KeyError('mine')\n")
+    assert (code, answer['answer'], answer['exit_code'], answer['exception']) == (0, 'equal', 1, 'KeyError')
+    assert answer['stderr'] > 50
+
+
+def test_a_module_and_the_picture(tmp_path):
+    (tmp_path / 'package').mkdir()
+    (tmp_path / 'package' / '__init__.py').write_text('')
+    (tmp_path / 'package' / 'train.py').write_text(MODEL)
+    code, out, err = verify(tmp_path, '--repeat', '1', '-m', 'package.train', 'x')
+    assert (code, err) == (0, '')
+    lines = out.splitlines()
+    assert lines[0].startswith('EQUAL  -m package.train x does the same while it is watched')
+    assert any(line.startswith('recording') and 'x' in line for line in lines)
+    assert not any(path.name.startswith('pyfuncdbg-verify') for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(('args', 'message'), [
+    ((), 'verify needs a SCRIPT'), (('nowhere.py',), "no such file: 'nowhere.py'"), (('-m',), '-m needs the name of a module'),
+    (('-m', 'no_such_module_here'), "no module named 'no_such_module_here'"), (('--repeat', '0', 'x.py'), 'no whole number'),
+    (('--nothing', 'x.py'), 'unrecognized arguments')])
+def test_bad_command_lines(tmp_path, args, message):
+    code, out, err = verify(tmp_path, *args)
+    assert (code, out) == (2, '') and message in err and len(err.splitlines()) == 1
