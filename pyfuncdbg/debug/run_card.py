@@ -131,7 +131,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
     sites = run.sites
     functions = [site for site in sites if site.kind == 'python']
     return RunCard(run.id, run.label, *_whose(debugged), stop.thread, stop.thread_name,
-                   _values(run.feeds, call.inputs, call.site.host), tuple(run.fetches[:NAMES]), len(sites), len(functions),
+                   _values(run.feeds, call.inputs, call.site.host), tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
                    tuple(breakpoints), tuple(_before(functions)))
 
 
@@ -222,8 +222,8 @@ def _after(run: int, fetches: Sequence[Value], failure: NodeFailure | None, pass
     if passed:
         one = passed[0]
         found.append(Suggestion(f'pt {one.name}', 'the first tensor that passed'))
-    elif fetches and not failed:
-        found.append(Suggestion(f'pt {fetches[0].name}', 'a value'))
+    elif not failed and (names := [one.name for one in fetches if one.name]):
+        found.append(Suggestion(f'pt {names[0]}', 'a value'))
     found.append(Suggestion('health', 'where NaN and infinity come from'))
     found.append(Suggestion(f'lt --run {run}', 'all tensors of this run'))
     found.append(Suggestion('run' if not failed else 'cont', 'go on' if not failed else 'the program gets the error'))

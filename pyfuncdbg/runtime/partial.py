@@ -9,7 +9,7 @@ import itertools
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class PartialRun:
             seen.add(op)
             for tensor in op.inputs:
                 if tensor in pending:
-                    return tensor
+                    return cast(SymbolicTensor, tensor)
                 if tensor not in self.feeds and tensor not in self.values:
                     stack.append(tensor.op)
             stack.extend(op.control_inputs)

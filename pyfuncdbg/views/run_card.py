@@ -25,7 +25,7 @@ _MOST_MESSAGE = 1_500
 def run_card_view(card: RunCard) -> Page:
     """Before a run."""
     grid = _grid()
-    grid.add_row('fetches', _lines([label(name) for name in card.fetches], 'no tensors, only operations'))
+    grid.add_row('fetches', _lines([label(name) for name in card.fetches], 'no tensor that has a name'))
     grid.add_row('feeds', _lines([_value(value) for value in card.feeds], 'nothing'))
     functions = f', {count(card.functions, "Python function")} among them' if card.functions else ''
     grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
@@ -92,7 +92,7 @@ def _grid() -> Table:
 
 def _value(value: Value) -> Text:
     sizes = f'[{shape(value.shape, ", ")}]' if value.shape else '()'
-    return Text.assemble(label(value.name, 'bold', 200), f'  {one_line(value.dtype, 40)} {sizes}  {size(value.nbytes)}')
+    return Text.assemble(label(value.name or 'unnamed', 'bold' if value.name else 'dim', 200), f'  {one_line(value.dtype, 40)} {sizes}  {size(value.nbytes)}')
 
 
 def _lines(lines: Sequence[Text], none: str, total: int = 0) -> Text:
