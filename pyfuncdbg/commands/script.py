@@ -7,6 +7,7 @@ handlers, the exit code and death by SIGINT are Python's and not an imitation.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
@@ -16,8 +17,10 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
-from pyfuncdbg.errors import UsageError, nearest
+from pyfuncdbg.errors import RunAborted, UsageError, nearest
 
+_INTERRUPTED = 130
+"""Exit code of a program that the user ended; what a shell reports after Ctrl-C."""
 _kept: list[ModuleType] = []
 """The interpreter's first `__main__`, whose code is still on the stack while the program has taken its place."""
 
@@ -109,6 +112,12 @@ def execute(program: Program) -> None:
         _enter(program, main)
     except SystemExit:
         raise
+    except RunAborted as error:
+        # As after Ctrl-C, but without a traceback: the user has asked for it.
+        if sys.__stderr__ is not None:
+            with contextlib.suppress(OSError, ValueError):
+                print(f'pyfuncdbg: {error}', file=sys.__stderr__, flush=True)
+        raise SystemExit(_INTERRUPTED) from None
     except BaseException as error:
         _show_without_our_frames(error, main if program.code is not None else None)
         raise

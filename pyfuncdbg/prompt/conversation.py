@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import Answer, execute
+from pyfuncdbg.commands.completion import Completions, completions
+from pyfuncdbg.commands.execute import Answer, execute, is_for_python
 from pyfuncdbg.commands.help import find_command
 from pyfuncdbg.commands.line import words
 from pyfuncdbg.commands.table import TABLE
@@ -94,9 +95,17 @@ class Conversation:
         if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
             self._pending.clear()
 
+    def completions(self, text: str, stop: Stop) -> Completions:
+        """How a line could go on; on the stopped thread."""
+        return completions(text, self._context(stop, 100))
+
+    def _context(self, stop: Stop, width: int) -> Context:
+        return Context(self._debugger.live.trace(), stop, width, self._debugger)
+
     def _typed(self, line: str) -> Typed | None:
         """What a line says; the commands behind a ';;' wait."""
-        commands = separated(line)
+        lines = [line] if is_for_python(line) else line.splitlines()       # several lines may be pasted
+        commands = [command for line in lines for command in separated(line)]
         if not commands:
             return Typed(self._last) if self._last else None
         self._pending.put_first([Typed(command) for command in commands[1:]])
@@ -106,8 +115,7 @@ class Conversation:
         """One command, and its answer or what is wrong with it."""
         try:
             with interruptible():
-                context = Context(self._debugger.live.trace(), stop, display.width, self._debugger)
-                display.show(execute(typed.text, context))
+                display.show(execute(typed.text, self._context(stop, display.width)))
         except KeyboardInterrupt:
             self._pending.clear()
             display.say('interrupted')

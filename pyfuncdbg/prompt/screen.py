@@ -5,15 +5,22 @@ Used on the stopped thread. What is written here is nobody's output: neither a c
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from rich.console import Console
 
 from pyfuncdbg.commands.execute import Answer
 from pyfuncdbg.views.escape import visible
+
+
+class Size(NamedTuple):
+    """As prompt_toolkit wants it."""
+
+    rows: int
+    columns: int
 
 
 class Screen:
@@ -30,17 +37,23 @@ class Screen:
         self.descriptor = descriptor
         self.terminal = os.isatty(descriptor)
         encoding = getattr(sys.__stderr__, 'encoding', None) or 'utf-8'
-        self.file = io.TextIOWrapper(io.FileIO(descriptor, 'w', closefd=False), encoding, 'backslashreplace',
-                                     write_through=True)
+        self.file = open(descriptor, 'w', encoding=encoding, errors='backslashreplace', closefd=False)   # noqa: SIM115
 
     @property
     def width(self) -> int:
         """Columns: of the terminal now, else what the environment says."""
+        return self.size().columns
+
+    def size(self) -> Size:
+        """Rows and columns."""
         try:
-            return os.get_terminal_size(self.descriptor).columns or 80
+            found = os.get_terminal_size(self.descriptor)
+            if found.columns:
+                return Size(found.lines or 24, found.columns)
         except OSError:
-            wanted = os.environ.get('COLUMNS', '')
-            return int(wanted) if wanted.isdigit() and int(wanted) else 100
+            pass
+        wanted = os.environ.get('COLUMNS', '')
+        return Size(24, int(wanted) if wanted.isdigit() and int(wanted) else 100)
 
     def write(self, text: str) -> None:
         """Write text as it is.
@@ -50,7 +63,6 @@ class Screen:
         """
         with self._reaching():
             self.file.write(text)
-            self.file.flush()
 
     def say(self, text: str) -> None:
         """One line of ours; what it quotes of the program is escaped."""
@@ -66,17 +78,18 @@ class Screen:
         return Console(file=self.file, width=self.width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
     @contextlib.contextmanager
-    def _reaching(self) -> Any:
-        settle()
+    def _reaching(self) -> Iterator[None]:
+        self.settle()
         try:
             yield
+            self.file.flush()
         except OSError as error:
             raise EOFError(str(error)) from None
 
-
-def settle() -> None:
-    """Write out what the program has printed so far and its own streams still hold, so that it comes before what we say."""
-    for stream in (sys.__stdout__, sys.__stderr__):
-        if stream is not None:
-            with contextlib.suppress(OSError, ValueError, RuntimeError):    # closed, or another thread is writing to it
-                stream.flush()
+    @staticmethod
+    def settle() -> None:
+        """Write out what the program has printed and its own streams still hold, so that it comes before what we say."""
+        for stream in (sys.__stdout__, sys.__stderr__):
+            if stream is not None:
+                with contextlib.suppress(OSError, ValueError, RuntimeError):    # closed, or another thread is writing to it
+                    stream.flush()

@@ -5,8 +5,10 @@ main thread with its signals. The stopped thread meanwhile does what other faces
 """
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import termios
 import threading
 from typing import Protocol
 
@@ -46,18 +48,20 @@ class TerminalReader:
             thread.start()
         except RuntimeError:                    # none can be had, as at the interpreter's end
             return self._editor.edit(stop)
-        try:
-            with cancelling(line.cancel):
-                while not line.done and stop.decision is None and broker.focus is stop:
+        with cancelling(line.cancel):
+            while not line.done:
+                try:
+                    if stop.decision is not None or broker.focus is not stop:
+                        line.cancel()
                     stop.serve()
-        except KeyboardInterrupt:
-            line.cancel()
-        if not line.done:
-            self._editor.cancel()
+                except KeyboardInterrupt:       # on the main thread, by a signal from elsewhere
+                    line.cancel()
         thread.join()
-        if line.error is not None and not (line.text is None and (stop.decision is not None or broker.focus is not stop)):
-            raise line.error
-        return line.text
+        if line.error is None:
+            return line.text
+        if isinstance(line.error, KeyboardInterrupt) and (stop.decision is not None or broker.focus is not stop):
+            return None
+        raise line.error
 
 
 class _Line:
@@ -82,6 +86,32 @@ class _Line:
         self._editor.cancel()
 
 
+class FallingBack:
+    """An editor that is replaced by a plain one when it fails."""
+
+    def __init__(self, editor: Editor, plain: Editor, screen: Screen) -> None:
+        self._editor = editor
+        self._plain = plain
+        self._screen = screen
+
+    def edit(self, stop: Stop) -> str:
+        """The line; see `Editor`."""
+        try:
+            return self._editor.edit(stop)
+        except (EOFError, KeyboardInterrupt):
+            raise
+        except Exception as error:              # whatever hinders prompt_toolkit, a line can be typed
+            if self._editor is self._plain:
+                raise EOFError(str(error)) from None
+            self._screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
+            self._editor = self._plain
+            return self._plain.edit(stop)
+
+    def cancel(self) -> None:
+        """End the line that is being typed."""
+        self._editor.cancel()
+
+
 class Terminal:
     """The terminal on which the program was started."""
 
@@ -93,6 +123,7 @@ class Terminal:
         self._device = _device(0)
         self._descriptor = -1
         self._reader: TerminalReader | None = None
+        self._screen: Screen
 
     def usable(self) -> bool:
         if not self._device:
@@ -105,9 +136,11 @@ class Terminal:
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         descriptor = self._opened()
-        screen = Screen(descriptor)
         if self._reader is None:
-            self._reader = TerminalReader(PlainEditor(descriptor, screen))
+            self._screen = Screen(descriptor)
+            self._reader = TerminalReader(self._editor(self._screen))
+            _restore_at_exit(descriptor)
+        screen = self._screen
         try:
             self._conversation.hold(stop, self._reader, screen)
         except EOFError:
@@ -119,11 +152,33 @@ class Terminal:
                 else:
                     broker.lose(self)
 
+    def _editor(self, screen: Screen) -> Editor:
+        """The best one for this terminal."""
+        plain = PlainEditor(screen.descriptor, screen)
+        if os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
+            return plain
+        try:
+            from pyfuncdbg.prompt.line_editor import LineEditor
+            return FallingBack(LineEditor(screen, self._conversation.completions), plain, screen)
+        except Exception as error:              # whatever hinders prompt_toolkit, a line can be typed
+            screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
+            return plain
+
     def _opened(self) -> int:
         """A descriptor of our own: the program may close or redirect its streams."""
         if self._descriptor < 0:
             self._descriptor = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
         return self._descriptor
+
+
+def _restore_at_exit(descriptor: int) -> None:
+    """The terminal as it was before the first line, should the program end while one is being typed."""
+    modes = termios.tcgetattr(descriptor)
+
+    def restore() -> None:
+        with contextlib.suppress(OSError, termios.error):
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)
+    atexit.register(restore)
 
 
 def _device(descriptor: int) -> str:
