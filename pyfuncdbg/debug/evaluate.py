@@ -4,7 +4,6 @@ Runs on the stopped thread. What is assigned goes to the frame itself, on every 
 """
 from __future__ import annotations
 
-import ast
 import ctypes
 import linecache
 import re
@@ -179,7 +178,7 @@ def _compiled(text: str, mode: str) -> CodeType:
     try:
         with warnings.catch_warnings():         # of our own compilation only: `x is 1` is no warning of the program
             warnings.simplefilter('ignore')
-            code: CodeType = compile(ast.parse(text, FILENAME, mode), FILENAME, mode, dont_inherit=True)
+            code: CodeType = compile(text, FILENAME, mode, dont_inherit=True)
     except SyntaxError as error:
         raise CommandError(_pointed(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno or 1)) from None
     except (ValueError, MemoryError, RecursionError) as error:

@@ -121,7 +121,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         run.id if run is not None else 0, run.label if run is not None else '', position, nodes, stop.thread,
         stop.thread_name, stop.reason, listing, created_at(site) if site is not None and listing is None else None,
         tuple(shown), what, len(values) - len(shown),
-        described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None, _raised(stop.error) if stop.error is not None else None,
+        described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None,
+        _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences)
 
 

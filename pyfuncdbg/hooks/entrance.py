@@ -41,7 +41,7 @@ _beginnings: dict[CodeType, Describe] = {}
 
 def calls_wrapped(function: _Function) -> _Function:
     """Mark a function of a host that calls the user's function itself."""
-    _callers.add(function.__code__)  # type: ignore[attr-defined]
+    _callers.add(function.__code__)
     return function
 
 
@@ -52,7 +52,7 @@ def begins_call(describe: Describe) -> Callable[[_Function], _Function]:
         describe: Reads the call from a frame of the function.
     """
     def mark(function: _Function) -> _Function:
-        _beginnings[function.__code__] = describe  # type: ignore[attr-defined]
+        _beginnings[function.__code__] = describe
         return function
     return mark
 

@@ -54,5 +54,7 @@ def stop(*args: Any, header: str | None = None, **options: Any) -> None:
         return                                  # the user has said quit
     from pyfuncdbg.prompt.front_ends import install as offer
     offer(debugger)
+    from pyfuncdbg.prompt import front_ends
+    front_ends.install(debugger)
     debugger.start()
     debugger.stop_here(sys._getframe(1), header or 'breakpoint()')

@@ -12,6 +12,7 @@ from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.stack import raised_by_host
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.prompt import front_ends
 
 
 def pm(error: BaseException | None = None) -> None:
@@ -36,6 +37,7 @@ def pm(error: BaseException | None = None) -> None:
     node = getattr(getattr(error, 'op', None), 'name', '')
     stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}' + (f" in node '{node}'" if node else ''))
     stop.chain = chain
+    front_ends.install(debugger)
     flow = debugger.flow(threading.get_native_id())
     flow.asking = True
     try:

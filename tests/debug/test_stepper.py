@@ -1,6 +1,7 @@
 """Stepping is pdb's: the same stops for the same commands, on any thread, and nothing left behind."""
 from __future__ import annotations
 
+import gc
 import pdb
 import sys
 import threading
@@ -136,10 +137,14 @@ def without_place_of_return(stops, function):
 
 
 def same(function, script):
-    cached.cache_clear()
-    expected = without_place_of_return(by_pdb(function, script), function)
-    cached.cache_clear()
-    assert without_place_of_return(by_us(function, script), function) == expected
+    gc.disable()                                # a step may come upon a callback of the collector
+    try:
+        cached.cache_clear()
+        expected = without_place_of_return(by_pdb(function, script), function)
+        cached.cache_clear()
+        assert without_place_of_return(by_us(function, script), function) == expected
+    finally:
+        gc.enable()
     return expected
 
 
