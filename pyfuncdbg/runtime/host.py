@@ -63,6 +63,7 @@ class GraphHost:
         if replace is None:
             raise ValueError(f'{site.name!r} is no Python call of this process')
         replace(function, count)
+        site.function = function
 
     def rng_state(self) -> Any:
         """NumPy's global generator, `random`'s, and those of eager random ops."""

@@ -243,7 +243,8 @@ class PythonFunction:
     def _at(self, place: CallSite) -> CallSite:
         """The site of an eager call at a place that was called before."""
         attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again,
-                 '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout), **self._nesting()}
+                 '_replace': self.replace, **self._nesting(),
+                 '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout)}
         return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
                         same_as=place)
 
