@@ -11,10 +11,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.runs import RunPolicy, policy
+from pyfuncdbg.debug.run_policy import RunPolicy
+from pyfuncdbg.debug.runs import policy
 from pyfuncdbg.errors import CommandError, nearest
 
 Ui = Literal['auto', 'prompt', 'none']
@@ -124,16 +125,21 @@ class DebugSession:
         return call
 
     # ------------------------------------------------------------------ being a session
-    # The wrapped session's own methods with this one in its place: so this one becomes the default session.
+    def _method(self, name: str) -> Callable[..., Any]:
+        """A method of the wrapped session with this one in its place: so this one becomes the default session."""
+        method = getattr(self._session, name)
+        function = getattr(method, '__func__', None)
+        return method if function is None else functools.partial(function, self)
+
     def as_default(self) -> Any:
         """Make this the session that `eval` and `Operation.run` use, in this thread."""
-        return cast(Any, self._session).as_default.__func__(self)
+        return self._method('as_default')()
 
     def __enter__(self) -> Any:
-        return cast(Any, self._session).__enter__.__func__(self)
+        return self._method('__enter__')()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Any:
-        return cast(Any, self._session).__exit__.__func__(self, kind, error, trace)
+        return self._method('__exit__')(kind, error, trace)
 
     def close(self) -> None:
         """Close the wrapped session."""

@@ -25,7 +25,7 @@ _MOST_MESSAGE = 1_500
 def run_card_view(card: RunCard) -> Page:
     """Before a run."""
     grid = _grid()
-    grid.add_row('fetches', _lines([label(name) for name in card.fetches], 'no tensor that has a name'))
+    grid.add_row('fetches', _lines([label(name) for name in card.fetches], 'no named tensor'))
     grid.add_row('feeds', _lines([_value(value) for value in card.feeds], 'nothing'))
     functions = f', {count(card.functions, "Python function")} among them' if card.functions else ''
     grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
@@ -57,7 +57,7 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
     state = 'FAILED' if end.error_type else 'tensors found' if end.passed else 'done'
     took = f' after {seconds(end.seconds)}' if end.seconds is not None else ''
     title = f'run #{end.run}  {one_line(end.label, 40)}  {_whose(end.number, end.title)}  {state}{took}'
-    panel = _panel(title, 'red' if end.error_type or end.passed else 'green', Group(*parts), '')
+    panel = _panel(title, 'red' if end.error_type or end.passed else 'green', Group(*parts), _where(end.thread, ''))
     return Page(*panel.parts, *([tensors] if tensors is not None else []))
 
 
@@ -92,7 +92,8 @@ def _grid() -> Table:
 
 def _value(value: Value) -> Text:
     sizes = f'[{shape(value.shape, ", ")}]' if value.shape else '()'
-    return Text.assemble(label(value.name or 'unnamed', 'bold' if value.name else 'dim', 200), f'  {one_line(value.dtype, 40)} {sizes}  {size(value.nbytes)}')
+    name = label(value.name or 'unnamed', 'bold' if value.name else 'dim', 200)
+    return Text.assemble(name, f'  {one_line(value.dtype, 40)} {sizes}  {size(value.nbytes)}')
 
 
 def _lines(lines: Sequence[Text], none: str, total: int = 0) -> Text:
@@ -122,7 +123,7 @@ def _whose(number: int, title: str) -> str:
 
 
 def _where(thread: int, name: str) -> str:
-    return f'thread {thread} {one_line(name, 40)}'
+    return f'thread {thread} {one_line(name, 40)}'.strip()
 
 
 def _shortened(message: str) -> str:

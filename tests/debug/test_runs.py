@@ -14,7 +14,8 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.node_watch import KEPT, NodeWatch
-from pyfuncdbg.debug.runs import RunOrder, RunPolicy, Runs
+from pyfuncdbg.debug.run_policy import RunPolicy
+from pyfuncdbg.debug.runs import RunOrder, Runs
 from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
