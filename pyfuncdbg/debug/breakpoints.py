@@ -68,7 +68,7 @@ class Breakpoints:
     # ------------------------------------------------------------------ asked at calls
     def at(self, call: Call) -> SiteTests | None:
         """The enabled ones at a call's site, None if there are none."""
-        tests = self._by_site.get(call.site.id, _UNKNOWN)
+        tests: SiteTests | None = self._by_site.get(call.site.id, _UNKNOWN)
         if tests is _UNKNOWN:
             return self._first_call(call)
         if self._lines is not None and self._lines.waiting:

@@ -55,7 +55,7 @@ class Expression:
     Attributes:
         text: As typed.
         reads: Which of `OF_CALL` it reads; 'tensors' if a word stands bare.
-        parameters: Names that must be parameters of the function, with the column of each.
+        parameters: Names that must be parameters of the function, with the place of each in the text, in that order.
         attributes: Every attribute it names: which parts of the history it can ask for.
         whole: The expression.
         series: What it follows over the earlier calls; `whole` gets their values as `_series`.
@@ -73,10 +73,10 @@ class Expression:
         self.text = text.strip()
         tree = _parsed(self.text)
         names = _free_names(self.text)
-        self.parameters: dict[str, int] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id in names and node.id not in _KNOWN and not hasattr(builtins, node.id):
-                self.parameters.setdefault(node.id, node.col_offset)
+        found = sorted((_column(self.text, node), node.id) for node in ast.walk(tree) if isinstance(node, ast.Name))
+        self.parameters = {name: column for column, name in reversed(found)
+                           if name in names and name not in _KNOWN and not hasattr(builtins, name)}
+        self.parameters = dict(sorted(self.parameters.items(), key=lambda item: item[1]))
         self.attributes = frozenset(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
         taken = _Taken(self.text, names)
         body = taken.visit(tree.body)
@@ -97,8 +97,7 @@ class Expression:
         for name, column in self.parameters.items():
             if name not in has:
                 known = f'; the function has {", ".join(has)}' if has else '; the function has no parameters'
-                refuse(self.text, len(self.text.encode()[:column].decode('utf-8', 'ignore')),
-                       f'unknown name {name!r}{known}.{nearest(name, (*has, *_KNOWN))}')
+                refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *_KNOWN))}')
 
 
 def refuse(text: str, column: int, why: str) -> NoReturn:

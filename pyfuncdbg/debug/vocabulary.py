@@ -56,7 +56,7 @@ def absmax(x: Any) -> np.float64:
 def zeros(x: Any) -> np.float64:
     """The part of the elements that are zero, from 0 to 1; 0 for no elements. `zeros(x) * x.size` is their number."""
     array = _numbers(x, 'zeros')
-    return np.float64(1 - np.count_nonzero(array) / array.size) if array.size else np.float64(0)
+    return np.float64((array.size - np.count_nonzero(array)) / array.size) if array.size else np.float64(0)
 
 
 VOCABULARY: Mapping[str, Callable[[Any], Any]] = {
@@ -69,11 +69,11 @@ BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
 
 def _floats(x: Any) -> np.ndarray | None:
     """The array if its elements can be NaN or infinite, else None."""
-    array = x if isinstance(x, np.ndarray | np.generic) else np.asarray(x)
+    array: Any = x if isinstance(x, np.ndarray | np.generic) else np.asarray(x)
     kind = array.dtype.kind
     if kind in 'fc':
-        return array  # type: ignore[return-value]  # a scalar has what is asked of it
-    numbers = as_numbers(array) if kind == 'V' else None        # bfloat16 and its relatives
+        return array                            # a scalar has what is asked of it
+    numbers = as_numbers(np.asarray(array)) if kind == 'V' else None        # bfloat16 and its relatives
     return numbers if numbers is not None and numbers.dtype.kind in 'fc' else None
 
 

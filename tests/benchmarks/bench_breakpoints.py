@@ -60,7 +60,8 @@ def breakpoint_on(spec: str, when: str | None = None, count: int = 1, **options:
     return on
 
 
-def best(work: Callable[[], object], surroundings: dict[str, Callable[[], Any]], count: int, rounds: int) -> dict[str, float]:
+def best(work: Callable[[], object], surroundings: dict[str, Callable[[], Any]], count: int,
+         rounds: int) -> dict[str, float]:
     """Microseconds of one call in each of the surroundings."""
     found = dict.fromkeys(surroundings, float('inf'))
     for _ in range(rounds):
