@@ -64,8 +64,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
     parser.add_argument('--call', metavar='N', help='one call, by number or label')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
-    parser.add_argument('--line', metavar='N', help='make Python call N again on its recorded inputs, line by line, and name '
-                                                    'the line and the variable where the first bad value appeared')
+    parser.add_argument('--line', metavar='N', help='make Python call N again on its recorded inputs, line by line, and '
+                                                    'name the line and the variable where the first bad value appeared')
 
 
 def _draw(result: HealthReport | LineReport) -> RenderableType:
@@ -75,5 +75,5 @@ def _draw(result: HealthReport | LineReport) -> RenderableType:
                        unjudged=result.unjudged, ops=result.ops)
 
 
-HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge', _health,
-                 _draw, _arguments)
+HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',
+                 _health, _draw, _arguments)

@@ -1,6 +1,6 @@
 """One run of a program for `pyfuncdbg verify`: watched to some degree or not at all, with every result noted, or its time.
 
-Runs in a process of its own, on its main thread. What it notes goes to files of the parent's, never to the program's streams.
+Runs in a process of its own, on its main thread. What it notes goes to files of the parent's, not to the program's streams.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from pyfuncdbg.commands import script
+from pyfuncdbg.hooks.call import Kind
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
 """How much is watched, each more than the one before; the debugger has a breakpoint whose condition is never true."""
@@ -30,7 +31,8 @@ def main() -> None:
     place = Path(sys.argv[1])
     task = json.loads((place / 'task.json').read_text())
     target = task['target']
-    program = script.module(target[1], tuple(target[2:])) if target[0] == '-m' else script.script(target[0], tuple(target[1:]))
+    first, *rest = target
+    program = script.module(rest[0], tuple(rest[1:])) if first == '-m' else script.script(first, tuple(rest))
     notes = Notes(place) if task['noted'] else None
     if notes is not None:
         notes.install()
@@ -73,7 +75,7 @@ def watch(level: str, place: Path) -> None:
 class Passing:
     """A hook that does nothing."""
 
-    kinds = frozenset(('python', 'gradient', 'run'))
+    kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
     passive = True
 
     def around(self, call: Any, proceed: Callable[[], Any]) -> Any:

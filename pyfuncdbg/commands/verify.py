@@ -182,7 +182,8 @@ def _first_difference(level: str, plain: _Outcome, watched: _Outcome) -> Differe
     for what, text, other_text in (('stdout', plain.stdout, watched.stdout), ('stderr', plain.stderr, watched.stderr)):
         if text != other_text:
             lines, others = text.splitlines(), other_text.splitlines()
-            at = next((i for i, (a, b) in enumerate(zip(lines, others, strict=False)) if a != b), min(len(lines), len(others)))
+            pairs = zip(lines, others, strict=False)
+            at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(lines), len(others)))
             return Difference(level, what, f'line {at + 1}', _line(lines, at), _line(others, at))
     return None
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.debug.slopes import Arrays, Failed, Weighted
 from pyfuncdbg.debug.edge_check import EdgeCheck, Outcome
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import Again, Made, again, live_site
+from pyfuncdbg.debug.slopes import Arrays, NoValueError, Weighted
 from pyfuncdbg.debug.tape import forward_name
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.record.records import CallRecord, TensorRecord
@@ -117,7 +117,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
 def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None]) -> Weighted:
     try:
         return Weighted(function, inputs, seeds, SECONDS)
-    except Failed as error:
+    except NoValueError as error:
         raise CommandError(f'made again on its recorded inputs it raises {error}') from None
 
 
@@ -144,7 +144,7 @@ def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays, *, o
     def function(values: Arrays) -> Arrays:
         made = maker.make(list(values))
         if made.error is not None:
-            raise Failed(f'{type(made.error).__name__}: {made.error}')
+            raise NoValueError(f'{type(made.error).__name__}: {made.error}')
         return made.outputs
 
     first, second = maker.make([np.array(value) for value in inputs]), maker.make([np.array(value) for value in inputs])

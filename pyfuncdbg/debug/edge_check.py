@@ -1,6 +1,6 @@
 """One edge of a tape against differences: is the recorded gradient of one input the derivative, and where is it not.
 
-Small inputs are checked element by element, large ones along random directions; what does not fit there is located by halving.
+Small inputs are checked element by element, large ones along random directions; what does not fit is located by halving.
 """
 from __future__ import annotations
 

@@ -100,12 +100,12 @@ def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
     makers: dict[tuple[int, int, str], Finding] = {}
     latest: dict[tuple[int, int], Finding] = {}
     for finding in health.findings:
-        run = finding.call.process, finding.call.run
+        key = finding.call.process, finding.call.run
         if finding.verdict != 'masked':
-            latest[run] = finding
+            latest[key] = finding
         for tensor in finding.call.outputs:
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
-                makers[(*run, tensor.name)] = finding
+                makers[(*key, tensor.name)] = finding
     found: dict[str, list[Reached]] = {}
     for run in trace.calls(kind='run', bad=True, limit=RUNS):
         if is_pass(run):

@@ -52,8 +52,8 @@ def lines_of(trace: Queries, call: CallRecord) -> LineReport:
     if kind != 'python':
         what = {'gradient': 'a backward step', 'op': 'a node of the graph'}.get(kind, 'a whole run')
         forward = f'; its forward call is #{call.forward}' if call.forward else ''
-        raise CommandError(f'call #{call.number} {call.label} is {what} and has no lines of Python: --line takes the number of '
-                           f'a Python call{forward}')
+        raise CommandError(f'call #{call.number} {call.label} is {what} and has no lines of Python: --line takes the number '
+                           f'of a Python call{forward}')
     site = live_site(trace, call)
     inputs = kept_inputs(call)
     tracer = LineTracer(site.host.to_numpy)

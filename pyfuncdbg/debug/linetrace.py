@@ -105,8 +105,9 @@ class LineTracer:
 
     def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
-        table = self._tables.get(code, False)
-        if table is False:
+        try:
+            table = self._tables[code]
+        except KeyError:
             wanted = not is_machinery(code.co_filename) and (not self.frames or not _is_library(code.co_filename))
             table = self._tables[code] = statements_of(code) if wanted else None
         if table is None or event != 'call':
@@ -202,11 +203,10 @@ class _Activation:
             statement = self._now = self._table.get(frame.f_lineno)
             if statement is not None:
                 self._note_operands(statement, frame)
-        elif event == 'return':
-            if self._now is not None:
-                self._after(frame)
-                if arg is not None:
-                    self._returns(arg)
+        elif event == 'return' and self._now is not None:
+            self._after(frame)
+            if arg is not None:
+                self._returns(arg)
         return self.on_event
 
     def _note_operands(self, statement: Statement, frame: FrameType) -> None:

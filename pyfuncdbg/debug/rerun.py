@@ -25,8 +25,8 @@ from pyfuncdbg.record.records import CallRecord, OutputRecord
 
 FINISHED = ('this is a finished trace, which holds no function. Run the program again with a breakpoint and ask there: '
             '`pyfuncdbg run --break {spec} SCRIPT`')
-GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a stop '
-        'inside or after the call: `break {spec} --after-call`')
+GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a '
+        'stop inside or after the call: `break {spec} --after-call`')
 GRAPH_GONE = 'the program has let its graph go. Ask while it lives, such as at a stop'
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 Arrays = Sequence[np.ndarray]
 Function = Callable[[Arrays], Arrays]
-"""Outputs for inputs, which are its own; raises `Failed` where it has none."""
+"""Outputs for inputs, which are its own; raises `NoValueError` where it has none."""
 
 _FIRST = {8: 1e-3, 4: 5e-2, 2: 1e-1}
 """First step by the bytes of the function's element, relative to an element's size: Richardson's rule allows long ones."""
@@ -39,7 +39,7 @@ class Slope:
 UNKNOWN = Slope(float('nan'), float('inf'))
 
 
-class Failed(Exception):
+class NoValueError(Exception):
     """The function gives nothing there."""
 
 
@@ -107,7 +107,7 @@ class Weighted:
         for shorter in _SHORTER:
             try:
                 found = self._extrapolated(slot, direction, first * shorter)
-            except Failed:
+            except NoValueError:
                 continue
             if found.error < best.error:
                 best = found
@@ -137,7 +137,7 @@ class Weighted:
         for sign in (1.0, -1.0):
             try:
                 found.append(self._from_side(slot, direction, sign, step))
-            except Failed:
+            except NoValueError:
                 found.append(UNKNOWN)
         return found[0], found[1]
 
@@ -161,7 +161,7 @@ class Weighted:
             return None
         try:
             outputs = self._at(slot, direction * (1j * _COMPLEX_STEP))
-        except Failed:
+        except NoValueError:
             return None
         total = 0.0
         for output, seed in zip(outputs, self._seeds, strict=False):

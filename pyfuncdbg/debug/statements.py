@@ -1,4 +1,4 @@
-"""Which statement stands on a line, and which variables it writes, reads or may change: read from the source, or from bytecode.
+"""Which statement stands on a line, and which variables it writes, reads or may change: from the source or the bytecode.
 
 Asked by the line tracer, once for each function; any thread.
 """
@@ -115,7 +115,7 @@ def _statement(node: ast.stmt, text: str) -> Statement:
             elif isinstance(child, ast.Subscript) and not isinstance(child.ctx, ast.Load):
                 mutates = True
     if isinstance(node, ast.AugAssign):
-        reads = {**{path: None for path in writes}, **reads}
+        reads = {**dict.fromkeys(writes), **reads}
     return Statement(_text(node, text), tuple(writes), tuple(reads), mutates, node.lineno)
 
 
@@ -151,8 +151,9 @@ def _of_bytecode(code: CodeType, first: int) -> dict[int, Statement]:
     for instruction in dis.get_instructions(code):
         line = (instruction.positions.lineno if instruction.positions is not None else None) or line
         names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-        kind = writes if instruction.opname.startswith('STORE_') else reads if instruction.opname.startswith('LOAD_') else None
-        if kind is not None and 'ATTR' not in instruction.opname and 'CONST' not in instruction.opname:
+        name = instruction.opname
+        kind = writes if name.startswith('STORE_') else reads if name.startswith('LOAD_') else None
+        if kind is not None and 'ATTR' not in name and 'CONST' not in name:
             kind.setdefault(line, {}).update({(name,): None for name in names if isinstance(name, str)})
     return {line: Statement('', tuple(writes.get(line, ())), tuple(reads.get(line, ())), True, line)
             for line in {*writes, *reads}}

@@ -75,7 +75,7 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
 
 def _form(args: Sequence[Any]) -> list[Any]:
     """Arguments without their values."""
-    return nest.pack_sequence_as(list(args), [arg if hasattr(arg, 'standing_on') else 0  # type: ignore[no-any-return]
+    return nest.pack_sequence_as(list(args), [arg if hasattr(arg, 'standing_on') else 0
                                               for arg in nest.flatten(list(args))])
 
 

@@ -21,7 +21,7 @@ _known: dict[int, Find] = {}
 
 
 def remember(site: CallSite) -> None:
-    """Note a site. Of an eager call the site ends with the call: then its function and how to make a site for it are noted."""
+    """Note a site; where the site ends with its call or its graph, its function and how to make a site for that."""
     _known[site.id] = _finder(site)
     while len(_known) > _MOST:
         _known.pop(next(iter(_known)), None)

@@ -14,6 +14,7 @@ from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count
 
+_ORDER = ('BAD', 'kink', 'OK', 'unchecked')
 _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim'}
 
 
@@ -29,14 +30,15 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
         filters: What was asked for, by name.
     """
     first = heading(total, 'backward step', shown=steps, filters=filters)
-    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ('BAD', 'kink', 'OK', 'unchecked') if counts.get(verdict))
+    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in _ORDER if counts.get(verdict))
     first.append(f'   gradients: {named or "none"}', 'none')
     parts: list[Part] = [first]
     if edges:
         parts.append(_table(edges))
         calls = sum({edge.gradient: edge.calls for edge in edges}.values())
-        parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what they do '
-                          'outside, they did again.' if calls else 'No forward call was made again.', 'dim', overflow='fold'))
+        parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
+                          'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
+                          overflow='fold'))
     return Page(*parts)
 
 

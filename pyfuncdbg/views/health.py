@@ -10,8 +10,8 @@ from rich.text import Text
 
 from pyfuncdbg.debug.fate import Fate, Reached
 from pyfuncdbg.debug.health import Finding
-from pyfuncdbg.debug.linetrace import Appearance
 from pyfuncdbg.debug.lines_of_call import LineReport
+from pyfuncdbg.debug.linetrace import Appearance
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.origin import kind_of, location
@@ -59,8 +59,9 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
     silent = next((finding for finding in findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
                    and not finding.places), None)
     if silent is not None:
-        parts.append(Text(f'NumPy named no line in call #{one_line(silent.call.number, 20)}: '
-                          f'health --line {one_line(silent.call.number, 20)} finds it, where the program still runs', 'cyan'))
+        number = one_line(silent.call.number, 20)
+        parts.append(Text(f'NumPy named no line in call #{number}: health --line {number} finds it while the program runs',
+                          'cyan', overflow='fold'))
     return Page(*parts)
 
 
@@ -85,9 +86,8 @@ def _verdict(finding: Finding) -> Text:
         source = f' from #{one_line(finding.origin, 20)}' if finding.origin else ''
         return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
                     'green' if finding.verdict == 'masked' else 'none')
-    word = 'BORN' if finding.verdict == 'born' else finding.verdict
-    if finding.verdict == 'born' and finding.call.site.kind == 'gradient':
-        word = 'BORN in gradient'
+    where = ' in gradient' if finding.call.site.kind == 'gradient' else ''
+    word = f'BORN{where}' if finding.verdict == 'born' else str(finding.verdict)
     return Text(word + ('' if finding.certain else '?'), 'bold red')
 
 
@@ -178,8 +178,9 @@ def _cause(report: LineReport) -> list[Part]:
     first, *later = report.cause
     what = kind_of(first.tensor.stats)
     if first.given:
-        parts: list[Part] = [Text.assemble((f'{what} came in by parameter {one_line(first.variable, 80)}', 'bold red'), ' of ',
-                                           label(first.function), ' at ', place(first.filename, first.line), overflow='fold')]
+        parts: list[Part] = [
+            Text.assemble((f'{what} came in by parameter {one_line(first.variable, 80)}', 'bold red'), ' of ',
+                          label(first.function), ' at ', place(first.filename, first.line), overflow='fold')]
     else:
         parts = [Text.assemble((f'{what} first appeared in {one_line(first.variable, 80)}', 'bold red'), ' at ',
                                place(first.filename, first.line), ', ', label(first.function), overflow='fold')]

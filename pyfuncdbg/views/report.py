@@ -135,6 +135,7 @@ def _clean(summary: Summary) -> list[Part]:
 def _origins(summary: Summary) -> list[Part]:
     first, *others = summary.origins
     parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely)]
+    parts += _line_finder(first, summary)
     parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
     if others:
         parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
@@ -142,6 +143,18 @@ def _origins(summary: Summary) -> list[Part]:
     if summary.unjudged:
         parts.append(Text(f'{count(summary.unjudged, "further call")} with NaN or Inf not judged', 'yellow'))
     return parts
+
+
+def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
+    """What finds the line where NumPy named none: a stop after the call, and the call once more, line by line."""
+    finding = origin.finding
+    site = finding.call.site
+    if finding.verdict != 'born' or finding.places or site.kind != 'python' or not site.function or not summary.info.argv:
+        return []
+    name = shlex.quote(site.name)
+    program = shlex.join(summary.info.argv)
+    return [Text.assemble('Which line: ', (visible(f"pyfuncdbg run --break {name} --if 'has_inf_or_nan(out)' {program}"), 'cyan'),
+                          ', and at the stop: ', (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
 
 def _grouped(origins: Sequence[Origin]) -> list[Text]:

@@ -13,7 +13,7 @@ from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count, seconds, size
 
-MEANINGS = {'plain': 'the program alone', 'hooks': 'one hook that does nothing', 'capture': 'prints and warnings of each call',
+MEANINGS = {'plain': 'the program alone', 'hooks': 'one hook that does nothing', 'capture': 'prints and warnings of calls',
             'recording': 'every call written to a trace', 'ops': 'every graph node too',
             'debugger': 'a breakpoint everywhere that is never true too'}
 SHORT = 0.05
@@ -34,16 +34,17 @@ def verify_view(found: Any) -> Page:
         parts = [Text.assemble(('DIFFERENT  ', 'bold red'), label(command), ' does not do the same while it is watched',
                                overflow='fold')]
     else:
-        parts = [Text.assemble(('NONDETERMINISTIC  ', 'bold yellow'), label(command), ' differs from itself in two plain runs: '
-                               'nothing can be said about watching it. Seed what is random and run it again.', overflow='fold')]
+        parts = [Text.assemble(
+            ('NONDETERMINISTIC  ', 'bold yellow'), label(command), ' differs from itself in two plain runs: nothing can be said '
+            'about watching it. Seed what is random and run it again.', overflow='fold')]
     ended = f'raised {one_line(found.exception, 80)}, ' if found.exception else ''
     parts.append(Text(f'compared bit by bit: {count(found.values, "tensor")} of {count(found.results, "result")}, '
                       f'{size(found.stdout)} of stdout, {size(found.stderr)} of stderr; {ended}exit code {found.exit_code}',
                       overflow='fold'))
     for difference in found.differences:
         parts.append(Text.assemble((f'{difference.level}: ', 'bold'), f'{difference.what} ', label(difference.where), ': ',
-                                   label(difference.plain, limit=200), (' became ', 'dim'), label(difference.watched, limit=200),
-                                   overflow='fold'))
+                                   label(difference.plain, limit=200), (' became ', 'dim'),
+                                   label(difference.watched, limit=200), overflow='fold'))
     if found.costs:
         parts.append(_table(found.costs))
         note = f'median of {count(found.repeats, "run")}, without start-up'

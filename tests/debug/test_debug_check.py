@@ -134,7 +134,8 @@ def test_planted_in_a_custom_gradient(report, planted, dtype, where):
 
 def test_planted_inside_of_a_py_function_without_ops(report):
     square, (x,), _ = wrong_sign()
-    edges = report(slope_of(lambda a: tf.reduce_sum(tf.py_function(lambda_of(square), [a], tf.float64, name='f')), x), ops=False)
+    function = lambda_of(square)
+    edges = report(slope_of(lambda a: tf.reduce_sum(tf.py_function(function, [a], tf.float64, name='f')), x), ops=False)
     (found,) = [edge for edge in edges if edge.name == 'f']
     assert (found.outcome.verdict, found.function.rpartition('.')[2]) == ('BAD', 'call_it')
     assert all(edge.outcome.verdict == 'unchecked' and 'ops' in edge.outcome.reason for edge in edges if edge is not found)
