@@ -58,6 +58,7 @@ class Broker:
         self._lock = threading.RLock()          # re-entrant: a signal handler may release what its own thread holds
         self._stops: tuple[Stop, ...] = ()
         self._focus: Stop | None = None
+        self._talking: Stop | None = None
         self._front_ends: tuple[FrontEnd, ...] = ()
         self._user_lost = self._alone_said = False
         self.lost: Verb = 'cont'
@@ -180,6 +181,8 @@ class Broker:
             self._stops = tuple(one for one in self._stops if one is not stop)
             if self._focus is stop:
                 self._focus = self._stops[0] if self._stops else None
+            if self._talking is stop:
+                self._talking = None
             focus = self._focus
         stop.leave()
         if focus is not None:
@@ -187,18 +190,34 @@ class Broker:
 
     def _turn(self, stop: Stop) -> None:
         """One turn of a stop: at the prompt if it has the focus, else waiting."""
-        if self._focus is not stop:
+        with self._lock:
+            mine = self._focus is stop and self._talking is None        # the one before may still be in its prompt
+            if mine:
+                self._talking = stop
+        if not mine:
             with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is for the prompt, which is in another thread
                 stop.serve()
             return
-        front_end = self.front_end()
-        if front_end is None:
-            self._go_on_alone(stop)
-            return
+        front_end = None
         try:
-            front_end.interact(stop, self)
+            front_end = self.front_end()
+            if front_end is None:
+                self._go_on_alone(stop)
+            else:
+                front_end.interact(stop, self)
         except Exception as error:              # a broken front end must not end the program that is debugged
-            self._drop(front_end, error)
+            if front_end is not None:
+                self._drop(front_end, error)
+        finally:
+            self._fall_silent()
+
+    def _fall_silent(self) -> None:
+        """The prompt is free: whoever has the focus may begin."""
+        with self._lock:
+            self._talking = None
+            focus = self._focus
+        if focus is not None:
+            focus.wake()
 
     def _go_on_alone(self, stop: Stop) -> None:
         """Nobody is there any more for a stop that waits."""
@@ -219,6 +238,8 @@ class Broker:
         for stop in self._stops:
             stop.thread = mine
         self._focus = self._stops[0] if self._stops else None
+        if self._talking is not self._focus:
+            self._talking = None
 
 
 _brokers: weakref.WeakSet[Broker] = weakref.WeakSet()
