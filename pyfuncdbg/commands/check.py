@@ -46,7 +46,8 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
             trace.run(args.run)
             raise CommandError(f'run #{args.run} has no gradients to check; `tape` says which runs have some')
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
-    edges = [edge for step in steps[:args.n] for edge in checked(trace, step)]
+    at = context.stop.call if context.stop is not None else None
+    edges = [edge for step in steps[:args.n] for edge in checked(trace, step, at)]
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
                        filters_of(args, 'run', 'call'))
 

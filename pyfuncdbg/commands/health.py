@@ -47,7 +47,8 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     if args.line is not None:
         if args.run is not None or args.call is not None:
             raise CommandError('--line makes one call again and takes no further filter')
-        return lines_of(trace, find_call(trace, args.line))
+        at = context.stop.call if context.stop is not None else None
+        return lines_of(trace, find_call(trace, args.line), at)
     asked = None if args.call is None else find_call(trace, args.call).number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):
         trace.run(args.run)                     # says which runs there are

@@ -16,6 +16,7 @@ from pyfuncdbg.debug.rerun import Again, Made, again, live_site
 from pyfuncdbg.debug.slopes import Arrays, NoValueError, Weighted
 from pyfuncdbg.debug.tape import forward_name
 from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 SECONDS = 2.0
@@ -49,15 +50,15 @@ class CheckedEdge:
     calls: int = 0
 
 
-def checked(trace: Queries, step: CallRecord) -> list[CheckedEdge]:
-    """Check every gradient that one gradient call gave."""
+def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[CheckedEdge]:
+    """Check every gradient that one gradient call gave; `at` is the call that a thread is stopped at."""
     wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
     if not wanted:
         return []
     forward = None
     try:
         forward = forward_call(trace, step)
-        outcomes, calls = _outcomes(trace, step, forward, wanted)
+        outcomes, calls = _outcomes(trace, step, forward, wanted, at)
     except CommandError as error:
         outcomes, calls = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}, 0
     name = forward_name(step)
@@ -93,8 +94,8 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
 
 
 def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
-              wanted: Sequence[int]) -> tuple[dict[int, Outcome], int]:
-    site = live_site(trace, forward)
+              wanted: Sequence[int], at: Call | None) -> tuple[dict[int, Outcome], int]:
+    site = live_site(trace, forward, at)
     gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
     outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]

@@ -23,7 +23,7 @@ from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import Call, Kind, Run
+from pyfuncdbg.hooks.call import Call, Kind, Run, made_again
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
 from pyfuncdbg.hooks.machinery import is_machinery
@@ -343,7 +343,7 @@ class Debugger:
     def stop_here(self, frame: FrameType, reason: str) -> None:
         """Stop at the next line of this frame: what `breakpoint()` and a line breakpoint do, on the frame's thread."""
         flow = self.flow(threading.get_native_id())
-        if not flow.asking:
+        if not flow.asking and not made_again():
             flow.stepper.here(frame, reason)
 
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:

@@ -15,7 +15,7 @@ from pyfuncdbg.debug.catalogue import Catalogue
 from pyfuncdbg.debug.history import stands_for
 from pyfuncdbg.debug.logline import log
 from pyfuncdbg.debug.parameters import names_of, parameter, reader
-from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.call import Call, CallSite, made_again
 from pyfuncdbg.record.recorder import recorders
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Entry:
     def _at_line(self, frame: FrameType, error: Exception | None) -> None:
         """A thread has come to the line, and the condition is true or has raised."""
         one = self.breakpoint
-        if not one.enabled or not self._program.watching:
+        if not one.enabled or not self._program.watching or made_again():
             return
         if error is None and not self.acts():
             return

@@ -12,6 +12,7 @@ from pyfuncdbg.debug.linetrace import Appearance, LineTracer, cause, described
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import Made, again, kept_inputs, live_site
 from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.record.records import CallRecord, OutputRecord, TensorRecord
 
 
@@ -42,8 +43,8 @@ class LineReport:
     changed: tuple[str, ...]
 
 
-def lines_of(trace: Queries, call: CallRecord) -> LineReport:
-    """Make a Python call again on its recorded inputs, line by line.
+def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineReport:
+    """Make a Python call again on its recorded inputs, line by line; `at` is the call that a thread is stopped at.
 
     Raises:
         CommandError: It is no Python call, its function is not alive here, or an input was not kept in full.
@@ -54,7 +55,7 @@ def lines_of(trace: Queries, call: CallRecord) -> LineReport:
         forward = f'; its forward call is #{call.forward}' if call.forward else ''
         raise CommandError(f'call #{call.number} {call.label} is {what} and has no lines of Python: --line takes the number '
                            f'of a Python call{forward}')
-    site = live_site(trace, call)
+    site = live_site(trace, call, at)
     inputs = kept_inputs(call)
     tracer = LineTracer(site.host.to_numpy)
     with again(site) as maker:

@@ -30,14 +30,21 @@ GONE = ('the program keeps its function no longer (a lambda or an inner function
 GRAPH_GONE = 'the program has let its graph go. Ask while it lives, such as at a stop'
 
 
-def live_site(trace: Queries, call: CallRecord) -> CallSite:
+def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallSite:
     """The site of a recorded call, if its function is alive in this process.
+
+    Args:
+        trace: Where it was recorded.
+        call: Which.
+        at: The call that a thread is stopped at: its own function is alive whatever becomes of it.
 
     Raises:
         CommandError: It is not, and how to get it.
     """
     processes = trace.info().processes
     here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
+    if here and at is not None and at.site.id == call.site.id:
+        return at.site
     site = alive.find(call.site.id) if here else None
     if site is None:
         why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE

@@ -122,8 +122,8 @@ class Call:
     """One execution of one site. Mutable until `finished` is set; belongs to the thread that executes it.
 
     Attributes:
-        id: Number in this process, as shown ('#17'); a run's own call has the id `-run.id`. A call that is made once more to be
-            looked at has the id 0: no hook sees what is called in it.
+        id: Number in this process, as shown ('#17'); a run's own call has the id `-run.id`. A call that is made once more to
+            be looked at has the id 0: no hook sees what is called in it.
         ordinal: How many calls this site had before; `norm[3]` is the one with ordinal 3.
         thread: Native thread id.
         inputs: The host's own values. A hook may replace the list's elements before it proceeds.
@@ -195,3 +195,9 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
 
 current: ContextVar[Call | None] = ContextVar('pyfuncdbg_current_call', default=None)
 """The hooked call whose function runs in this context. Set inside the call, so native threads have it."""
+
+
+def made_again() -> bool:
+    """Whether this context is inside of a call that is made once more to be looked at: nothing stops there."""
+    call = current.get()
+    return call is not None and not call.id

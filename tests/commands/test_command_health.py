@@ -7,11 +7,13 @@ import threading
 
 import numpy as np
 import pytest
+from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
 
@@ -473,3 +475,50 @@ def test_inside_of_a_trace_function(recorded):
     thread.start()
     thread.join()
     assert found[0].cause[0].variable == 'b'
+
+
+# ---------------------------------------------------------------- at stops
+@pytest.fixture
+def set_breakpoint():
+    """Sets breakpoints for one test."""
+    made = []
+
+    def set_one(*args):
+        made.append(debugger.breakpoints.set(*args))
+        debugger.start()
+        return made[-1]
+    yield set_one
+    for one in made:
+        debugger.breakpoints.clear(one.number)
+
+
+def test_at_a_stop_an_eager_lambda_is_alive(tmp_path, set_breakpoint):
+    with pyfuncdbg.record(tmp_path / 'stop.pfd'), ScriptedUser(['health', 'health --line f', 'cont']) as user:
+        set_breakpoint('f', 'has_nan(out)')
+        for value in (1.0, 2.0):
+            tf.py_function(lambda x: tf.where(x > 1.5, np.nan, x), [value], tf.float32, name='f')
+    assert user.phases == ['after']
+    report, line = user.answers[:2]
+    assert [finding.verdict for finding in report.findings] == ['born']
+    assert line.same is True and line.cause[0].variable == 'return value'
+
+
+def test_at_a_line_breakpoint_the_re_run_neither_stops_nor_counts(tmp_path, set_breakpoint):
+    line = line_of(chosen, '# no floating-point')
+    with pyfuncdbg.record(tmp_path / 'stop.pfd'), ScriptedUser(['health --line f[0]', 'cont']) as user:
+        made = set_breakpoint(f'{__file__}:{line}', 'x[0] == 2')
+        for first in (1.0, 2.0):
+            tf.numpy_function(chosen, [np.array([first, 5.0], np.float32)], tf.float32, name='f')
+        hits = debugger.breakpoints.entry(made.number).hits
+    assert user.phases == ['line'] and hits == 1
+    assert (user.answers[0].cause[0].variable, user.answers[0].cause[0].line) == ('b', line)
+
+
+def test_after_the_program_nothing_stops_in_a_re_run(tmp_path, set_breakpoint):
+    line = line_of(chosen, '# no floating-point')
+    with pyfuncdbg.record(tmp_path / 'stop.pfd') as recorder, ScriptedUser(['cont']) as user:
+        set_breakpoint(f'{__file__}:{line}')
+        tf.numpy_function(chosen, [np.array([1.0, 5.0], np.float32)], tf.float32, name='f')
+        with recorder.trace() as trace:
+            report = execute('health --line f', Context(trace)).result
+    assert user.phases == ['line'] and report.cause[0].line == line
