@@ -13,6 +13,7 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
 """
 from __future__ import annotations
 
+import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -135,3 +136,9 @@ def load(path: str | Path) -> Trace:
     """
     from pyfuncdbg.record.trace import Trace
     return Trace.open(path)
+
+
+if os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
+    from pyfuncdbg.commands import socket as _socket
+    _socket.listen_in_program()
+    del _socket

@@ -47,6 +47,7 @@ def _read(args: Sequence[str]) -> Action:
     commands = {'run': (_run, 'run a program and record every wrapped call'),
                 'show': (_show, 'answer a command from a trace'),
                 'verify': (_verify, 'prove that a program does the same while it is watched, and what that costs'),
+                'connect': (_connect, 'the prompt for a program that runs with --listen'),
                 'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
     parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
                      usage='pyfuncdbg [-h] [--version] COMMAND ...')
@@ -86,6 +87,12 @@ def _run(args: Sequence[str]) -> Action:
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
     _debug(options)
     recording.begin(path, program.argv, budget=budget, ops=options.ops)
+    if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
+        from pyfuncdbg.commands import socket
+        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.prompt.front_ends import install
+        install(debugger)                       # who asks for stops and leaves: they go to this terminal then
+        socket.listen(wait=options.wait)
     return lambda: _execute(program)
 
 
@@ -104,6 +111,8 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--ui', choices=('auto', 'prompt', 'none'), default='auto',
                        help='who is asked at a stop; none: each stop is logged and the program goes on')
     group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
+    group.add_argument('--listen', action='store_true', help='let "pyfuncdbg connect" debug it from another terminal')
+    group.add_argument('--wait', action='store_true', help='the same, and begin when whoever connects has said "cont"')
     group.add_argument('--on-eof', choices=('cont', 'abort'), default='cont',
                        help='what happens at a stop when nobody is there any more (default: cont)')
 
@@ -160,6 +169,18 @@ def _demo(args: Sequence[str]) -> Action:
     return lambda: _execute(program)
 
 
+def _connect(args: Sequence[str]) -> Action:
+    parser = _parser('connect', 'The prompt for a program that listens: one under "pyfuncdbg run --listen", or one that imports '
+                     'pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.', usage='pyfuncdbg connect [options] [PID]')
+    parser.add_argument('pid', metavar='PID', nargs='?', type=int, help='its process number (default: the only one that listens)')
+    parser.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file first')
+    parser.add_argument('--json', action='store_true', help='print what the program sends as JSON, a message a line')
+    options = parser.parse_args(args)
+    from pyfuncdbg.prompt.connect import connect
+    code = connect(options.pid, options.commands, as_json=options.json)
+    return lambda: code
+
+
 def _show(args: Sequence[str]) -> Action:
     parser = _parser('show', 'Answer one command from a trace; without a command, the report.',
                      usage='pyfuncdbg show TRACE [COMMAND ...]')
@@ -189,8 +210,8 @@ def _show(args: Sequence[str]) -> Action:
 
 def _verify(args: Sequence[str]) -> Action:
     from pyfuncdbg.commands import script
-    parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code bit by bit; exit '
-                               'code 0 if they are equal, 1 if not. The program gets an empty stdin.',
+    parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code bit by bit; '
+                               'exit code 0 if they are equal, 1 if not. The program gets an empty stdin.',
                      usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
     parser.add_argument('--json', action='store_true', help='answer in JSON')

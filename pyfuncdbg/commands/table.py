@@ -22,6 +22,6 @@ from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.commands.tensors import LT, PT
 from pyfuncdbg.commands.threads import SWITCH, THREADS
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, INTERRUPT, *RESUMING,
-                              *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN, stop_command(lambda: TABLE),
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, INTERRUPT,
+                              *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN, stop_command(lambda: TABLE),
                               *FRAMES, *PRINTING, help_command(lambda: TABLE))

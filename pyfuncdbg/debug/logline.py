@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from pyfuncdbg.debug.value import array_of, array_text, bounded
 from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.record.recorder import recorders
 from pyfuncdbg.record.statistics import stats_of
+
+listeners: tuple[Callable[[str], None], ...] = ()
+"""Who gets each line too, on the thread of the call: users that do not see the program's stderr."""
 
 _FEW = 8
 _MOST = 1 << 22
@@ -38,6 +41,8 @@ def log(breakpoint: Breakpoint, where: str, call: int, values: Mapping[str, Any]
         with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
             stderr.write(_printable(line) + '\n')
             stderr.flush()
+    for listener in listeners:
+        listener(_printable(line))
     for recorder in recorders():
         recorder.note('log', {'breakpoint': breakpoint.number, 'spec': breakpoint.spec.text, 'where': where, 'call': call,
                               'values': {name: _text(value) for name, value in values.items()}})

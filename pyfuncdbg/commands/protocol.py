@@ -1,0 +1,132 @@
+"""What crosses the command socket: JSON objects, one a line, in both directions; never a pickle.
+
+A client sends requests. Each has an `id` of the client's choice, which its answer carries:
+
+    {"id": 1, "attach": true}                                   stops of the program go to this client from now on
+    {"id": 2, "line": "bt", "width": 100, "color": true}        a command line, drawn for that width
+    {"id": 3, "complete": "br", "position": 2}                  how a line could go on
+    {"id": 4, "cancel": true}                                   break off the command that this client waits for
+    {"id": 5, "detach": true}                                   stops go elsewhere; what waits for this client goes on
+
+    {"id": 2, "text": "...", "data": ..., "error": null, "command": "bt", "stop": {...}, "left": null}
+    {"id": 3, "completions": ["break", "breaks"], "start": 0}
+
+`stop` is the one that commands act on now, `left` the number of the stop that this command has ended, null for none.
+The program sends events whenever there is one:
+
+    {"event": "hello", "protocol": 1, "pid": 71, "program": ["train.py"], "client": 1, "waiting": false,
+     "stop": null}
+    {"event": "stopped", "stop": {...}}                         {"event": "resumed", "stop": 3, "verb": "cont", "by": 1}
+    {"event": "log", "text": "..."}                             {"event": "ended"}
+
+Pure; used by both sides.
+"""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyfuncdbg.errors import CommandError
+
+VERSION = 1
+LONGEST = 1 << 16
+"""Bytes of a request, its newline not counted."""
+_WIDEST = 10_000
+
+Verb = Literal['line', 'complete', 'attach', 'detach', 'cancel']
+
+
+class ProtocolError(CommandError):
+    """A line that is no request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client wants.
+
+    Attributes:
+        id: The client's number for it, null if it gave none.
+        verb: Which kind of request.
+        text: The command line, or the text to complete.
+        position: Of the cursor in that text.
+        width: Columns that the answer may take.
+        color: Whether it may have colours.
+    """
+
+    id: int | str | None
+    verb: Verb
+    text: str = ''
+    position: int = 0
+    width: int = 100
+    color: bool = False
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """One message as it is sent."""
+    return json.dumps(message, allow_nan=False).encode('ascii') + b'\n'
+
+
+def request(line: bytes) -> Request:
+    """Read a request.
+
+    Raises:
+        ProtocolError: It is none; says why.
+    """
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError) as error:           # a UnicodeDecodeError is a ValueError
+        raise ProtocolError(f'this is not a line of JSON: {type(error).__name__}') from None
+    if not isinstance(given, dict):
+        raise ProtocolError(f'a request is a JSON object, this is a {type(given).__name__}')
+    id = given.get('id')
+    if not (id is None or (isinstance(id, int | str) and len(str(id)) <= 64)):
+        raise ProtocolError('"id" is a short number or string')
+    for verb in ('attach', 'detach', 'cancel'):
+        if given.get(verb) is True:
+            return Request(id, verb)
+    if 'line' in given:
+        return Request(id, 'line', _text(given['line'], 'line'), 0, _number(given.get('width', 100), 'width', 20, _WIDEST),
+                       given.get('color') is True)
+    if 'complete' in given:
+        text = _text(given['complete'], 'complete')
+        return Request(id, 'complete', text, _number(given.get('position', len(text)), 'position', 0, len(text)))
+    raise ProtocolError('a request has "line", "complete", "attach", "detach" or "cancel"')
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise ProtocolError(f'"{name}" is a string')
+    if '\n' in value or '\r' in value:
+        raise ProtocolError(f'"{name}" is one line')
+    return value
+
+
+def _number(value: Any, name: str, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ProtocolError(f'"{name}" is a whole number')
+    return min(max(value, least), most)
+
+
+class Lines:
+    """Puts what arrives in pieces together to lines; holds less than one line of the longest kind, and what just came.
+
+    Args:
+        longest: Most bytes of a line.
+    """
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._rest = b''
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that are complete now, without their ends.
+
+        Raises:
+            ProtocolError: One is longer than allowed.
+        """
+        *complete, self._rest = (self._rest + data).split(b'\n')
+        if len(self._rest) > self._longest or any(len(line) > self._longest for line in complete):
+            self._rest = b''
+            raise ProtocolError(f'a line is longer than {self._longest} bytes')
+        return [line for line in complete if line.strip()]

@@ -1,0 +1,265 @@
+"""The user at the other end of the command socket: what requests mean, and the front end that stops go to.
+
+Stops are served on the stopped thread, where their commands run too; without a stop, commands run on the thread of the
+client that asks. Loaded when the first request has come.
+"""
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.console import Console
+
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import Answer, execute
+from pyfuncdbg.commands.help import find_command
+from pyfuncdbg.commands.line import words
+from pyfuncdbg.commands.protocol import ProtocolError, Request, encode, request
+from pyfuncdbg.debug import logline
+from pyfuncdbg.debug.broker import Broker
+from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.errors import CommandError, PyfuncdbgError
+
+if TYPE_CHECKING:
+    from pyfuncdbg.commands.clients import Client
+    from pyfuncdbg.commands.server import Server
+
+_LONGEST = 8 << 20
+"""Bytes of an answer."""
+_ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
+
+
+class Remote:
+    """The front end for all clients together: each sees every stop, and whoever decides first has decided.
+
+    Attributes:
+        name, priority: As a front end; before the program's own terminal, for who connects wants to be asked.
+    """
+
+    name = 'remote'
+    priority = 1_000
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._stop: Stop | None = None
+        self._turn = threading.Lock()           # one command at a time: they share the trace and the stop
+        self._doing = _Doing()
+        self._by = 0
+        logline.listeners = (*logline.listeners, self._log)
+
+    # ------------------------------------------------------------------ as a front end, on the stopped thread
+    def usable(self) -> bool:
+        """Whether a client wants to be asked."""
+        return any(client.attached and not client.gone for client in self._server.clients)
+
+    def interact(self, stop: Stop, broker: Broker) -> None:
+        """Serve the clients until one has decided, the prompt moves to another stop, or the last client is gone."""
+        self._stop, self._by = stop, 0
+        self._server.broadcast({'event': 'stopped', 'stop': described(stop)})
+        try:
+            while stop.decision is None and broker.focus is stop and self.usable():
+                stop.serve()
+        finally:
+            self._stop = None
+            if stop.decision is not None or not self.usable():
+                verb = stop.decision.verb if stop.decision is not None else broker.lost
+                self._server.broadcast({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': self._by})
+
+    # ------------------------------------------------------------------ the server's thread
+    def summary(self) -> dict[str, Any] | None:
+        """The stop that commands act on now."""
+        stop = self._stop
+        return described(stop) if stop is not None and stop.decision is None else None
+
+    def lost(self) -> None:
+        """A client that was asked is gone: if it was the last one, its stops look for another front end."""
+        if not self.usable():
+            for stop in debugger.broker.stops:
+                stop.wake()
+
+    def cancel(self, client: Client) -> None:
+        """Break off the command that runs for this client."""
+        self._doing.break_off(client.number)
+
+    def _log(self, line: str) -> None:
+        self._server.broadcast({'event': 'log', 'text': line})
+
+    # ------------------------------------------------------------------ a client's thread
+    def carry_out(self, client: Client, line: bytes) -> None:
+        """Answer one request."""
+        try:
+            asked = request(line)
+        except ProtocolError as error:
+            client.send({'id': None, **_ANSWER, 'error': str(error)})
+            return
+        left = None
+        try:
+            if asked.verb == 'attach':
+                answer = self._attach(client)
+            elif asked.verb == 'detach':
+                answer = self._detach(client)
+            else:
+                with self._turn:
+                    answer, left = self._asked(client, asked)
+        except PyfuncdbgError as error:
+            answer = {**_ANSWER, 'error': str(error)}
+        except KeyboardInterrupt:
+            answer = {**_ANSWER, 'error': 'interrupted'}
+        except BaseException as error:          # a mistake of ours, or exit() typed at the prompt: told, the program goes on
+            answer = {**_ANSWER, 'error': f'{asked.text}: {type(error).__name__}: {error}'}
+        client.send({'id': asked.id, **answer, 'stop': self.summary(), 'left': left})
+
+    def _attach(self, client: Client) -> dict[str, Any]:
+        client.attached = True
+        debugger.broker.add(self)
+        debugger.start()
+        return {**_ANSWER, 'command': 'attach'}
+
+    def _detach(self, client: Client) -> dict[str, Any]:
+        """The client is asked no more; if it was the last one, the threads that wait for it go on."""
+        asked, client.attached = client.attached, False
+        if asked and not self.usable():
+            self._server.begin()
+            if self._stop is not None:
+                debugger.broker.release()
+        return {**_ANSWER, 'command': 'detach'}
+
+    def _asked(self, client: Client, asked: Request) -> tuple[dict[str, Any], int | None]:
+        """The answer, and the stop that was left by it."""
+        stop = self._stop
+        if stop is None:
+            return self._running(client, asked), None
+
+        def action() -> dict[str, Any]:
+            with self._doing.of(client.number):
+                answer = self._executed(asked, stop)
+            if stop.decision is not None:
+                self._by = client.number
+            return answer
+        answer = stop.do(action)
+        return answer, stop.number if stop.decision is not None else None
+
+    def _running(self, client: Client, asked: Request) -> dict[str, Any]:
+        """A request while the program runs."""
+        name = _name(asked.text) if asked.verb == 'line' else ''
+        if name == 'cont' and self._server.waiting:
+            self._server.begin()
+            return {**_ANSWER, 'command': name}
+        if name == 'quit':
+            debugger.leave()
+            self._server.begin()
+            return {**_ANSWER, 'command': name}
+        # What an expression calls here is not debugged: nobody could answer, for this thread serves the client.
+        flow = debugger.flow(threading.get_native_id())
+        flow.asking = True
+        try:
+            with self._doing.of(client.number):
+                return self._executed(asked, None)
+        finally:
+            flow.asking = False
+            debugger.flows.pop(threading.get_native_id(), None)
+
+    def _executed(self, asked: Request, stop: Stop | None) -> dict[str, Any]:
+        context = Context(cast(Queries, _Trace()), stop, asked.width, debugger)
+        if asked.verb == 'complete':
+            return {**_ANSWER, **_completions(asked, context)}
+        answer = execute(asked.text, context)
+        drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json), 'command': answer.command.name}
+        if len(encode(drawn)) > _LONGEST:
+            raise CommandError(f'the answer is longer than {_LONGEST >> 20} MB; ask for less of it, or add ">> FILE"')
+        return drawn
+
+
+class _Trace:
+    """The trace of the program, opened by the first command that looks at it: a list of breakpoints starts no recording."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(debugger.live.trace(), name)
+
+
+class _Doing:
+    """The command that runs now: whose it is, and on which thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread = 0
+        self._client = 0
+        self._broken_off = False
+
+    def of(self, client: int) -> _Doing:
+        """Around a command of this client."""
+        self._client = client
+        return self
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._thread = threading.get_ident()
+
+    def __exit__(self, *exception: object) -> None:
+        """From here on nothing is raised in this thread, not even what was under way."""
+        try:
+            with self._lock:
+                self._thread, broken_off, self._broken_off = 0, self._broken_off, False
+            # Python raises it at the next turn of a loop. To take it back would leave 3.11 spinning once it traces.
+            for _ in range(100 if broken_off and exception[0] is not KeyboardInterrupt else 0):
+                pass
+        except KeyboardInterrupt:
+            self._thread, self._broken_off = 0, False
+
+    def break_off(self, client: int) -> None:
+        """Raise KeyboardInterrupt in the thread of a command, if it is this client's; called from another thread."""
+        with self._lock:
+            if self._thread and self._client == client and not self._broken_off:
+                self._broken_off = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt))
+
+
+def described(stop: Stop) -> dict[str, Any]:
+    """A stop as plain data."""
+    call = stop.call
+    inner = stop.frames[-1] if stop.frames else None
+    return {'number': stop.number, 'phase': stop.phase, 'reason': stop.reason, 'thread': stop.thread,
+            'thread_name': stop.thread_name,
+            'call': {'number': call.id, 'site': call.site.name, 'ordinal': call.ordinal} if call is not None else None,
+            'run': stop.run.id if stop.run is not None else None,
+            'where': {'file': inner.frame.f_code.co_filename, 'line': inner.line,
+                      'function': inner.frame.f_code.co_name} if inner is not None else None}
+
+
+def _name(text: str) -> str:
+    """Name of the command in a line, '' if it is none."""
+    try:
+        first = next(words(text), None)
+        return find_command(first.text, _table()).name if first is not None else ''
+    except CommandError:
+        return ''
+
+
+def _table() -> Any:
+    from pyfuncdbg.commands.table import TABLE
+    return TABLE
+
+
+def _drawn(answer: Answer, asked: Request) -> str:
+    console = Console(file=io.StringIO(), width=asked.width, color_system='256' if asked.color else None,
+                      force_terminal=asked.color, legacy_windows=False, _environ={}, markup=False, emoji=False)
+    with console.capture() as captured:
+        answer.show(console)
+    return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
+
+
+_Complete = Callable[[Request, Context], dict[str, Any]]
+
+
+def _completions(asked: Request, context: Context) -> dict[str, Any]:
+    before = asked.text[:asked.position]
+    start = len(before) - len(before.split(' ')[-1])
+    names = sorted(name for command in _table() for name in (command.name, *command.aliases))
+    found = [name for name in names if name.startswith(before)] if not before[:start].strip() else []
+    return {'completions': found, 'start': start}

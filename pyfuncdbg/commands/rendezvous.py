@@ -1,0 +1,143 @@
+"""Where the command sockets of a user's programs are: `PID.sock` in a folder that only the user can enter.
+
+Called by a program that listens and by those who look for one. A socket whose program is gone refuses connections: then
+it is removed. The number of the process says nothing, for it may be from another container.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+
+from pyfuncdbg.errors import CommandError
+
+_LONGEST = 100
+"""Bytes of a socket's path; the system allows 104 to 108."""
+
+
+def own_folder() -> str:
+    """The folder for new sockets, made if need be: in XDG_RUNTIME_DIR, else where temporary files go.
+
+    Raises:
+        CommandError: It is somebody else's, a link, or cannot be made.
+    """
+    reason = ''
+    for folder in _candidates():
+        if len(os.fsencode(folder)) + len('/4194304.sock.new') > _LONGEST:
+            reason = reason or f'the path {folder!r} is too long for a socket'
+            continue
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+            if stat.S_IMODE(os.lstat(folder).st_mode) & 0o077 and not _refusal(folder, any_mode=True):
+                os.chmod(folder, 0o700)
+            reason = _refusal(folder)
+        except OSError as error:
+            reason = f'cannot make {folder!r}: {error.strerror}'
+        if not reason:
+            return folder
+    raise CommandError(f'no folder for the command socket: {reason}')
+
+
+def _candidates() -> Iterator[str]:
+    """Folders that may hold sockets, the preferred one first."""
+    uid = os.geteuid()
+    seen = set()
+    for parent in (os.environ.get('XDG_RUNTIME_DIR', ''), f'/run/user/{uid}'):
+        if parent and parent not in seen and _usable(parent, uid):
+            seen.add(parent)
+            yield os.path.join(parent, 'pyfuncdbg')
+    for parent in (tempfile.gettempdir(), '/tmp'):
+        if parent not in seen:
+            seen.add(parent)
+            yield os.path.join(parent, f'pyfuncdbg-{uid}')
+
+
+def _usable(parent: str, uid: int) -> bool:
+    """Whether a runtime folder is really the user's: su and sudo leave the variable of somebody else."""
+    try:
+        found = os.stat(parent)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == uid and os.access(parent, os.W_OK | os.X_OK)
+
+
+def _refusal(folder: str, *, any_mode: bool = False) -> str:
+    """Why a folder is not to be trusted, '' if it is."""
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode):
+        return f'{folder!r} is not a folder, perhaps a link that somebody has put there'
+    if found.st_uid != os.geteuid():
+        return f'{folder!r} belongs to user {found.st_uid}'
+    if stat.S_IMODE(found.st_mode) & 0o077 and not any_mode:
+        return f'{folder!r} can be entered by other users'
+    return ''
+
+
+def bound(path: str) -> socket.socket:
+    """A socket that listens there; nobody sees the path before it does.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    new = f'{path}.new'
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+        listening.bind(new)
+        os.chmod(new, 0o600)
+        listening.listen(16)
+        listening.setblocking(False)
+        os.rename(new, path)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def programs() -> dict[int, str]:
+    """Paths of the sockets that somebody listens at, by process number; the others are removed."""
+    found: dict[int, str] = {}
+    for folder in _candidates():
+        try:
+            if _refusal(folder):
+                continue
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in names:
+            number = name.removesuffix('.sock')
+            path = os.path.join(folder, name)
+            if name.endswith('.sock') and number.isdigit() and int(number) not in found and _answers(path):
+                found[int(number)] = path
+    return dict(sorted(found.items()))
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        trial.setblocking(False)
+        try:
+            trial.connect(path)
+        except ConnectionRefusedError:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            return False
+        except BlockingIOError:                 # so many wait that the queue is full: somebody is there
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def peer_uid(connection: socket.socket) -> int | None:
+    """The user at the other end, None where the system does not tell."""
+    if not hasattr(socket, 'SO_PEERCRED'):
+        return None
+    import struct
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('3i'))
+    uid: int = struct.unpack('3i', raw)[1]
+    return uid

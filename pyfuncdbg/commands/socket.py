@@ -1,0 +1,85 @@
+"""The command socket of this process: `listen` opens it, and any program of the same user can send commands then.
+
+Called once, by `pyfuncdbg run --listen` or, with PYFUNCDBG_LISTEN=1, by `import pyfuncdbg`. It loads `socket` and
+`threading` only: everything else comes when a client does. A process made by `fork` has no socket: a breakpoint there is
+logged, or goes to its own terminal. One that is started anew has its own if the variable is set.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.errors import CommandError, PyfuncdbgError
+
+if TYPE_CHECKING:
+    from pyfuncdbg.commands.server import Server
+
+_server: Server | None = None
+
+
+def listen_in_program() -> None:
+    """At import, when the environment asks for it: listen, if this is a program and not our own command line."""
+    words = sys.orig_argv
+    ours = any(first == '-m' and second == 'pyfuncdbg' for first, second in zip(words, words[1:], strict=False))
+    if not ours and os.path.basename(sys.argv[0] if sys.argv else '') != 'pyfuncdbg':
+        listen()
+
+
+def listen(*, wait: bool = False) -> bool:
+    """Open the command socket and say so on stderr; doing it twice is allowed. False if it cannot be: then that is said.
+
+    Args:
+        wait: Return only when a client has connected and has said `cont`.
+    """
+    global _server
+    if _server is None:
+        try:
+            _server = _opened()
+        except (OSError, PyfuncdbgError) as error:
+            _say(f'pyfuncdbg: cannot listen: {error}')
+            return False
+        _say(f'pyfuncdbg: listening; connect with: pyfuncdbg connect {os.getpid()}')
+    if wait:
+        _say('pyfuncdbg: waiting for a client; "cont" there lets the program begin')
+        _server.wait()
+    return True
+
+
+def close() -> None:
+    """Tell the clients that the program ends, and remove the socket."""
+    global _server
+    server, _server = _server, None
+    if server is not None:
+        server.close()
+
+
+def _opened() -> Server:
+    import socket
+    if not hasattr(socket, 'AF_UNIX'):
+        raise CommandError('this system has no Unix sockets')
+    from pyfuncdbg.commands.rendezvous import bound, own_folder, programs
+    from pyfuncdbg.commands.server import Server
+    path = os.path.join(own_folder(), f'{os.getpid()}.sock')
+    programs()                                  # for what it removes: sockets of programs that were killed
+    server = Server(bound(path), path)
+    server.start()
+    atexit.register(close)
+    os.register_at_fork(after_in_child=_forked)
+    return server
+
+
+def _forked() -> None:
+    global _server
+    server, _server = _server, None
+    if server is not None:
+        server.forget()
+
+
+def _say(text: str) -> None:
+    if sys.__stderr__ is not None:
+        with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
+            sys.__stderr__.write(text + '\n')
+            sys.__stderr__.flush()

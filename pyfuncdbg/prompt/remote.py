@@ -1,0 +1,171 @@
+"""A connection to a program that listens: requests and their answers, and what the program says by itself.
+
+Used by `pyfuncdbg connect` in a process of its own. Any thread may ask; one thread of the connection's own receives.
+"""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import queue
+import socket
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+from pyfuncdbg.commands.protocol import VERSION, Lines, encode
+from pyfuncdbg.commands.rendezvous import peer_uid, programs
+from pyfuncdbg.errors import CommandError, UsageError
+
+_LONGEST = 1 << 26
+_PATIENCE = 10.0
+"""Seconds that a program may take to greet; one that is suspended never does."""
+
+
+class LostError(CommandError):
+    """The program is gone, or has cut us off."""
+
+
+class Connection:
+    """One connection.
+
+    Attributes:
+        events: What the program says by itself, in order; `{"event": "lost"}` or `{"event": "ended"}` is the last.
+        hello: Its greeting.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Connect.
+
+        Raises:
+            UsageError: Nobody answers there, or it is not who it should be.
+        """
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._asked: dict[int, Future[dict[str, Any]]] = {}
+        self._over = False
+        self.events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        try:
+            self._socket.settimeout(_PATIENCE)
+            self._socket.connect(path)
+            if peer_uid(self._socket) not in (None, os.geteuid()):
+                raise UsageError(f'the program at {path!r} belongs to somebody else')
+            self._lines = Lines(_LONGEST)
+            self._first = self._received()
+        except OSError as error:
+            self._socket.close()
+            said = 'it does not answer; perhaps it is suspended' if isinstance(error, TimeoutError) else error.strerror
+            raise UsageError(f'cannot connect to the program at {path!r}: {said or error}') from None
+        self._socket.settimeout(None)
+        self.hello = self._first.pop(0) if self._first else {}
+        if self.hello.get('event') != 'hello' or self.hello.get('protocol') != VERSION:
+            self._socket.close()
+            raise UsageError(self.hello.get('error') or f'the program at {path!r} speaks another version of the protocol')
+        threading.Thread(target=self._receive, name='pyfuncdbg connection', daemon=True).start()
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer.
+
+        Raises:
+            LostError: There will be none.
+            KeyboardInterrupt: While waiting; the answer is forgotten.
+        """
+        return self.begin(**request).result()
+
+    def begin(self, **request: Any) -> Future[dict[str, Any]]:
+        """Send a request; its answer comes later."""
+        number = next(self._numbers)
+        future: Future[dict[str, Any]] = Future()
+        with self._lock:
+            if self._over:
+                raise LostError('the program is gone')
+            self._asked[number] = future
+            try:
+                self._socket.sendall(encode({'id': number, **request}))
+            except OSError:
+                raise LostError('the program is gone') from None
+        return future
+
+    def close(self) -> None:
+        """End it."""
+        with contextlib.suppress(OSError):      # it may have ended from the other side
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    # ------------------------------------------------------------------ its own thread
+    def _receive(self) -> None:
+        messages, last = self._first, 'lost'
+        while True:
+            for message in messages:
+                if message.get('event') == 'ended':
+                    last = 'ended'
+                elif 'event' in message:
+                    self.events.put(message)
+                else:
+                    self._answered(message)
+            try:
+                messages = self._received()
+            except (OSError, ValueError, CommandError):
+                break
+            if not messages:
+                break
+        with self._lock:
+            self._over = True
+            waiting = list(self._asked.values())
+        for future in waiting:
+            future.set_exception(LostError('the program is gone'))
+        self.events.put({'event': last})
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        with self._lock:
+            future = self._asked.pop(message.get('id'), None)  # type: ignore[arg-type]
+        if future is not None:
+            future.set_result(message)
+        elif message.get('error'):
+            self.events.put({'event': 'log', 'text': message['error']})
+
+    def _received(self) -> list[dict[str, Any]]:
+        """What comes next; nothing at the end."""
+        while True:
+            data = self._socket.recv(1 << 16)
+            if not data:
+                return []
+            found = [json.loads(line) for line in self._lines.feed(data)]
+            if found:
+                return found
+
+
+def find(number: int | None) -> str:
+    """The socket of the program with this process number; of the only one that listens if there is none.
+
+    Raises:
+        UsageError: There is no such program, or there are several.
+    """
+    known = programs()
+    known.pop(os.getpid(), None)
+    listed = '; '.join(f'{pid} {name_of(pid)}'.rstrip() for pid in known)
+    if number is not None:
+        if number in known:
+            return known[number]
+        raise UsageError(f'connect: process {number} does not listen; ' + (
+            f'these do: {listed}' if known else 'no process does. Start it with "pyfuncdbg run --listen SCRIPT", or with '
+            'PYFUNCDBG_LISTEN=1 in its environment'))
+    if len(known) == 1:
+        return next(iter(known.values()))
+    if known:
+        raise UsageError(f'connect: several programs listen, name one: {listed}')
+    raise UsageError('connect: no program listens. Start it with "pyfuncdbg run --listen SCRIPT", or with '
+                     'PYFUNCDBG_LISTEN=1 in its environment')
+
+
+def name_of(pid: int) -> str:
+    """What runs under a process number, as far as the system tells."""
+    from pyfuncdbg.views.escape import one_line
+    try:
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            words = file.read().split(b'\0')[:-1]
+    except OSError:
+        return ''
+    return one_line(' '.join(os.path.basename(os.fsdecode(word)) for word in words), 60)
