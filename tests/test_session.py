@@ -201,6 +201,20 @@ def test_nodes_are_watched_in_debugged_runs_only(program) -> None:
     assert program.op_hooks == [1, 0, 0, 1, 0, 0]
 
 
+def test_a_run_without_debugging_is_not_recorded(program) -> None:
+    found = []
+
+    def values(stop):
+        found.append([tensor.to_numpy().tolist() for call, tensor in debugger.live.trace().tensors(site='b')
+                      if call.site.kind == 'python'])
+
+    with ScriptedUser(['run -n', 'run', values, 'cont']):
+        session = pyfuncdbg.DebugSession(program.session())
+        for value in (1, 2):
+            session.run(program.b, program.feed(value))
+    assert found == [[[4, 6]]]
+
+
 def test_after_n_runs_it_stops_at_the_end_of_the_last(program) -> None:
     with ScriptedUser(['run -t 3', 'run -t 2', 'cont']) as user:
         session = pyfuncdbg.DebugSession(program.session())

@@ -192,12 +192,16 @@ def _chain(error: Exception | None) -> tuple[BaseException, ...]:
 
 
 def _undebugged(debugger: Debugger, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
-    """A run in which nothing stops."""
+    """A run in which nothing stops, and of which nothing is recorded that only the debugger would look at."""
     flow = debugger.flow(thread)
     flow.asking = True
+    if debugger.runs.count == 1:
+        debugger.live.sleep()
     try:
         return proceed()
     finally:
+        if debugger.on:
+            debugger.live.recorder()
         flow.asking = False
         if flow.idle:
             debugger.flows.pop(thread, None)

@@ -115,6 +115,11 @@ class Runs:
         with self._lock:
             self._under_way.pop(debugged.run.id, None)
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._under_way)
+
     def on_thread(self, thread: int) -> DebuggedRun | None:
         """The innermost one of a thread."""
         with self._lock:
