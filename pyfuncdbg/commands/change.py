@@ -13,7 +13,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.graph import Place
-from pyfuncdbg.commands.resume import stop_of
+from pyfuncdbg.commands.resume import debugger_of, stop_of
 from pyfuncdbg.debug.differences import Difference, held
 from pyfuncdbg.debug.evaluate import evaluate
 from pyfuncdbg.debug.injection import stand_in
@@ -153,7 +153,9 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
     text, names = scope_of(stop, args.func)
     if stop.call is not None and args.node is None:
         function = evaluate(text, names)
-        return _swap_call(stop, stop.call, function)
+        swapped = _swap_call(stop, stop.call, function)
+        debugger_of(context).breakpoints.forget_sites()         # conditions name the parameters of the new one
+        return swapped
     place = Place(stop)
     position, site = _python_site(place, args.node)
     function = evaluate(text, names)
@@ -168,6 +170,7 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
         control.swap(site, function)
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
+    debugger_of(context).breakpoints.forget_sites()
     again = 'run' if position < done or stop.error is not None else ''
     if again:
         stop.decide('swap', Rerun(done, kept))

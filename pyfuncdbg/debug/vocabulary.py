@@ -12,12 +12,13 @@ import numpy as np
 
 from pyfuncdbg.record.dtypes import as_numbers
 
+_READ = (np.ndarray, np.generic)
 _NO, _YES = np.bool_(False), np.bool_(True)
 
 
 def has_nan(x: Any) -> np.bool_:
     """Whether any element is NaN; False for what holds no floats."""
-    if isinstance(x, np.floating):
+    if type(x) is not np.ndarray and isinstance(x, np.floating):
         return np.bool_(x != x)
     array = _floats(x)
     return _NO if array is None or _all_finite(array) else np.bool_(np.isnan(array).any())
@@ -69,7 +70,7 @@ BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
 
 def _floats(x: Any) -> np.ndarray | None:
     """The array if its elements can be NaN or infinite, else None."""
-    array: Any = x if isinstance(x, np.ndarray | np.generic) else np.asarray(x)
+    array: Any = x if isinstance(x, _READ) else np.asarray(x)
     kind = array.dtype.kind
     if kind in 'fc':
         return array                            # a scalar has what is asked of it

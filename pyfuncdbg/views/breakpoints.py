@@ -4,15 +4,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.breakpoint_list import BreakpointState
 from pyfuncdbg.debug.dotfile import Filed
 from pyfuncdbg.views.escape import label, one_line, visible
-from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count
+
+WIDE = 110
+"""From this width on, where a breakpoint is stands in a column."""
 
 _TIMINGS = {'before': 'before', 'after-call': 'after call', 'error': 'error', 'gradient': 'gradient'}
 
@@ -28,21 +30,38 @@ def breakpoint_table(states: Sequence[BreakpointState], *, catching: bool = Fals
     first = Text(count(len(states), 'breakpoint'), 'bold', overflow='fold')
     if catching:
         first.append('   catch: on', 'not bold')
-    parts: list[RenderableType] = [first]
+    parts: list[Part] = [first]
     if states:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-        table.add_column('n', justify='right', no_wrap=True)
-        for name in ('spec', 'if', 'when', 'hits', 'does', 'where'):
-            table.add_column(name, overflow='fold', justify='right' if name == 'hits' else 'left')
-        for state in states:
-            style = '' if state.enabled else 'dim'
-            table.add_row(Text(str(state.number), style), label(state.spec, style, 60), label(state.condition, style, 80),
-                          Text(_TIMINGS.get(state.timing, state.timing), style), Text(str(state.hits), style),
-                          Text(_does(state), style), _where(state))
-        parts.append(table)
+        parts.append(lambda options: _table(states, wide=options.max_width >= WIDE))
     if hint:
         parts.append(Text(visible(hint), 'dim', overflow='fold'))
     return Page(*parts)
+
+
+def _table(states: Sequence[BreakpointState], *, wide: bool) -> Table:
+    """One line each where there is room for all columns, else the place on a line of its own."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+    table.add_column('n', justify='right', no_wrap=True)
+    table.add_column('spec', overflow='fold')
+    table.add_column('if', overflow='fold', max_width=None if wide else 30)
+    table.add_column('when', no_wrap=True)
+    table.add_column('hits', justify='right', no_wrap=True)
+    table.add_column('does', overflow='fold')
+    if wide:
+        table.add_column('where', overflow='fold')
+    for state in states:
+        style = '' if state.enabled else 'dim'
+        cells = [Text(str(state.number), style), label(state.spec, style, 60), label(state.condition, style, 80),
+                 Text(_TIMINGS.get(state.timing, state.timing), style), Text(str(state.hits), style),
+                 Text(_does(state), style)]
+        where = _where(state)
+        if wide:
+            table.add_row(*cells, where)
+            continue
+        table.add_row(*cells)
+        if where.plain and where.plain != state.spec:
+            table.add_row('', where)
+    return table
 
 
 def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
