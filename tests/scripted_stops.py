@@ -49,7 +49,7 @@ class Typist:
             try:
                 answer = execute(line, context)
                 self.answers[line] = answer
-                answer.json                     # every result is plain data
+                assert answer.json              # every result is plain data
                 self.said.append((line, answer.text(80)))
             except CommandError as error:
                 self.said.append((line, f'*** {error}'))

@@ -102,7 +102,9 @@ def _list(context: Context, args: argparse.Namespace) -> Listing:
     first, last = _range(args.lines, current, stop.listed)
     module = entry.frame.f_globals if isinstance(entry, FrameEntry) else None
     count = len(source_lines(filename, module))
-    if first > count > 0 and not args.lines:
+    if first > count > 0:
+        if args.lines.strip() not in ('', '.'):
+            raise CommandError(f'list: {filename} has {count} lines: there is no line {args.lines.strip()}')
         raise CommandError(f'this was the end of the file, line {count}. "list ." goes back to line {current}.')
     found = listing(filename, first, last, function=function, current=current, raised=raised, module=module,
                     marks=marks_of(context))

@@ -5,6 +5,9 @@ On the stopped thread. At a stop before or after a call, `next` goes over it and
 from __future__ import annotations
 
 import argparse
+import warnings
+from types import FrameType
+from typing import Any
 
 from pyfuncdbg.commands.arguments import positive
 from pyfuncdbg.commands.command import Command, Context
@@ -50,12 +53,27 @@ def _jump(context: Context, args: argparse.Namespace) -> Row | None:
     if selected_frame(stop) is not frame:
         raise CommandError('jump: possible in the innermost frame only; "down" goes there')
     try:
-        frame.f_lineno = args.line  # type: ignore[misc]
-    except ValueError as error:
+        _set_line(frame, args.line)
+    except (ValueError, RuntimeWarning) as error:
         raise CommandError(f'jump: Python refuses line {args.line}: {error}') from None
     stop.frames = tuple(UserFrame(frame, frame.f_lineno) if one.frame is frame else one for one in stop.frames)
     stop.stack, stop.listed = None, 0
     return selected_row(stop)
+
+
+def _set_line(frame: FrameType, line: int) -> None:
+    """Set it. From 3.12 on Python warns, in our name, that unset variables are None then: no warning of the program."""
+    show = warnings.showwarning
+
+    def others(message: Warning | str, category: type[Warning], filename: str, *place: Any, **options: Any) -> None:
+        if filename != __file__:
+            show(message, category, filename, *place, **options)
+    warnings.showwarning = others  # type: ignore[assignment]
+    try:
+        frame.f_lineno = line  # type: ignore[misc]
+    finally:
+        if warnings.showwarning is others:
+            warnings.showwarning = show
 
 
 def _jump_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import CodeType
 
-from pyfuncdbg.debug.evaluate import evaluate
+from pyfuncdbg.debug.evaluate import check, evaluate
 from pyfuncdbg.debug.scope import host_of, scope_of
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, selected_entry
 from pyfuncdbg.debug.stop import Stop
@@ -39,13 +39,14 @@ class Displays:
         self._by_place: dict[CodeType | str, dict[str, tuple[int, Displayed]]] = {}
 
     def add(self, stop: Stop, expression: str) -> Displayed:
-        """Show an expression from now on.
+        """Show an expression from now on; one that raises now may have a value later.
 
         Raises:
             CommandError: It is no expression.
         """
-        text, names = scope_of(stop, expression)
-        found = Displayed(expression, described(evaluate(text, names), host_of(stop)), '', True)
+        text, _ = scope_of(stop, expression)
+        check(text)
+        found = Displayed(expression, _value(stop, expression), '', True)
         self._by_place.setdefault(_place(stop), {})[expression] = stop.number, found
         return found
 
@@ -73,13 +74,17 @@ class Displays:
         return tuple(found for _, found in known.values())
 
     def _again(self, stop: Stop, expression: str, last: Displayed) -> Displayed:
-        try:
-            text, names = scope_of(stop, expression)
-            value = described(evaluate(text, names), host_of(stop))
-        except CommandError as error:           # a name that is not there yet, say
-            value = Value('error', str(error).partition('\n')[0])
+        value = _value(stop, expression)
         same = _look(value) == _look(last.value)
         return Displayed(expression, value, '' if same else last.value.text, not same)
+
+
+def _value(stop: Stop, expression: str) -> Value:
+    text, names = scope_of(stop, expression)
+    try:
+        return described(evaluate(text, names), host_of(stop))
+    except CommandError as error:               # a name that is not there yet, say
+        return Value('error', str(error).partition('\n')[0])
 
 
 def _look(value: Value) -> tuple[object, ...]:

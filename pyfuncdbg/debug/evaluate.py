@@ -8,7 +8,6 @@ import ctypes
 import linecache
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -139,6 +138,15 @@ def carry_out(text: str, names: Names) -> Any:
     return _run(code, text, names)
 
 
+def check(text: str) -> None:
+    """Read an expression without evaluating it.
+
+    Raises:
+        CommandError: It is none.
+    """
+    _compiled(text.strip(), 'eval')
+
+
 def is_python(text: str) -> bool:
     """Whether a line is Python at all."""
     try:
@@ -176,9 +184,7 @@ def _compiled(text: str, mode: str) -> CodeType:
     if not text:
         raise CommandError('an expression is missing: type one, such as "p x.shape"')
     try:
-        with warnings.catch_warnings():         # of our own compilation only: `x is 1` is no warning of the program
-            warnings.simplefilter('ignore')
-            code: CodeType = compile(text, FILENAME, mode, dont_inherit=True)
+        code: CodeType = compile(text, FILENAME, mode, dont_inherit=True)
     except SyntaxError as error:
         raise CommandError(_pointed(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno or 1)) from None
     except (ValueError, MemoryError, RecursionError) as error:

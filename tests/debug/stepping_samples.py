@@ -1,4 +1,4 @@
-"""Functions to step through: what Python has of calls, loops, generators and exceptions. Each takes a number and gives one."""
+"""Functions to step through: what Python has of calls, loops, generators and exceptions."""
 from __future__ import annotations
 
 import contextlib
@@ -7,7 +7,7 @@ import functools
 
 def add(a, b):
     c = a + b
-    return c
+    return c  # noqa: RET504  a line to stop at
 
 
 def straight(n):
@@ -135,4 +135,5 @@ def last_line_calls(n):
     return add(n, add(n, 1))
 
 
-SAMPLES = (straight, loop, recursive, generator, delegating, caught, uncaught, guarded, comprehended, library, last_line_calls)
+SAMPLES = (straight, loop, recursive, generator, delegating, caught, uncaught, guarded, comprehended, library,
+           last_line_calls)

@@ -5,6 +5,8 @@ import gc
 import pdb
 import sys
 import threading
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -165,12 +167,13 @@ def test_the_end_of_a_function_is_the_stop_after_its_call_and_then_the_line_of_t
     def caller():
         result = tf.numpy_function(straight, [4], tf.int64)
         twice = result * 2
-        return twice
+        return twice  # noqa: RET504  a line to stop at
     with typing('step', 'return', 'next', 'next', 'p int(twice)', 'cont') as typist:
         assert int(caller()) == 70
     first = caller.__code__.co_firstlineno
     assert [(phase, line) for phase, _, line in typist.stops] == [
-        ('before', 0), ('line', straight.__code__.co_firstlineno + 1), ('after', 0), ('line', first + 2), ('line', first + 3)]
+        ('before', 0), ('line', straight.__code__.co_firstlineno + 1), ('after', 0), ('line', first + 2),
+        ('line', first + 3)]
     assert typist.shown('p int(twice)') == '70\n'
 
 
@@ -181,9 +184,9 @@ def test_a_graphs_next_node_follows_the_end_of_a_function():
         c = tf.multiply(b, 2.0, name='c')
     def caller(session):
         value = session.run(c)
-        return value
-    with typing('step', 'next', 'next', 'next', 'next', 'p value') as typist, tf.compat.v1.Session(graph=graph) as session:
-        assert caller(session) == [4.0]
+        return value  # noqa: RET504  as above
+    with typing('step', 'next', 'next', 'next', 'next', 'p value') as typist:
+        assert caller(tf.compat.v1.Session(graph=graph)) == [4.0]
     assert [phase for phase, _, _ in typist.stops] == ['before', 'line', 'after', 'node', 'node', 'line']
     assert typist.stops[-1][1:] == ('caller', caller.__code__.co_firstlineno + 2)
     assert 'float64 [1]' in typist.shown('p value')
@@ -208,7 +211,8 @@ def test_next_goes_over_a_wrapped_call_and_step_into_it():
     def outer(x):
         y = tf.numpy_function(inner, [x], tf.float64)
         return np.asarray(y) + 1
-    for commands, expected in ((('step', 'next'), ['outer', 'outer']), (('step', 'step', 'step'), ['outer', 'inner', 'inner'])):
+    for commands, expected in ((('step', 'next'), ['outer', 'outer']),
+                               (('step', 'step', 'step'), ['outer', 'inner', 'inner'])):
         with typing(*commands) as typist:
             assert float(wrapped(outer, np.float64(2))) == 7.0
         assert [name for name, _ in typist.lines] == expected
@@ -224,7 +228,8 @@ def test_a_nested_call_ends_with_its_own_stop_and_goes_on_in_the_outer_function(
     with typing('step', 'step', 'step', 'step', 'step', 'step') as typist:
         wrapped(outer, np.float64(2))
     assert [(phase, name) for phase, name, _ in typist.stops] == [
-        ('before', ''), ('line', 'outer'), ('call', 'inner'), ('line', 'inner'), ('after', ''), ('line', 'outer'), ('after', '')]
+        ('before', ''), ('line', 'outer'), ('call', 'inner'), ('line', 'inner'), ('after', ''), ('line', 'outer'),
+        ('after', '')]
 
 
 def test_native_threads_are_stepped_each_by_itself():
@@ -236,7 +241,7 @@ def test_native_threads_are_stepped_each_by_itself():
         results.append((result, sys.gettrace()))
 
     class ByThread(Typist):
-        scripts = {}
+        scripts: ClassVar[dict[int, Iterator[str]]] = {}
 
         def interact(self, stop, broker):
             self._lines = self.scripts.setdefault(stop.thread, iter(['step', 'next', 'next', 'next', 'cont']))

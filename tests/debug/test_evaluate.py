@@ -1,0 +1,145 @@
+"""Python typed at a stop: it sees and changes the frame's own variables, and says where it is wrong."""
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyfuncdbg.debug.evaluate import FrameNames, NodeNames, carry_out, evaluate, is_python, without_colons
+from pyfuncdbg.errors import CommandError
+
+LEVEL = 1
+
+
+def in_frame(*lines, values=('a', 'b')):
+    """Carry lines out in a function's frame; what they gave, and what its variables are when it goes on."""
+    free = 7
+
+    def function(a):
+        b = a + 1
+        names = FrameNames(sys._getframe())
+        given = [carry_out(line, names) for line in lines]
+        return given, {'a': a, 'b': b, 'free': free}
+    return function(3)
+
+
+@pytest.mark.parametrize(('expression', 'value'), [
+    ('a + b', 7), ('[a * i + b for i in range(3)]', [4, 7, 10]), ('(lambda: a + b + free)()', 14),
+    ('sum(x + b for x in [a, free])', 18), ('{k: a for k in [b]}', {4: 3}), ('LEVEL', 1), ('len([a])', 1),
+    ('[[i * j + a for i in range(b)] for j in range(1)]', [[3, 3, 3, 3]]),
+])
+def test_every_name_is_seen_from_everywhere(expression, value):
+    assert in_frame(expression)[0] == [value]
+
+
+@pytest.mark.parametrize(('statement', 'name', 'value'), [
+    ('a = 50', 'a', 50), ('a += b', 'a', 7), ('b, a = a, b', 'b', 3), ('free = 9', 'free', 9),
+    ('for i in range(3): b += i', 'b', 7), ('if (n := a) > 2: b = n * 10', 'b', 30),
+    ('b = [b for _ in range(2)]', 'b', [4, 4]),
+])
+def test_what_is_assigned_is_the_functions_own(statement, name, value):
+    assert in_frame(statement)[1][name] == value
+
+
+def test_new_names_stay_and_are_seen_by_functions():
+    assert in_frame('c = b + 1', 'c * 2', '[c for _ in range(2)]', 'def g(): return c + a', 'g()', 'import os.path as p',
+                    'p.sep')[0] == [None, 10, [5, 5], None, 8, None, '/']
+
+
+def test_a_declared_global_is_the_modules():
+    global LEVEL
+    try:
+        in_frame('global LEVEL; LEVEL = 5')
+        assert LEVEL == 5
+    finally:
+        LEVEL = 1
+
+
+def test_a_deleted_variable_is_gone_or_that_is_refused():
+    def function(a):
+        names = FrameNames(sys._getframe())
+        carry_out('del a', names)
+        return a
+    with pytest.raises(CommandError if sys.version_info >= (3, 12) else UnboundLocalError, match='a'):
+        function(1)
+
+
+def test_variables_of_an_outer_frame_change_too():
+    def outer():
+        value = 1
+
+        def inner():
+            carry_out('value = 2', FrameNames(sys._getframe(1)))
+        inner()
+        return value
+    assert outer() == 2
+
+
+@pytest.mark.parametrize(('line', 'message'), [
+    ('1/0 + a', 'ZeroDivisionError: division by zero\n    1/0 + a\n    ^^^'),
+    ('b + aa', "NameError: name 'aa' is not defined. Did you mean 'a'?\n    b + aa\n        ^^"),
+    ('b.foo', "AttributeError: 'int' object has no attribute 'foo'\n    b.foo\n    ^^^^^"),
+    ('a b', 'SyntaxError: invalid syntax\n    a b\n      ^'),
+    ('"ä" + bb', "NameError: name 'bb' is not defined. Did you mean 'b'?\n    \"ä\" + bb\n          ^^"),
+    ('print(', "SyntaxError: '(' was never closed\n    print(\n         ^"),
+    ('raise SystemExit(3)', 'SystemExit: 3\n    raise SystemExit(3)\n    ^^^^^^^^^^^^^^^^^^^'),
+])
+def test_mistakes_are_pointed_at(line, message):
+    with pytest.raises(CommandError) as raised:
+        in_frame(line)
+    assert str(raised.value) == message
+
+
+def test_an_error_whose_text_raises_is_told():
+    class BadError(Exception):
+        def __str__(self):
+            raise KeyError('x')
+    with pytest.raises(CommandError, match='BadError: its __str__ raised KeyError'):
+        evaluate('fail()', NodeNames({}, {'fail': lambda: (_ for _ in ()).throw(BadError())}))
+
+
+def test_a_statement_is_no_expression():
+    with pytest.raises(CommandError, match='SyntaxError'):
+        evaluate('a = 1', NodeNames({}, {}))
+    assert is_python('a = 1')
+    assert not is_python('brek f')
+
+
+def test_tensors_of_a_node_are_read_only_when_asked_for_and_not_assigned():
+    reads = []
+    names = NodeNames({'x': lambda: reads.append(1) or 5}, {'y': 2})
+    assert evaluate('y', names) == 2
+    assert not reads
+    assert evaluate('[x + y for _ in range(2)]', names) == [7, 7]
+    with pytest.raises(CommandError, match='inject'):
+        carry_out('x = 1', names)
+    carry_out('z = x', names)
+    assert evaluate('z', names) == 5
+
+
+TENSORS = ['mm:0', 'mm:10', 'layer/x:1', 'a:0', '2nd:0']
+
+
+@pytest.mark.parametrize(('text', 'python'), [
+    ('mm:0.mean() + layer/x:1', 'mm_0.mean() + layer_x_1'), ('x[a:0]', 'x[a:0]'), ('mm:10', 'mm_10'), ('mm:1', 'mm:1'),
+    ('mm:0[a:0]', 'mm_0[a:0]'), ('2nd:0', '_nd_0'), ('max(a:0)', 'max(a_0)'), ('xmm:0', 'xmm:0'),
+])
+def test_a_tensors_name_is_a_word(text, python):
+    assert without_colons(text, TENSORS)[0] == python
+
+
+@given(st.text(alphabet='am:0[]+. (', max_size=12))
+def test_no_text_changes_its_length(text):
+    changed, meaning = without_colons(text, TENSORS)
+    assert len(changed) == len(text)
+    assert set(meaning.values()) <= set(TENSORS)
+
+
+@given(st.text(max_size=30))
+def test_any_line_is_answered(text):
+    try:
+        carry_out(text, NodeNames({}, {'__builtins__': {}}))
+    except CommandError as error:
+        assert str(error)
