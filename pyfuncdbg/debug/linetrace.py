@@ -93,15 +93,16 @@ class LineTracer:
 
     def run(self, function: Callable[[], Any]) -> Any:
         """Call it, traced; also from inside of a trace function."""
-        return sys.call_tracing(self._traced, (function,))
-
-    def _traced(self, function: Callable[[], Any]) -> Any:
         before = sys.gettrace()
-        sys.settrace(self._enter)
+        sys.settrace(self._enter)               # first: what traces now would see the call
         try:
-            return function()
+            return sys.call_tracing(self._traced, (function,))
         finally:
             sys.settrace(before)
+
+    def _traced(self, function: Callable[[], Any]) -> Any:
+        sys.settrace(self._enter)               # 3.11 has tracing off inside of a trace function until it is set again
+        return function()
 
     def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
