@@ -598,3 +598,24 @@ def test_any_orders_on_many_threads_leave_the_results_alone(seed) -> None:
                 assert {'run', 'end'} <= set(user.phases)
         assert debugger.broker.stops == () and hooks.op == () and debugger.runs.on_thread(0) is None
     assert found == expected
+
+
+# ------------------------------------------------------------------ the real TensorFlow
+@pytest.mark.tensorflow
+def test_a_session_of_tensorflow_can_be_wrapped() -> None:
+    """Its runs have no cards yet; the wrapper is accepted wherever the session is."""
+    import tensorflow
+    real = tensorflow.compat.v1
+    with tensorflow.Graph().as_default() as graph:
+        a = real.placeholder(tensorflow.float32, [], name='a')
+        b = a + 1.0
+        session = pyfuncdbg.DebugSession(real.Session(), ui='none')
+        assert isinstance(session, real.Session) and session.graph is graph
+        assert b.eval({a: 1.0}, session=session) == session.make_callable(b, [a])(1.0) == 2
+        assert session.partial_run(session.partial_run_setup([b], [a]), b, {a: 1.0}) == 2
+        with session as inner:
+            assert inner is session and real.get_default_session() is session and b.eval({a: 2.0}) == 3
+        with pytest.raises(RuntimeError, match='closed Session'):
+            session.run(b, {a: 1.0})
+    debugger.leave()
+    debugger.left = False
