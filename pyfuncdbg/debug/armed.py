@@ -17,9 +17,11 @@ from pyfuncdbg.debug.parameters import reader
 from pyfuncdbg.debug.predicate import truth
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.chain import say_failed
 
 _ignoring = errstate.state
 _ndarray = np.ndarray
+_UNFINISHED = 256
 
 
 class Owner(Protocol):
@@ -67,6 +69,8 @@ class Armed:
         for memory in self._memories:
             memory.begin(call)
         if self._snaps:
+            if len(self._inputs) > _UNFINISHED:
+                self._inputs.clear()            # calls that were aborted have no end
             self._inputs[call.id] = [kept(self._read(value)) for value in call.inputs], False
 
     def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
@@ -93,7 +97,10 @@ class Armed:
         if breakpoint.do == 'stop':
             return Hit(breakpoint)
         if breakpoint.do == 'log':
-            owner.log(call, outputs, error)
+            try:
+                owner.log(call, outputs, error)
+            except Exception as failure:        # a value that cannot be shown must not end debugging
+                say_failed(f'breakpoint {breakpoint.number} cannot log', failure)
         elif (held := self._inputs.get(call.id)) is not None:
             self._inputs[call.id] = held[0], True
         return None

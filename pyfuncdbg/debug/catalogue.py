@@ -36,6 +36,7 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._sites: dict[int, KnownSite] = {}
+        self._by_name: dict[str, list[KnownSite]] = {}
         self._runs: set[int] = set()
 
     def __len__(self) -> int:
@@ -45,7 +46,10 @@ class Catalogue:
         """A site is called, or announced."""
         if site.id not in self._sites and len(self._sites) < _MOST:
             names = tuple(dict.fromkeys(names_of(site)))
-            self._sites[site.id] = KnownSite(site.name, site.kind, names, parameters.names_of(site.function))
+            known = KnownSite(site.name, site.kind, names, parameters.names_of(site.function))
+            self._sites[site.id] = known
+            for name in names:
+                self._by_name.setdefault(name, []).append(known)
 
     def add_run(self, run: Run) -> None:
         """A run begins: it announces its sites. Each tuple of them is looked at once."""
@@ -62,13 +66,15 @@ class Catalogue:
         """The sites that a SPEC means, as far as they are known."""
         if spec.kind != 'name':
             return []
+        if not spec.glob:
+            return list(self._by_name.get(spec.name, ()))
         return [site for site in list(self._sites.values()) if spec.fits(site.names)]
 
     def functions(self, name: str) -> Iterable[str]:
         """Names of the functions that nodes of this name call."""
-        return [other for site in list(self._sites.values()) if site.name == name and site.kind == 'python'
+        return [other for site in list(self._by_name.get(name, ())) if site.name == name and site.kind == 'python'
                 for other in site.names]
 
     def names(self) -> list[str]:
         """Everything that a SPEC can be."""
-        return sorted({name for site in list(self._sites.values()) for name in site.names})
+        return sorted(self._by_name)

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from pyfuncdbg.debug.breakpoint import Breakpoint
 from pyfuncdbg.debug.value import array_of, array_text, bounded
 from pyfuncdbg.record.dtypes import as_numbers
@@ -56,7 +54,8 @@ def _text(value: Any) -> str:
     if numbers is None or not array.size or not array.ndim:
         return array_text(array)
     if array.size <= _FEW:
-        return f'{array_text(array)} {np.asarray(numbers).tolist()}'
+        values = numbers.ravel().tolist()
+        return f'{array_text(array)} [{", ".join(str(v) if isinstance(v, bool) else f"{v:.6g}" for v in values)}]'
     if array.size > _MOST:
         return array_text(array)
     stats = stats_of(array)

@@ -73,7 +73,7 @@ def _floats(x: Any) -> np.ndarray | None:
     array: Any = x if isinstance(x, _READ) else np.asarray(x)
     kind = array.dtype.kind
     if kind in 'fc':
-        return array                            # a scalar has what is asked of it
+        return array  # type: ignore[no-any-return]  # a scalar has what is asked of it
     numbers = as_numbers(np.asarray(array)) if kind == 'V' else None        # bfloat16 and its relatives
     return numbers if numbers is not None and numbers.dtype.kind in 'fc' else None
 

@@ -345,7 +345,7 @@ def test_a_log_line_names_the_call_and_the_values(capfd, monkeypatch, tmp_path):
         call(np.arange(100.0))
         assert not front_end.stops
     first, *rest = capfd.readouterr().err.splitlines()
-    assert first.endswith('norm[0] breakpoint 2: x=float64[3] [1.0, nan, 3.0] k=1 out=float64[3] [2.0, nan, 6.0]')
+    assert first.endswith('norm[0] breakpoint 2: x=float64[3] [1, nan, 3] k=1 out=float64[3] [2, nan, 6]')
     assert [line.split(' ', 2)[2] for line in rest] == ['norm[1] breakpoint 1: x=float64[100] 0..99 mean 49.5 k=1']
     with Trace.open(recorder.path) as trace:
         notes = [(note.data['breakpoint'], note.data['where']) for note in trace.notes('log')]
