@@ -22,6 +22,7 @@ class Program:
     """A graph of random ops, variables, Python calls, functions and gradients, made by numbers."""
 
     def __init__(self, recipe: list[tuple[int, int]]) -> None:
+        tf.random.set_seed(1)
         np.random.seed(7)
         random.seed(7)
         with tf.Graph().as_default() as graph:
@@ -95,10 +96,10 @@ def digest(value: Any) -> Any:
 def everything(control: Any) -> str:
     """All that may be looked at, or changes what comes: values, variables, generators, error state."""
     found: list[Any] = [control.position]
-    for name in sorted({name for site in control.sites for name in (*site.inputs, *site.outputs)} | {'x:0', 'constant:0'}):
+    for name in sorted({name for site in control.sites for name in site.outputs} | {'x:0', 'constant:0'}):
         found.append((name, digest(control.value(name)) if control.holds(name) else None))
     execution = control.execution
-    for key, resource in sorted(execution.resources.items(), key=str):
+    for key, resource in sorted(execution.resources.items(), key=lambda item: (str(item[0][:3]), item[0][3:])):
         if isinstance(resource, np.random.Generator):
             found.append((key[:3], repr(resource.bit_generator.state)))
         elif hasattr(resource, 'variable'):
@@ -111,13 +112,17 @@ def everything(control: Any) -> str:
 
 @dataclass
 class Walker:
-    """Pauses a session's run before its first node, and at each pause asks `step(control)` what to do."""
+    """Pauses the next run of a session before its first node, and at each pause asks `step(control)` what to do."""
 
     step: Callable[[Any], None]
     kinds = frozenset(('run',))
+    begun: bool = False
     positions: list[int] = field(default_factory=list)
 
     def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
+        if self.begun or call.site.name != 'Session.run':
+            return proceed()                    # a run inside of a pause, or of a node
+        self.begun = True
         run = call.run
 
         def on_pause() -> None:
@@ -171,9 +176,10 @@ WALKS = st.lists(st.tuples(st.sampled_from(['node', 'rewind', 'to', 'retry', 'in
                            st.integers(0, 999)), max_size=25)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(RECIPES, WALKS)
-def test_everything_after_any_walk_is_as_in_a_straight_run(recipe: list[tuple[int, int]], walk: list[tuple[str, int]]) -> None:
+def test_everything_after_any_walk_is_as_in_a_straight_run(recipe: list[tuple[int, int]],
+                                                           walk: list[tuple[str, int]]) -> None:
     injected: Injected = {}
     program = Program(recipe)
     plain, left_plain = walked(program, lambda control: control.resume())
