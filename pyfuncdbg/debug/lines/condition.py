@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import ast
-import symtable
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -16,6 +15,10 @@ _REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
             ast.Await: 'await would change the order in which the program runs',
             ast.Yield: 'yield would make a generator of the function',
             ast.YieldFrom: 'yield would make a generator of the function'}
+
+
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_Scoped = _Comprehension | ast.Lambda
 
 
 class UnsetError(NameError):
@@ -38,13 +41,14 @@ class Condition:
             CommandError: It is no expression, or one that would change the function.
         """
         self.text = text.strip()
-        self._parse()
-        table = symtable.symtable(f'({self.text}\n)', '<condition>', 'eval')
-        self.names = frozenset(_free(table))
-        self.nested = bool(table.get_children())
+        tree = self._parse()
+        self.names = frozenset(_free(tree, frozenset()))
+        self.nested = any(isinstance(node, _Scoped) for node in ast.walk(tree))
         self._functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
 
     def _parse(self) -> ast.expr:
+        if not self.text:
+            raise CommandError('the condition is empty: give an expression after `if`, or leave `if` out')
         try:
             body = ast.parse(f'({self.text}\n)', mode='eval').body
         except SyntaxError as error:
@@ -117,13 +121,26 @@ def _looked_up(name: str, frame: FrameType, vocabulary: Mapping[str, Callable[..
     raise UnsetError(f'name {name!r} is not defined')
 
 
-def _free(table: symtable.SymbolTable) -> set[str]:
-    top = table.get_type() == 'module'
-    found = {symbol.get_name() for symbol in table.get_symbols()
-             if symbol.is_referenced() and (top or symbol.is_global())}
-    for child in table.get_children():
-        found |= _free(child)
-    return {name for name in found if name.isidentifier()}      # '.0' is the iterator of a comprehension
+def _free(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
+    """The names that an expression reads from outside."""
+    if isinstance(node, ast.Name):
+        if node.id not in bound:
+            yield node.id
+    elif isinstance(node, ast.Lambda):
+        for default in (*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)):
+            yield from _free(default, bound)
+        yield from _free(node.body, bound | {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)})
+    elif isinstance(node, _Comprehension):
+        yield from _free(node.generators[0].iter, bound)        # the first is evaluated outside
+        targets = {inner.id for part in node.generators for inner in ast.walk(part.target) if isinstance(inner, ast.Name)}
+        for child in ast.iter_child_nodes(node):
+            parts = ast.iter_child_nodes(child) if isinstance(child, ast.comprehension) else (child,)
+            for part in parts:
+                if part is not node.generators[0].iter:
+                    yield from _free(part, bound | targets)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _free(child, bound)
 
 
 def _inner(code: CodeType, name: str) -> CodeType:

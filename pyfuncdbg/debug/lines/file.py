@@ -23,7 +23,8 @@ from pyfuncdbg.errors import CommandError
 
 _FUTURE = 0
 for _name in __future__.all_feature_names:
-    _FUTURE |= getattr(__future__, _name).compiler_flag
+    if _name != 'nested_scopes':                # its flag says of a function that it is nested
+        _FUTURE |= getattr(__future__, _name).compiler_flag
 
 Space = Mapping[str, Any]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
@@ -40,12 +41,15 @@ class Installation:
         self._made: list[Version] = []
         self._older: list[Version] = []
         self._lines: dict[int, tuple[Version, _Lines]] = {}
-        self._counts: dict[int, int] = {}
+        self._counts: tuple[list[int], list[int]] = [], []
 
     def install(self, population: Population) -> int:
         """Bring every function up to date; how many have tests now."""
         file = self.file
         functions = population.functions(file.filename)
+        known = {id(function) for function in functions}
+        functions += [function for number, seen in list(self._functions.items())
+                      if number not in known and (function := seen()) is not None]
         file.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         file.loose.clear()
         wanted = self._wanted(functions)
@@ -136,10 +140,20 @@ class Installation:
 
     def made_again(self) -> bool:
         """Whether somebody refers to the program's own code anew: a `def` that is run again makes a function of it."""
-        counts = {id(version): sys.getrefcount(version.original) for version in self._made}
-        changed = counts != self._counts
-        self._counts = counts
-        return changed
+        return self._references('original') != self._counts[0]
+
+    def multiplied(self) -> bool:
+        """Whether there are functions with our code that we did not give it to: closures made since, copies."""
+        return self._references('code') != self._counts[1]
+
+    def count(self) -> None:
+        """Remember who refers to code now, when everything is up to date."""
+        self._counts = self._references('original'), self._references('code')
+
+    def _references(self, name: str) -> list[int]:
+        ours = Counter(id(function.__code__) for seen in list(self._functions.values()) if (function := seen()) is not None)
+        codes: list[CodeType] = [getattr(version, name) for version in self._made]
+        return [sys.getrefcount(code) - ours[id(code)] for code in codes]
 
 
 def _add(watch: Watch, code: CodeType, lines: _Lines) -> None:

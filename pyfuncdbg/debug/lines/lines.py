@@ -123,7 +123,7 @@ class Lines:
             point.arrival.live = False
             self._placed.pop(number, None)
             installation.file.remove(number)
-            self._install(installation, self._look(_FRESH))
+            self._install(installation, self._look(0 if installation.multiplied() else None))
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
             self._sum_up()
@@ -198,12 +198,12 @@ class Lines:
         """A function with tests has gone; on whatever thread drops it."""
         self.waiting = True
 
-    def _look(self, age: float) -> Population:
-        """The heap, as it was at most `age` seconds ago."""
+    def _look(self, age: float | None) -> Population:
+        """The heap, as it was at most `age` seconds ago; None: at any time."""
         population = self._population
         now = time.monotonic()
-        if population is not None and now - population.made < age:
-            self._dirty = True
+        if population is not None and (age is None or now - population.made < age):
+            self._dirty |= age is not None
             return population
         self._population = population = Population()
         self._cost = time.monotonic() - now
@@ -220,6 +220,8 @@ class Lines:
         tracer.watch(watch, always=self._traced and any(known.unmade for known in self._files.values()))
         if self._traced:
             tracer.join(population.suspended(installation.file.filename))
+        del watch                               # it refers to code
+        installation.count()
         return bool(tested)
 
     def _try(self, installation: Installation, point: Point, population: Population, is_loaded: bool) -> None:

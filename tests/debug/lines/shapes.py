@@ -1,4 +1,6 @@
 """A program of many shapes of functions, for tests that put breakpoints on each of its lines. `CALLS` runs all of it."""
+# The odd shapes are what is tested.
+# ruff: noqa: E501, E701, E702, RET504, E731, C416, C417, UP033
 import asyncio
 import contextlib
 import functools

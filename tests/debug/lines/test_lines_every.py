@@ -1,4 +1,4 @@
-"""Breakpoints on every line of a program of many shapes: nothing changes, and arrivals are those that `sys.settrace` sees."""
+"""Breakpoints on every line of a program of many shapes: nothing changes, and arrivals are what `sys.settrace` sees."""
 from __future__ import annotations
 
 import ast
@@ -134,7 +134,8 @@ def test_arrivals_are_those_that_a_tracer_sees(lines: Lines, shapes: ModuleType,
 
 
 def shown(frame: FrameType) -> dict[str, str]:
-    return {name: repr(value) for name, value in frame.f_locals.items() if not callable(value) and ' at 0x' not in repr(value)}
+    return {name: repr(value) for name, value in frame.f_locals.items()
+            if not callable(value) and ' at 0x' not in repr(value)}
 
 
 def oracle(module: ModuleType) -> dict[int, list[Seen]]:

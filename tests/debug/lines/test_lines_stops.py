@@ -196,7 +196,8 @@ def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: Lines, p
     lines.clear(1)
     lines.clear(2)
     assert sys.gettrace() is None
-    assert hasattr(sys, 'monitoring') is False or all(sys.monitoring.get_tool(tool) != 'pyfuncdbg lines' for tool in range(6))
+    if hasattr(sys, 'monitoring'):
+        assert all(sys.monitoring.get_tool(tool) != 'pyfuncdbg lines' for tool in range(6))
 
 
 def test_stepping_meets_a_breakpoint_set_meanwhile_in_a_caller_that_runs(lines: Lines, program: ModuleType) -> None:
