@@ -68,7 +68,7 @@ def _set_line(frame: FrameType, line: int) -> None:
     def others(message: Warning | str, category: type[Warning], filename: str, *place: Any, **options: Any) -> None:
         if filename != __file__:
             show(message, category, filename, *place, **options)
-    warnings.showwarning = others  # type: ignore[assignment]
+    warnings.showwarning = others
     try:
         frame.f_lineno = line  # type: ignore[misc]
     finally:
@@ -77,7 +77,9 @@ def _set_line(frame: FrameType, line: int) -> None:
 
 
 def _jump_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('line', metavar='LINE', type=positive, help='a line of the same function, to be carried out next')
+    parser.add_argument('line', metavar='LINE', type=positive,
+                        help='a line of the same function, to be carried out next; from Python 3.12 on, variables that '
+                             'have no value yet are None then')
 
 
 STEP = stepping('step', 'go to the next line, into functions that are called', 's')

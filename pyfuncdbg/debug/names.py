@@ -54,7 +54,7 @@ def _mark(value: Any) -> Any:
     if isinstance(value, str | bytes):
         return type(value).__name__, len(value), hash(value)
     array = array_of(value)
-    if array is None or array.dtype.hasobject:
+    if array is None or array.dtype.hasobject or (array.nbytes > _DIGESTED and not array.flags.c_contiguous):
         size = len(value) if isinstance(value, list | tuple | dict | set) else 0
         return id(value), type(value).__name__, size
     data = np.ascontiguousarray(array.reshape(-1)[::max(1, array.nbytes // _DIGESTED)])

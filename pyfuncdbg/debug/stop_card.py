@@ -24,7 +24,7 @@ from pyfuncdbg.hooks.machinery import is_library
 
 NAMES = 8
 """Values on a card."""
-_COUNTED = 1 << 22
+_COUNTED = 1 << 20
 """Elements of the largest array that is summarised for a card."""
 
 

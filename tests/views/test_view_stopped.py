@@ -34,7 +34,8 @@ def nasty_views():
     return [stop_view(replace(card, function=NASTY, filename=NASTY, node=NASTY, op_type=NASTY, run_label=NASTY, reason=NASTY,
                               thread_name=NASTY, listing=listing, values=values, raised=raised, displayed=changed,
                               phase=phase))
-            for card in (line, before) for phase in ('line', 'before', 'after', 'node', 'return', 'error', 'post-mortem')] + [
+            for card in (line, before)
+            for phase in ('line', 'before', 'after', 'node', 'return', 'error', 'post-mortem')] + [
         stop_view(replace(before, listing=None, created=Frame(NASTY, 2, NASTY), returned=nasty)), stack_view(rows),
         row_view(rows[0]), listing_view(listing), value_page(nasty), value_page(described([np.ones(2), NASTY])),
         variables_table([Variable(NASTY, nasty, NASTY)]), variables_table([Variable(NASTY, nasty)], rows=3)]
@@ -99,7 +100,8 @@ def test_library_frames_are_folded_unless_asked_for(draw):
 def test_values_on_one_line(draw):
     x = np.array([[0.5, np.nan], [np.inf, 0]])
     text = draw(variables_table([Variable('x', described(x), 'mm:0'), Variable('n', described(3)),
-                                 Variable('s', described(np.float32(2.5))), Variable('e', described(np.zeros((0, 3))))]), 100)
+                                 Variable('s', described(np.float32(2.5))),
+                                 Variable('e', described(np.zeros((0, 3))))]), 100)
     assert [line.rstrip() for line in text.splitlines()] == [
         'x  float64[2, 2]  NaN 1, +Inf 1 at [0, 1]  [[0.5, nan], [inf, 0]]  mm:0', 'n  3', 's  float32 2.5',
         'e  float64[0, 3]  empty']
