@@ -164,7 +164,7 @@ class LineTracer:
             held = self._ids.get(id(value))
         if held is None and type(value) in (list, tuple):
             held = next((one for item in value[:ITEMS] if (one := self._ids.get(id(item))) is not None), None)
-        return held[1] if held is not None and not isinstance(value, float | int | bool | type(None)) else None
+        return held[1] if held is not None and type(value) not in _SHARED else None
 
     def appeared(self, appearance: Appearance, value: Any) -> int:
         """Note one; its number."""
@@ -330,6 +330,8 @@ def _holds_nan(tensor: TensorRecord) -> bool:
 _NOTHING: Any = object()
 _NEVER = frozenset((int, bool, str, bytes, type(None), type, type(len), type(described), type(sys), slice, range,
                     np.ufunc))
+_SHARED = frozenset((float, int, bool, type(None)))
+"""Types of which one object is many values: `np.nan` is the same wherever it is."""
 _HOSTS = ('pyfuncdbg.', 'tensorflow.', 'jax', 'torch')
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')})
 
