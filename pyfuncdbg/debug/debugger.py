@@ -182,7 +182,8 @@ class Debugger:
 
     def _watched(self, call: Call, proceed: Callable[[], Outputs], tests: Tests | None, hits: Sequence[Hit]) -> Outputs:
         """A call with something to test, or on a thread that steps."""
-        self._before(call, hits)
+        if hits or self.flows:
+            self._before(call, hits)
         while True:
             try:
                 outputs = proceed()
@@ -224,7 +225,10 @@ class Debugger:
     def _after(self, call: Call, tests: Tests | None, outputs: list[Any]) -> Outputs | None:
         """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
         flow = self.flows.get(call.thread)
-        hits = _tested(flow, lambda: tests.after(call, outputs)) if tests is not None else ()
+        if tests is None:
+            hits: Sequence[Hit] = ()
+        else:
+            hits = tests.after(call, outputs) if flow is None else _tested(flow, lambda: tests.after(call, outputs))
         if not hits and not (flow is not None and flow.ends(call)):
             return outputs
         stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return', outputs=outputs)
