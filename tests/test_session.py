@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import pickle
 import random
 import sys
@@ -15,6 +16,7 @@ from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.commands.runs import at_run, draw_at_run
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.debugger import debugger
@@ -59,10 +61,11 @@ def program():
 
 
 def looks(shown):
-    """At a stop around a run: keep what it shows."""
+    """At a stop around a run: keep what it shows, which can be drawn and written."""
     def look(stop):
         found = at_run(context_of(stop), TABLE)
         draw_at_run(found)
+        assert json.loads(to_json(found))
         shown.append(found)
     return look
 
