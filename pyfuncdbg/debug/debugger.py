@@ -189,6 +189,8 @@ class Debugger:
                 outputs = proceed()
             except BaseException as error:
                 settle()
+                if not isinstance(error, Exception) and (flow := self.flows.get(call.thread)) is not None:
+                    flow.stepper.left = 0       # no stop after it: the steps go on in the caller
                 again = error.call == call.id if isinstance(error, Retried) else (
                     isinstance(error, Exception) and self._failed(call, tests, error))
                 if again:
@@ -269,7 +271,7 @@ class Debugger:
         """What is wanted of a thread; of the one that asks, mostly."""
         found = self.flows.get(thread)
         if found is None:
-            found = self.flows[thread] = Flow(Stepper(self._at_line))
+            found = self.flows[thread] = Flow(Stepper(self._at_line, self))
         return found
 
     def stopped(self, stop: Stop) -> Decision:
@@ -353,7 +355,10 @@ class Debugger:
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         """The stepper has come to a line of the program."""
         entrance = nearest_entrance(frame)
-        call, run = (entrance.call, entrance.run) if entrance is not None else (None, None)
+        call, run = None, None
+        if entrance is not None:
+            run = entrance.run
+            call = entrance.call if self in entrance.hooks else None    # else nothing of ours is there to make it again
         flow = self.flow(threading.get_native_id())
         stop = Stop(phase, call=call, run=run, frame=frame, reason=reason, error=value if phase == 'exception' else None,
                     result=value if phase == 'return' else None, jumpable=phase == 'line')
@@ -364,7 +369,7 @@ class Debugger:
             self._again(call, {})
             raise Retried(call.id)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
-        over = phase == 'return' and call is None and run is not None and run.control is not None and begins_function(frame)
+        over = phase == 'return' and call is None and nodes.pausable(run) and begins_function(frame)
         if over:
             flow.stepper.disarm()
         else:

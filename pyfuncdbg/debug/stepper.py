@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pyfuncdbg.debug.lines.tracing import tracer
 from pyfuncdbg.debug.stop import Decision, Phase
+from pyfuncdbg.hooks.chain import Hook
 from pyfuncdbg.hooks.entrance import calls_function, function_call
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
 
@@ -35,14 +36,19 @@ def settle() -> None:
 class Stepper(bdb.Bdb):
     """Steps one thread.
 
+    Args:
+        on_stop: Told of each stop.
+        hook: Stops after a call whose function has been stepped to its end; without one that end is one like any other.
+
     Attributes:
         active: Whether the thread is traced.
         left: Id of the call whose function has come to its end while that end was stepped to: stop after the call. Else 0.
     """
 
-    def __init__(self, on_stop: OnStop) -> None:
+    def __init__(self, on_stop: OnStop, hook: Hook | None = None) -> None:
         super().__init__()
         self._on_stop = on_stop
+        self._hook = hook
         self.active = False
         self.left = 0
         self._before: Any = None
@@ -189,7 +195,7 @@ class Stepper(bdb.Bdb):
         self._tell('line', frame, self._reason, None)
 
     def user_return(self, frame: FrameType, return_value: Any) -> None:
-        call = function_call(frame)
+        call = function_call(frame, self._hook)
         if call is not None and not self._arriving:
             self.left = call.id                 # the end of a wrapped function: its call stops after it
             return

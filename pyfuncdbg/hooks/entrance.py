@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import _Passage
+from pyfuncdbg.hooks.chain import Hook, _Passage, instrument
 from pyfuncdbg.hooks.machinery import is_machinery
 
 _Function = TypeVar('_Function', bound=Callable[..., Any])
@@ -26,12 +26,14 @@ class Entrance:
         run: The run it is part of.
         inputs: What the function gets.
         call: Its record, None if no hook was there when it began.
+        hooks: Those that are around it.
     """
 
     site: CallSite
     run: Run
     inputs: Sequence[Any]
     call: Call | None = None
+    hooks: tuple[Hook, ...] = ()
 
 
 Describe = Callable[[FrameType], Entrance]
@@ -65,21 +67,22 @@ def calls_function(frame: FrameType) -> bool:
 def entrance_of(frame: FrameType) -> Entrance | None:
     """The call that this frame of ours begins, None if it begins none."""
     if frame.f_code is _EXECUTE:
-        call = frame.f_locals['self'].call
-        return Entrance(call.site, call.run, call.inputs, call)
+        passage = frame.f_locals['self']
+        call = passage.call
+        return Entrance(call.site, call.run, call.inputs, call, passage.hooks)
     describe = _beginnings.get(frame.f_code)
     return describe(frame) if describe is not None else None
 
 
-def function_call(frame: FrameType) -> Call | None:
-    """The hooked call whose wrapped function this frame is, None if it is no wrapped function or no hook was there."""
+def function_call(frame: FrameType, hook: Hook | None) -> Call | None:
+    """The call whose wrapped function this frame is; None if it is no wrapped function, or this hook is not around it."""
     caller = frame.f_back
     if caller is None or not calls_function(caller):
         return None
     while caller is not None and is_machinery(caller.f_code.co_filename):
         if caller.f_code is _EXECUTE:
-            call: Call = caller.f_locals['self'].call
-            return call
+            passage = caller.f_locals['self']
+            return passage.call if any(hook is known for known in passage.hooks) else None
         if caller.f_code in _beginnings:
             return None
         caller = caller.f_back
@@ -100,4 +103,12 @@ def inside(frame: FrameType | None) -> bool:
     return False
 
 
+def _of_invoke(frame: FrameType) -> Entrance:
+    names = frame.f_locals
+    return Entrance(names['site'], names['run'], names['inputs'])
+
+
 _EXECUTE = _Passage.execute.__code__
+_INVOKE = next(const for const in instrument.__code__.co_consts if isinstance(const, CodeType))
+_beginnings[_INVOKE] = _of_invoke               # of hosts that leave the call to `instrument`
+_callers.add(_INVOKE)

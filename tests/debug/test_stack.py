@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from native_threads import run_native
 from scripted_stops import debugger, typing
+from wrapped_calls import wrap
 
 import pyfuncdbg
 from pyfuncdbg import tf
@@ -152,6 +153,21 @@ def test_without_a_hook_the_stack_is_the_same():
     front_end = Looking()
     assert looking(front_end, start, start=False) == [-1.0]
     assert inner_part(front_end.stacks[0], 'start') == ['start', 'run n:0', 'n...', 'f', 'halts']
+
+
+def test_a_host_that_leaves_its_calls_to_instrument_has_them_too():
+    def halts(x):
+        pyfuncdbg.breakpoint()
+        return x + 1
+    call = wrap(halts, 'node')
+    debugger.left = False
+    front_end = Looking()
+
+    def start():
+        return call(4)
+    assert looking(front_end, start, start=False) == 5
+    part = inner_part(front_end.stacks[0], 'start')
+    assert [name for name in part if name != '<lambda>'] == ['start', 'node', 'halts']
 
 
 def test_on_a_native_thread():

@@ -328,3 +328,44 @@ def test_a_deep_recursion_returns_frame_by_frame():
     with typing('step', *['step'] * 45, *['return'] * 10) as typist:
         wrapped(deep, np.float64(1))
     assert sum(phase == 'return' for phase, _, _ in typist.stops) >= 8
+
+
+def test_a_call_that_began_before_the_debugger_is_left_as_any_function(tmp_path):
+    import pyfuncdbg
+
+    def halts(x):
+        pyfuncdbg.breakpoint()
+        y = x + 1
+        return y  # noqa: RET504  a line to stop at
+
+    def caller():
+        wrapped(halts, 1.0)
+        return sys._getframe().f_lineno
+    debugger.left = False
+    front_end = Typist(['next', 'next', 'next', 'retry', 'next'])
+    debugger.broker.add(front_end)
+    try:
+        with pyfuncdbg.record(tmp_path / 'a.pfd'):
+            line = caller()
+    finally:
+        debugger.leave()
+        debugger.broker.remove(front_end)
+        debugger.flows.clear()
+    assert [(phase, name) for phase, name, _ in front_end.stops][:4] == [
+        ('line', 'halts'), ('line', 'halts'), ('return', 'halts'), ('return', 'wrapped')]
+    assert line == caller.__code__.co_firstlineno + 2
+
+
+def test_a_base_exception_goes_on_being_stepped_in_the_caller():
+    def stopped(x):
+        raise KeyboardInterrupt
+
+    def caller():
+        try:
+            wrapped(stopped, 1.0)
+        except KeyboardInterrupt:
+            return 'seen'
+    with typing('step', 'next', 'next', 'next', 'next') as typist:
+        assert caller() == 'seen'
+    assert ('exception', 'wrapped') in [(phase, name) for phase, name, _ in typist.stops]
+    assert typist.stops[-1][1] in ('wrapped', 'caller')
