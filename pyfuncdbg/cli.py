@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Without the program's name; None for `sys.argv`.
 
     Returns:
-        The exit code: 2 for arguments that make no sense, which one line on stderr explains.
+        The exit code: 2 for arguments that make no sense, which one message on stderr explains.
 
     Raises:
         BaseException: What a program under `run` raises.
@@ -36,8 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         action = _read(sys.argv[1:] if argv is None else argv)
     except PyfuncdbgError as error:
-        from pyfuncdbg.views.escape import one_line
-        print(f'pyfuncdbg: {one_line(str(error))}', file=sys.stderr)
+        from pyfuncdbg.views.escape import one_line, visible
+        # A mistake in a condition is marked on a line of its own; of anything else a name may hold line breaks.
+        text = visible(str(error)) if str(error).startswith('bad condition: ') else one_line(str(error))
+        print(f'pyfuncdbg: {text}', file=sys.stderr)
         return 2
     # Outside of the try: an error of the user's program is the program's, whatever its class.
     return action()
@@ -170,9 +172,11 @@ def _demo(args: Sequence[str]) -> Action:
 
 
 def _connect(args: Sequence[str]) -> Action:
-    parser = _parser('connect', 'The prompt for a program that listens: one under "pyfuncdbg run --listen", or one that imports '
-                     'pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.', usage='pyfuncdbg connect [options] [PID]')
-    parser.add_argument('pid', metavar='PID', nargs='?', type=int, help='its process number (default: the only one that listens)')
+    parser = _parser('connect', 'The prompt for a program that listens: one under "pyfuncdbg run --listen", or one that '
+                     'imports pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.',
+                     usage='pyfuncdbg connect [options] [PID]')
+    parser.add_argument('pid', metavar='PID', nargs='?', type=int,
+                        help='its process number (default: the only one that listens)')
     parser.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file first')
     parser.add_argument('--json', action='store_true', help='print what the program sends as JSON, a message a line')
     options = parser.parse_args(args)
