@@ -131,7 +131,8 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
     sites = run.sites
     functions = [site for site in sites if site.kind == 'python']
     return RunCard(run.id, run.label, *_whose(debugged), stop.thread, stop.thread_name,
-                   _values(run.feeds, call.inputs, call.site.host), tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
+                   _values(run.feeds, call.inputs, call.site.host),
+                   tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
                    tuple(breakpoints), tuple(_before(functions)))
 
 
