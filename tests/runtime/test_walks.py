@@ -185,7 +185,7 @@ def test_everything_after_any_walk_is_as_in_a_straight_run(recipe: list[tuple[in
     plain, left_plain = walked(program, lambda control: control.resume())
     assert (plain, left_plain) == straight(recipe, {})[1:]
     references: dict[str, dict[int, str]] = {}
-    actions = list(walk)
+    actions = [*walk, ('rewind', 7 * len(recipe)), ('end', 0)]       # from the last to the first
 
     def step(control: Any) -> None:
         makers = {name: i for i, site in enumerate(control.sites) for name in site.outputs}
@@ -205,6 +205,8 @@ def test_everything_after_any_walk_is_as_in_a_straight_run(recipe: list[tuple[in
             control.go_to(min(position + 1, end))
         elif verb == 'enter':
             control.enter()
+        elif verb == 'end':
+            control.go_to(end)
         elif verb == 'to':
             control.go_to(position + number % (end - position + 1))
         elif verb == 'retry' and position:
