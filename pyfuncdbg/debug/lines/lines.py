@@ -34,6 +34,8 @@ _MONITORING = hasattr(sys, 'monitoring')
 _FRESH = 0.5
 """Seconds for which a look at the heap serves further breakpoints; the next call of a wrapped function looks anew."""
 
+_MANY = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -73,7 +75,7 @@ class Lines:
         self._population: Population | None = None
         self._dirty = False
         self._modules = 0
-        self._cost = 0.0
+        self._cost = self._asked = self._asking = 0.0
         self._seen: dict[int, weakref.ref[CodeType]] = {}
 
     # ------------------------------------------------------------------ set and clear
@@ -122,7 +124,8 @@ class Lines:
                 return
             point.arrival.live = False
             self._placed.pop(number, None)
-            installation.file.remove(number)
+            if number in installation.file.points:
+                installation.file.remove(number)
             self._install(installation, self._look(0 if installation.multiplied() else None))
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
@@ -174,7 +177,7 @@ class Lines:
     def _has_changed(self, code: CodeType | None) -> bool:
         if self._dirty or any(known.stale for known in list(self._files.values())):
             return True
-        if not _MONITORING and any(known.made_again() for known in list(self._files.values())):
+        if not _MONITORING and self._made_again():
             return True
         waits = any(placed.how == 'waiting' for placed in list(self._placed.values()))
         if code is not None:
@@ -187,6 +190,16 @@ class Lines:
         population = self._population
         age = time.monotonic() - population.made if population is not None else 1e9
         return len(sys.modules) != self._modules or age > 50 * self._cost      # 2 % of the time at most
+
+    def _made_again(self) -> bool:
+        """Whether functions were made from code that has tests; of many breakpoints asked for 2 % of the time only."""
+        now = time.perf_counter()
+        if len(self._placed) > _MANY and now - self._asked < 50 * self._asking:
+            return False
+        found = any(known.made_again() for known in list(self._files.values()))
+        self._asked = time.perf_counter()
+        self._asking = self._asked - now
+        return found
 
     # ------------------------------------------------------------------ under the lock
     def _sum_up(self) -> None:
@@ -285,9 +298,13 @@ class Lines:
         names = _filenames(population)
         for number, placed in list(self._placed.items()):
             installation, point, typed = self._points[number]
-            if placed.how != 'waiting' or installation.file.filename in names:
+            if placed.how != 'waiting' or installation.file.filename in names or number not in installation.file.points:
                 continue
-            name = loaded(typed, names)
+            try:
+                name = loaded(typed, names)
+            except CommandError as error:       # several files of that name by now
+                self._give_up(point, error)
+                continue
             if name is None:
                 continue
             installation.file.remove(number)
@@ -298,10 +315,15 @@ class Lines:
             self._points[number] = installation, point, typed
 
     def _give_up(self, point: Point, error: CommandError) -> None:
-        """A breakpoint that waited cannot be set after all."""
-        if self._placed[point.number].how == 'waiting':
-            say_failed(f'breakpoint {point.number} cannot be set', error)
-        self.clear(point.number)
+        """A breakpoint that waited, or whose file was loaded again, cannot be tested: it is listed with the reason."""
+        installation = self._points[point.number][0]
+        before = self._placed[point.number]
+        point.arrival.live = False
+        installation.file.remove(point.number)
+        self._install(installation, self._look(None))
+        note = f'cannot be set: {error}'
+        self._placed[point.number] = Placed('waiting', before.filename, before.line, before.function, note)
+        say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
 
 
 def _filenames(population: Population) -> set[str]:

@@ -283,6 +283,18 @@ def test_a_file_that_is_imported_later(lines: Lines, tmp_path: Path) -> None:
     assert module.named(3) == 6 and len(hits) == 1
 
 
+def test_a_file_that_is_another_one_when_it_is_loaded(lines: Lines, tmp_path: Path, capfd: Any) -> None:
+    path = tmp_path / 'not_as_thought.py'
+    path.write_text(PROGRAM)
+    lines.set(1, str(path), line_of('y = x * k'), 'x == k', pytest.fail)
+    module = loaded('not_as_thought', PROGRAM.replace('k=2', 'q=2').replace('x * k', 'x * q'), tmp_path)
+    lines.look_again(module.named.__code__)
+    assert "cannot be set: nothing is called 'k' at line 8 in named" in lines.placed(1).note
+    assert "breakpoint 1 at not_as_thought.py:8 cannot be set" in capfd.readouterr().err
+    assert module.named(1) == 2
+    lines.clear(1)
+
+
 def test_a_function_that_is_made_later(lines: Lines, tmp_path: Path) -> None:
     module = loaded('makes_later', PROGRAM, tmp_path)
     hits, made = Hits(), module.named
