@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg import debug, record
 from pyfuncdbg.prompt import breakpointhook
+from pyfuncdbg.prompt import debugpy as _debugpy
 from pyfuncdbg.prompt.breakpointhook import stop as breakpoint
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def load(path: str | Path) -> Trace:
     return Trace.open(path)
 
 
+_debugpy.watch()
 if os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
     from pyfuncdbg.commands import socket as _socket
     _socket.listen_in_program()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ _server: Server | None = None
 def listen_in_program() -> None:
     """At import, when the environment asks for it: listen, if this is a program and not our own command line."""
     words = sys.orig_argv
-    ours = any(first == '-m' and second == 'pyfuncdbg' for first, second in zip(words, words[1:], strict=False))
+    ours = any(first == '-m' and second == 'pyfuncdbg' for first, second in itertools.pairwise(words))
     if not ours and os.path.basename(sys.argv[0] if sys.argv else '') != 'pyfuncdbg':
         listen()
 
