@@ -149,7 +149,7 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         return passage.proceed() if watching else passage.execute()
     except BaseException as error:
         if isinstance(error, RunAborted):
-            run.aborted = error
+            run.aborted = None if run.endless and not call.parent else error
         elif error is call.error:
             _drop_frames(error)
         raise

@@ -88,7 +88,8 @@ class _EagerThread(threading.local):
 
     def __init__(self) -> None:
         script = sys.argv[0] if sys.argv and sys.argv[0] else 'python'
-        self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns()), EAGER_RESOURCES, errstate.current())
+        self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), endless=True), EAGER_RESOURCES,
+                                   errstate.current())
         self.outer: list[Execution] = []
 
 

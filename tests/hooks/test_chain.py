@@ -451,3 +451,29 @@ def test_a_hook_that_proceeds_again_runs_all_hooks_inside_of_it_again() -> None:
         hooks.remove(hook)
     assert ran == [3, 3]
     assert len(keeper.calls) == len(innermost.calls) == 2
+
+
+def test_an_abort_in_eager_code_ends_its_outermost_call_and_not_what_comes_later():
+    eager = Run('eager', None, 0, endless=True)  # type: ignore[arg-type]
+    met = []
+
+    def inner():
+        raise RunAborted('enough')
+
+    def outer():
+        for name in ('first', 'second'):
+            try:
+                met.append(name)
+                wrap(inner, 'inner', eager)()
+            except BaseException:               # a program that swallows everything is stopped at its next boundary
+                continue
+
+    keeper = Keeper()
+    hooks.add(keeper)
+    try:
+        with pytest.raises(RunAborted, match='enough'):
+            wrap(outer, 'outer', eager)()
+    finally:
+        hooks.remove(keeper)
+    assert met == ['first', 'second'] and eager.aborted is None
+    assert wrap(lambda x: x + 1, 'later', eager)(1) == 2
