@@ -23,14 +23,19 @@ class _Attention:
     def __init__(self) -> None:
         self._lock = threading.RLock()          # re-entrant: the handler may come while the main thread holds it
         self._working: int | None = None
+        self._sent = False
         self._reading: Callable[[], None] | None = None
 
-    def work(self, thread: int | None) -> None:
-        """A command runs on this thread, or no longer; what is still on its way to the thread is called back."""
+    def work(self, thread: int) -> None:
+        """A command runs on this thread."""
         with self._lock:
-            before, self._working = self._working, thread
-            if thread is None and before is not None and before != threading.main_thread().ident:
-                _raise_in(before, ctypes.py_object())       # NULL: call back
+            self._working, self._sent = thread, False
+
+    def rest(self) -> bool:
+        """It does no longer; whether an interrupt was sent to its thread, which may still be on its way."""
+        with self._lock:
+            self._working = None
+            return self._sent
 
     def read(self, cancel: Callable[[], None] | None) -> None:
         """A line is being typed, or no longer."""
@@ -41,6 +46,7 @@ class _Attention:
         """Ctrl-C has come; False if it is the main thread's own affair."""
         with self._lock:
             if self._working is not None and self._working != threading.main_thread().ident:
+                self._sent = True
                 _raise_in(self._working, KeyboardInterrupt)
                 return True
             if self._working is None and self._reading is not None:
@@ -68,15 +74,22 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     finally:
-        late = False
-        while True:
-            try:
-                _attention.work(None)
-                break
-            except KeyboardInterrupt:           # it came just now: it must not reach the program
-                late = True
-        if late:
+        if _arrived_late():
             raise KeyboardInterrupt
+
+
+def _arrived_late() -> bool:
+    """End it; whether an interrupt comes only now. It must not reach the program, and calling it back by
+    `PyThreadState_SetAsyncExc(thread, NULL)` makes 3.11 spin for ever in a thread that is traced."""
+    late = False
+    while True:
+        try:
+            if _attention.rest():
+                for _ in range(1000):           # Python looks for it at each turn
+                    pass
+            return late
+        except KeyboardInterrupt:
+            late = True
 
 
 @contextlib.contextmanager
