@@ -1,4 +1,5 @@
 """The line tracer by itself: which statement, which operands, which way; and what stands on a line."""
+# ruff: noqa: RET504  (the functions are examples of statements)
 from __future__ import annotations
 
 import sys
@@ -59,8 +60,8 @@ def test_a_value_that_becomes_finite_and_bad_again_appears_twice():
         y = np.where(np.isinf(y), 0.0, y)
         y = y / 0.0
         return y
-    assert [(a.line - function.__code__.co_firstlineno, a.variable) for a in traced(function, np.array([1.0])).appearances] == [
-        (1, 'y'), (3, 'y')]
+    found = traced(function, np.array([1.0])).appearances
+    assert [(a.line - function.__code__.co_firstlineno, a.variable) for a in found] == [(1, 'y'), (3, 'y')]
 
 
 def test_loops_name_the_first_time():
