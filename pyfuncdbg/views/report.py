@@ -152,9 +152,8 @@ def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
     if finding.verdict != 'born' or finding.places or site.kind != 'python' or not site.function or not summary.info.argv:
         return []
     name = shlex.quote(site.name)
-    program = shlex.join(summary.info.argv)
-    return [Text.assemble('Which line: ', (visible(f"pyfuncdbg run --break {name} --if 'has_inf_or_nan(out)' {program}"), 'cyan'),
-                          ', and at the stop: ', (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
+    stop = f"pyfuncdbg run --break {name} --if 'has_inf_or_nan(out)' {shlex.join(summary.info.argv)}"
+    return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ', (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
 
 def _grouped(origins: Sequence[Origin]) -> list[Text]:

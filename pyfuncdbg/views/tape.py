@@ -25,7 +25,8 @@ DEEPEST = 24
 def tape_view(tape: Tape) -> Page:
     """The tree from what was differentiated to its sources, then the gradients of the sources with their magnitudes."""
     title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source),
-                          f': {count(len(tape.nodes), "step")}', ('   on the arrows: the largest magnitude of the gradient', 'dim'), overflow='fold')
+                          f': {count(len(tape.nodes), "step")}', ('   on the arrows: the largest magnitude', 'dim'),
+                          overflow='fold')
     parts: list[Part] = [title, *_Tree(tape).lines()]
     if tape.leaves:
         parts += [Text(), _leaves(tape)]
