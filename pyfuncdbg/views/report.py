@@ -153,7 +153,8 @@ def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
         return []
     name = shlex.quote(site.name)
     stop = f"pyfuncdbg run --break {name} --if 'has_inf_or_nan(out)' {shlex.join(summary.info.argv)}"
-    return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ', (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
+    return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ',
+                          (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
 
 def _grouped(origins: Sequence[Origin]) -> list[Text]:
