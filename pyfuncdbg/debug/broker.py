@@ -21,6 +21,12 @@ _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""
 
 
+_STEPPING = frozenset(('step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry'))
+"""Decisions after which the user expects the same thread."""
+_PATIENCE = 0.3
+"""Seconds that the prompt waits for it while others wait for the prompt."""
+
+
 class FrontEnd(Protocol):
     """Something that can ask the user.
 
@@ -59,6 +65,7 @@ class Broker:
         self._stops: tuple[Stop, ...] = ()
         self._focus: Stop | None = None
         self._talking: Stop | None = None
+        self._expected = 0                      # native id of the thread that the prompt waits for
         self._front_ends: tuple[FrontEnd, ...] = ()
         self._user_lost = self._alone_said = False
         self.lost: Verb = 'cont'
@@ -136,7 +143,7 @@ class Broker:
         with self._lock:
             if stop not in self._stops or stop.decision is not None:
                 raise CommandError(f'stop {stop.number} is not waiting any more')
-            before, self._focus = self._focus, stop
+            before, self._focus, self._expected = self._focus, stop, 0
         for one in (before, stop):
             if one is not None:
                 one.wake()
@@ -164,8 +171,8 @@ class Broker:
         errors = errstate.state.set(errstate.DEFAULT)
         with self._lock:
             self._stops = (*self._stops, stop)
-            if self._focus is None:
-                self._focus = stop
+            if self._focus is None and self._expected in (0, stop.thread):
+                self._focus, self._expected = stop, 0
         try:
             while stop.decision is None:
                 self._turn(stop)
@@ -180,13 +187,37 @@ class Broker:
         with self._lock:
             self._stops = tuple(one for one in self._stops if one is not stop)
             if self._focus is stop:
-                self._focus = self._stops[0] if self._stops else None
+                steps = stop.decision is not None and stop.decision.verb in _STEPPING
+                self._expected = stop.thread if steps and self._stops else 0
+                self._focus = self._stops[0] if self._stops and not self._expected else None
+                expected = self._expected
+            else:
+                expected = 0
             if self._talking is stop:
                 self._talking = None
             focus = self._focus
         stop.leave()
         if focus is not None:
             focus.wake()
+        if expected:
+            self._wait_for(expected)
+
+    def _wait_for(self, thread: int) -> None:
+        """A thread that steps has the prompt at its next stop, if that comes soon; then others may have it."""
+        def give_up() -> None:
+            with self._lock:
+                if self._expected != thread or self._focus is not None:
+                    return
+                self._expected = 0
+                self._focus = focus = self._stops[0] if self._stops else None
+            if focus is not None:
+                focus.wake()
+        timer = threading.Timer(_PATIENCE, give_up)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:                    # no thread can be had, as at the interpreter's end
+            give_up()
 
     def _turn(self, stop: Stop) -> None:
         """One turn of a stop: at the prompt if it has the focus, else waiting."""
@@ -233,6 +264,7 @@ class Broker:
     def forked(self) -> None:
         """In a forked child: the stops of other threads are the parent's."""
         self._lock = threading.RLock()
+        self._expected = 0
         mine = threading.get_native_id()
         self._stops = tuple(stop for stop in self._stops if stop.thread == _forking)
         for stop in self._stops:
