@@ -45,8 +45,9 @@ print('\\ntotal', total)
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """An environment whose sockets are in a folder of the test's."""
     kept = {name: value for name, value in os.environ.items() if name not in ('PYFUNCDBG_LISTEN', 'COLUMNS')}
-    return {**kept, 'PYTHONPATH': str(ROOT), 'XDG_RUNTIME_DIR': str(folder), 'TMPDIR': str(folder), 'TERM': 'xterm',
-            'PYTHONUNBUFFERED': '1', **more}
+    return {**kept, 'PYTHONPATH': str(ROOT), 'XDG_RUNTIME_DIR': str(folder), 'TMPDIR': str(folder),
+            'XDG_STATE_HOME': str(folder), 'TERM': 'xterm', 'PYTHONUNBUFFERED': '1',
+            'PROMPT_TOOLKIT_NO_CPR': '1', 'NO_COLOR': '1', **more}
 
 
 class Program:

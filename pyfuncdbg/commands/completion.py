@@ -117,9 +117,11 @@ def _of_graph(context: Context) -> Iterator[str]:
 def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:
     """Names and attributes for the dotted name at the end of a line, and where the last part of it begins."""
     match = _DOTTED.search(line)
-    if match is None or context.stop is None:
+    if match is None:
         return len(line), ()
     start = len(line) - len(match[2] or '')
+    if context.stop is None:
+        return start, ()
     if start > 0 and line[start - 1] == '.' and match[1] is None:
         return len(line), ()                    # an attribute of something that would have to be computed
     try:

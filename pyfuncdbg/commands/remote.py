@@ -9,16 +9,17 @@ import ctypes
 import io
 import json
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
 from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.completion import completions
 from pyfuncdbg.commands.execute import Answer, execute
 from pyfuncdbg.commands.help import find_command
 from pyfuncdbg.commands.line import words
 from pyfuncdbg.commands.protocol import ProtocolError, Request, encode, request
+from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug import logline
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import debugger
@@ -168,7 +169,8 @@ class Remote:
     def _executed(self, asked: Request, stop: Stop | None) -> dict[str, Any]:
         context = Context(cast(Queries, _Trace()), stop, asked.width, debugger)
         if asked.verb == 'complete':
-            return {**_ANSWER, **_completions(asked, context)}
+            found = completions(asked.text[:asked.position], context)
+            return {**_ANSWER, 'completions': list(found.words), 'start': found.start}
         answer = execute(asked.text, context)
         drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json), 'command': answer.command.name}
         if len(encode(drawn)) > _LONGEST:
@@ -236,14 +238,9 @@ def _name(text: str) -> str:
     """Name of the command in a line, '' if it is none."""
     try:
         first = next(words(text), None)
-        return find_command(first.text, _table()).name if first is not None else ''
+        return find_command(first.text, TABLE).name if first is not None else ''
     except CommandError:
         return ''
-
-
-def _table() -> Any:
-    from pyfuncdbg.commands.table import TABLE
-    return TABLE
 
 
 def _drawn(answer: Answer, asked: Request) -> str:
@@ -252,14 +249,3 @@ def _drawn(answer: Answer, asked: Request) -> str:
     with console.capture() as captured:
         answer.show(console)
     return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
-
-
-_Complete = Callable[[Request, Context], dict[str, Any]]
-
-
-def _completions(asked: Request, context: Context) -> dict[str, Any]:
-    before = asked.text[:asked.position]
-    start = len(before) - len(before.split(' ')[-1])
-    names = sorted(name for command in _table() for name in (command.name, *command.aliases))
-    found = [name for name in names if name.startswith(before)] if not before[:start].strip() else []
-    return {'completions': found, 'start': start}

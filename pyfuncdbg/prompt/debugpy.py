@@ -41,7 +41,7 @@ class _Arrival:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Asked for every module that is imported for the first time."""
         if name == 'debugpy':
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
             _start()
         return None
 
@@ -51,7 +51,7 @@ def watch() -> None:
     if 'debugpy' in sys.modules:
         _start()
     elif not any(isinstance(finder, _Arrival) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Arrival())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Arrival())
 
 
 def attached(debugpy: ModuleType) -> bool:
@@ -61,5 +61,5 @@ def attached(debugpy: ModuleType) -> bool:
 
 
 def _start() -> None:
-    from pyfuncdbg.hooks.chain import hooks     # 10 ms, which a program without debugpy need not spend at import
+    from pyfuncdbg.hooks.chain import hooks  # 10 ms, which a program without debugpy need not spend at import
     hooks.add(ThreadTeller(), depth=DEPTH)

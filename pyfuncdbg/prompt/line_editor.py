@@ -54,7 +54,7 @@ class LineEditor:
         output = Vt100_Output(screen.file, lambda: Size(*screen.size()), os.environ.get('TERM'), enable_bell=False,
                               enable_cpr=False)
         self._session: PromptSession[str] = PromptSession(
-            [('class:prompt', PROMPT)], history=_history(), enable_history_search=True, lexer=_Colours(), style=_STYLE,
+            [('class:prompt', PROMPT)], history=history(), enable_history_search=True, lexer=_Colours(), style=_STYLE,
             include_default_pygments_style=False, completer=_Words(self), complete_while_typing=False,
             complete_style=CompleteStyle.READLINE_LIKE, input=Vt100Input(screen.file), output=output)
         self._cancelled = False
@@ -126,7 +126,7 @@ class _Colours(Lexer):
         return line
 
 
-def _history() -> History:
+def history() -> History:
     """The lines of earlier sessions, kept in the user's state folder; where that cannot be written, of this session only."""
     folder = Path(os.environ.get('XDG_STATE_HOME') or Path.home() / '.local' / 'state') / 'pyfuncdbg'
     try:

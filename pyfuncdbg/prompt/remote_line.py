@@ -12,9 +12,11 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.shortcuts import CompleteStyle
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt.conversation import PROMPT
+from pyfuncdbg.prompt.line_editor import history
 from pyfuncdbg.prompt.remote import Connection
 
 
@@ -39,7 +41,8 @@ class LineEditor:
 
     def __init__(self, connection: Connection) -> None:
         self._session: PromptSession[str] = PromptSession(completer=_Completer(connection), complete_in_thread=True,
-                                                          complete_while_typing=False)
+                                                          complete_while_typing=False, history=history(),
+                                                          complete_style=CompleteStyle.READLINE_LIKE)
         self._stack = ExitStack()
         self._over = False
 

@@ -213,7 +213,8 @@ def test_a_forked_child_has_no_socket_and_leaves_the_parents_alone(tmp_path: Pat
 
 
 def test_listening_loads_little(tmp_path: Path) -> None:
-    code = 'import sys, pyfuncdbg; print([name for name in ("rich", "argparse", "pyfuncdbg.commands.remote") if name in sys.modules])'
+    code = ('import sys, pyfuncdbg\n'
+            'print([name for name in ("rich", "argparse", "pyfuncdbg.commands.remote") if name in sys.modules])')
     said = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                           env=environment(tmp_path, PYFUNCDBG_LISTEN='1'))
     assert said.stdout.strip() == '[]'
