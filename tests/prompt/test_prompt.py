@@ -88,7 +88,8 @@ def test_catch_shows_the_frames_of_the_error(tmp_path: Path) -> None:
     (tmp_path / 'model.py').write_text('import numpy as np\nfrom pyfuncdbg import tf\n'
                                        'def bad(x):\n    y = len(x)\n    return x[y]\n'
                                        'try:\n    tf.numpy_function(bad, [np.ones(3)], tf.float64)\n'
-                                       'except Exception as error:\n    print("got", type(error.__cause__ or error).__name__)\n')
+                                       'except Exception as error:\n'
+                                       '    print("got", type(error.__cause__ or error).__name__)\n')
     with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--catch', 'model.py') as user:
         assert 'IndexError' in user.prompt()
         assert '3' in user.type('p y')
@@ -117,7 +118,7 @@ def test_an_empty_line_repeats_a_step_and_two_semicolons_part_commands(tmp_path:
 def test_tab_completes_commands_options_names_and_attributes(tmp_path: Path) -> None:
     with run(tmp_path, '--break', 'norm') as user:
         user.prompt()
-        for typed, wanted in (('brea\t norm', 'break norm'), ('cont --al\t', 'cont --all'), 
+        for typed, wanted in (('brea\t norm', 'break norm'), ('cont --al\t', 'cont --all'),
                               ('p x.sha\t', 'p x.shape'), ('ni nor\t', 'ni norm'),
                               ('pt #1\t', 'pt #1')):
             user.child.send(typed)
