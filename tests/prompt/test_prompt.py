@@ -268,7 +268,8 @@ def test_a_terminal_that_is_gone_does_not_hold_the_program(end: str, tmp_path: P
     script = model(tmp_path)
     (tmp_path / script).write_text((tmp_path / script).read_text() + "open('done', 'w').write('x')\n")
     start = ('import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); '
-             'out = os.open("out", os.O_CREAT | os.O_WRONLY); os.dup2(out, 1); os.dup2(out, 2); os.execv(sys.executable, [sys.executable, "-m", "pyfuncdbg", "run", '
+             'out = os.open("out", os.O_CREAT | os.O_WRONLY); os.dup2(out, 1); '
+             'os.dup2(out, 2); os.execv(sys.executable, [sys.executable, "-m", "pyfuncdbg", "run", '
              f'"--on-eof", {end!r}, "--break", "norm", {script!r}])')
     with Terminal(tmp_path, '-c', start) as user:
         user.prompt()
