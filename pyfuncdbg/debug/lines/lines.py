@@ -159,6 +159,8 @@ class Lines:
         if not self._has_changed(code):
             return False
         with self._lock:
+            if code is not None and self._knows(code) and not self._has_changed(code):
+                return False                    # another thread has looked while this one waited for it
             self._modules = len(sys.modules)
             before = dict(self._placed)
             population = self._look(0)
@@ -172,7 +174,13 @@ class Lines:
                     except CommandError as error:
                         self._give_up(point, error)
             self._sum_up()
+            if code is not None:
+                self._seen[id(code)] = weakref.ref(code)        # not before: other threads that call it wait until here
             return tested or self._placed != before
+
+    def _knows(self, code: CodeType) -> bool:
+        seen = self._seen.get(id(code))
+        return seen is not None and seen() is code
 
     def _has_changed(self, code: CodeType | None) -> bool:
         if self._dirty or any(known.stale for known in list(self._files.values())):
@@ -180,11 +188,10 @@ class Lines:
         if not _MONITORING and self._made_again():
             return True
         waits = any(placed.how == 'waiting' for placed in list(self._placed.values()))
-        if code is not None:
-            seen = self._seen.get(id(code))
-            if seen is None or seen() is not code:
-                self._seen[id(code)] = weakref.ref(code)
-                return waits or code.co_filename in self._files
+        if code is not None and not self._knows(code):
+            if waits or code.co_filename in self._files:
+                return True
+            self._seen[id(code)] = weakref.ref(code)
         if not waits:
             return False
         population = self._population
