@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __version__ = '0.1.0'
 
-__all__ = ['DebugSession', '__version__', 'absmax', 'break_at', 'breakpoint', 'condition', 'debug', 'has_inf', 'has_inf_or_nan', 'has_nan',
-           'load', 'norm', 'pm', 'record', 'zeros']
+__all__ = ['DebugSession', '__version__', 'absmax', 'break_at', 'breakpoint', 'condition', 'debug', 'has_inf',
+           'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
 
 
 class _RecordPackage(ModuleType):

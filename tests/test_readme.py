@@ -26,7 +26,7 @@ def test_the_two_commands_stand_there_alone() -> None:
 
 
 def test_the_python_example_runs(tmp_path: Path) -> None:
-    (code,) = blocks('python')
+    code = next(code for code in blocks('python') if 'pyfuncdbg.record(' in code)
     done = subprocess.run([sys.executable, '-W', 'ignore', '-c', code], cwd=tmp_path, capture_output=True, text=True,
                           env=dict(os.environ, PYTHONPATH=str(HERE)), check=True, timeout=60)
     (comment,) = re.findall(r'# (.*) \.\.\. (.*)$', code, re.MULTILINE)

@@ -7,13 +7,13 @@ logged, or goes to its own terminal. One that is started anew has its own if the
 from __future__ import annotations
 
 import atexit
-import contextlib
 import itertools
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.hooks.aside import say
 
 if TYPE_CHECKING:
     from pyfuncdbg.commands.server import Server
@@ -40,11 +40,11 @@ def listen(*, wait: bool = False) -> bool:
         try:
             _server = _opened()
         except (OSError, PyfuncdbgError) as error:
-            _say(f'pyfuncdbg: cannot listen: {error}')
+            say(f'cannot listen: {error}')
             return False
-        _say(f'pyfuncdbg: listening; connect with: pyfuncdbg connect {os.getpid()}')
+        say(f'listening; connect with: pyfuncdbg connect {os.getpid()}')
     if wait:
-        _say('pyfuncdbg: waiting for a client; "cont" there lets the program begin')
+        say('waiting for a client; "cont" there lets the program begin')
         _server.wait()
     return True
 
@@ -77,10 +77,3 @@ def _forked() -> None:
     server, _server = _server, None
     if server is not None:
         server.forget()
-
-
-def _say(text: str) -> None:
-    if sys.__stderr__ is not None:
-        with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
-            sys.__stderr__.write(text + '\n')
-            sys.__stderr__.flush()

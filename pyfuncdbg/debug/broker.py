@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pyfuncdbg.debug.stop import Decision, Stop, Verb
-from pyfuncdbg.debug.unasked import log_stop, say
+from pyfuncdbg.debug.unasked import log_stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import current
 
 _SCREENS = ('inspector', 'debugpy')

@@ -4,13 +4,12 @@ On the thread of the call or line; the program's own `sys.stderr`, which it may 
 """
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyfuncdbg.debug.breakpoint import Breakpoint
 from pyfuncdbg.debug.value import array_of, array_text, bounded
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.record.recorder import recorders
 from pyfuncdbg.record.statistics import stats_of
@@ -33,14 +32,10 @@ def log(breakpoint: Breakpoint, where: str, call: int, values: Mapping[str, Any]
     """
     shown = ' '.join(f'{name}={_text(value)}' for name, value in values.items())
     number = f'#{call} ' if call else ''
-    line = f'pyfuncdbg: {number}{where} breakpoint {breakpoint.number}{": " if shown else ""}{shown}'
-    stderr = sys.__stderr__
-    if stderr is not None:
-        with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
-            stderr.write(_printable(line) + '\n')
-            stderr.flush()
+    line = f'{number}{where} breakpoint {breakpoint.number}{": " if shown else ""}{shown}'
+    say(line)
     for listener in listeners:
-        listener(_printable(line))
+        listener(_printable(f'pyfuncdbg: {line}'))
     for recorder in recorders():
         recorder.note('log', {'breakpoint': breakpoint.number, 'spec': breakpoint.spec.text, 'where': where, 'call': call,
                               'values': {name: _text(value) for name, value in values.items()}})

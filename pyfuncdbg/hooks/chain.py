@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from time import perf_counter_ns
 from typing import Any, Protocol, cast
 
 from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, current, new_call
 
 Outputs = Sequence[Any]
@@ -289,10 +289,5 @@ def _switch_off(hook: Hook, call: Call, error: Exception) -> None:
 
 def say_failed(what: str, error: Exception) -> None:
     """Tell the user of a mistake in what watches, where the program's own output is not disturbed."""
-    stderr = sys.__stderr__
-    if stderr is None:
-        return
     reason = ''.join(traceback.format_exception_only(error)).strip()
-    with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
-        stderr.write(f'pyfuncdbg: {what}: {reason}. The program goes on unchanged.\n')
-        stderr.flush()
+    say(f'{what}: {reason}. The program goes on unchanged.')

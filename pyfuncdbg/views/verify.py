@@ -35,8 +35,8 @@ def verify_view(found: Any) -> Page:
                                overflow='fold')]
     else:
         parts = [Text.assemble(
-            ('NONDETERMINISTIC  ', 'bold yellow'), label(command), ' differs from itself in two plain runs: nothing can be said '
-            'about watching it. Seed what is random and run it again.', overflow='fold')]
+            ('NONDETERMINISTIC  ', 'bold yellow'), label(command), ' differs from itself in two plain runs: nothing can be '
+            'said about watching it. Seed what is random and run it again.', overflow='fold')]
     ended = f'raised {one_line(found.exception, 80)}, ' if found.exception else ''
     parts.append(Text(f'compared bit by bit: {count(found.values, "tensor")} of {count(found.results, "result")}, '
                       f'{size(found.stdout)} of stdout, {size(found.stderr)} of stderr; {ended}exit code {found.exit_code}',

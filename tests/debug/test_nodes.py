@@ -125,9 +125,8 @@ def test_rewind_to_before_the_hand_over():
         early = tf.multiply(x, 2.0, name='early')
         first = tf.numpy_function(lambda a: (calls.append(1), a + np.float32(1))[1], [early], tf.float32, name='first')
         out = tf.add(first, 1.0, name='out')
-    with walking('node', 'rewind early', 'node', 'node', 'node', nodes=False) as walk:
-        with tf.Session(graph=graph) as session:
-            assert run(x, out, session) == [4.0, 6.0]
+    with walking('node', 'rewind early', 'node', 'node', 'node', nodes=False) as walk, tf.Session(graph=graph) as session:
+        assert run(x, out, session) == [4.0, 6.0]
     assert walk.places[:5] == ['before first', 'node out', 'node early', 'node first', 'node out']
     assert calls == [1]
 
@@ -271,9 +270,9 @@ def test_an_error_in_python_is_asked_about_once():
         bad = tf.numpy_function(lambda a: a[9], [first], tf.float32, name='bad')
     debugger.catching = True
     try:
-        with walking('node', 'node', 'cont') as walk, tf.Session(graph=graph) as session:
-            with pytest.raises(tf.errors.UnknownError, match="node 'bad'") as raised:
-                run(x, bad, session)
+        with (walking('node', 'node', 'cont') as walk, tf.Session(graph=graph) as session,
+              pytest.raises(tf.errors.UnknownError, match="node 'bad'") as raised):
+            run(x, bad, session)
     finally:
         debugger.catching = False
     assert walk.places == ['node first', 'node bad', 'error bad'] and isinstance(raised.value.__cause__, IndexError)

@@ -16,6 +16,7 @@ from native_threads import run_native
 from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.hooks import capture as module
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import around, hooks
@@ -261,3 +262,22 @@ def test_captured_calls_that_say_nothing_share_one_output(capture: Capture, keep
     assert silent is again is SILENCE
     assert silent.entries == ()
     assert speaking is not SILENCE
+
+
+def test_what_we_say_ourselves_in_a_call_is_not_its_output(capfd) -> None:
+    keeper = Keeper()
+
+    def speak() -> None:
+        say('ours \x1b[31m')
+        print('theirs')
+
+    hooks.add(keeper)
+    capture = Capture()
+    capture.start()
+    try:
+        wrap(speak)()
+    finally:
+        capture.stop()
+        hooks.remove(keeper)
+    assert keeper.said() == [('out', 'theirs\n')]
+    assert capfd.readouterr().err == 'pyfuncdbg: ours \\x1b[31m\n'

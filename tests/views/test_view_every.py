@@ -9,9 +9,9 @@ import pytest
 from rich.cells import cell_len
 
 from pyfuncdbg.debug.health import judge
-from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.debug.node_watch import Passed
 from pyfuncdbg.debug.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
+from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
 from pyfuncdbg.views.call import call_card
@@ -52,8 +52,8 @@ def _run_cards(trace):
     typed = (Suggestion(NASTY, NASTY),)
     failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs)
     passed = (Passed(NASTY, NASTY, NASTY, (2,) * 30, NASTY),) * 20
-    return [run_card_view(RunCard(10**12, NASTY, 10**9, NASTY, 10**9, NASTY, values, (NASTY,) * 50, 10**9, 10**9, (NASTY,) * 50,
-                                  typed)),
+    return [run_card_view(RunCard(10**12, NASTY, 10**9, NASTY, 10**9, NASTY, values, (NASTY,) * 50, 10**9, 10**9,
+                                  (NASTY,) * 50, typed)),
             run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, (), ())),
             run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 1e9, values, '', '', None, NASTY, passed, 10**9, True, typed)),
             run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 0, (), NASTY, NASTY * 20, failure, '', (), 0, False, typed),

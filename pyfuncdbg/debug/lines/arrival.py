@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.debug.lines.condition import Condition, UnsetError
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.chain import say_failed
 
 OnHit = Callable[[FrameType, Exception | None], None]
@@ -81,12 +82,11 @@ class Arrival:
         self.tell(frame, error)
 
     def _say_unset(self, error: NameError) -> None:
-        if self._said or sys.__stderr__ is None:
+        if self._said:
             return
         self._said = True
         text = self.condition.text if self.condition is not None else ''
-        print(f'pyfuncdbg: breakpoint {self.number} at {self._place}: {error}; as long as that is so, {text!r} counts as '
-              'false.', file=sys.__stderr__, flush=True)
+        say(f'breakpoint {self.number} at {self._place}: {error}; as long as that is so, {text!r} counts as false.')
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Arrival, (self.number, None, passing, self._place, {})
