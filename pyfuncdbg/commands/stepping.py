@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
@@ -52,6 +53,9 @@ def _jump(context: Context, args: argparse.Namespace) -> Row | None:
         raise CommandError(f"jump: possible where the thread is at a line of Python, and it is at '{stop.phase}'")
     if selected_frame(stop) is not frame:
         raise CommandError('jump: possible in the innermost frame only; "down" goes there')
+    if frame.f_code.co_flags & CO_OPTIMIZED and args.line == frame.f_code.co_firstlineno:
+        # Python would begin the call once more: that kills the process in a generator, and wraps cells in cells elsewhere.
+        raise CommandError(f'jump: line {args.line} begins the definition of {frame.f_code.co_name!r}: give a line in it')
     try:
         _set_line(frame, args.line)
     except (ValueError, RuntimeWarning) as error:

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from scripted_stops import debugger, typing
+from scripted_stops import debugger, typing, wrapped
 
 import pyfuncdbg
 from pyfuncdbg import tf
@@ -218,6 +218,21 @@ def test_jump_sets_the_next_line_or_python_refuses(recwarn):
 def test_jump_is_refused_where_there_is_no_line():
     assert typed('jump 3').shown('jump 3') == ("*** jump: possible where the thread is at a line of Python, and it is at "
                                                "'before'")
+
+
+def test_jump_to_the_line_of_the_def_is_refused():
+    """Python 3.11 would do it, and the process dies in a generator."""
+    def begun(n):
+        got = 1
+        yield n + got
+
+    def drawn(n):
+        return sum(begun(n))
+    first = begun.__code__.co_firstlineno
+    with typing('step', 'step', 'step', 'step', f'jump {first}', 'cont') as typist:
+        assert float(wrapped(drawn, np.float64(2))) == 3.0
+    assert ('begun', first + 1) in typist.lines
+    assert typist.shown(f'jump {first}') == f"*** jump: line {first} begins the definition of 'begun': give a line in it"
 
 
 def test_until_goes_down_only():
