@@ -75,6 +75,7 @@ class Place:
         done: How many have run, the one that the stop is after counted.
         running: Whether one of them runs now: the stop is in its function, or before the call.
         view: What can be had of the run.
+        paused: Whether it was paused in this graph before: it runs node by node, not at full speed.
     """
 
     def __init__(self, stop: Stop) -> None:
@@ -89,6 +90,7 @@ class Place:
         self.running = self.view is not None and stop.phase != 'node' and not after and not (
             stop.phase == 'error' and stop.call is None)
         self.done = at + after
+        self.paused = self.view is not None and self.view is run.control
 
     def find(self, name: str) -> int:
         """The position of a node by its name, or by that of one of its outputs.
@@ -115,6 +117,9 @@ def _to(context: Context, args: argparse.Namespace) -> Moved:
     stop = stop_of(context)
     place = Place(stop)
     position = place.find(args.node)
+    if stop.phase == 'error' and position >= place.done:
+        raise CommandError(f"{args.node!r} cannot be reached: {place.name(place.done)!r} has raised, and the run ends with "
+                           "that. 'retry' makes it again, 'rewind' goes back")
     if position == place.done and stop.phase == 'node':
         raise CommandError(f"{args.node!r} is the next node: the run is before it already; 'node' runs it")
     if position == place.done and place.running:
@@ -134,7 +139,7 @@ def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
     place = Place(stop)
     position = _target(place, args.to)
     later = stop.phase != 'node' and not (stop.phase == 'error' and stop.call is None)
-    if later and stop.phase == 'error' and not hasattr(getattr(stop.run, 'control', None), 'go_to'):
+    if later and stop.phase == 'error' and not place.paused:
         raise CommandError("this run was not paused before the error, so it cannot go back from here: 'retry' makes the "
                            'call again')
     if place.view is not None and (obstacle := place.view.obstacle(min(position, place.view.position))):

@@ -128,6 +128,9 @@ class Executor:
 
     def _asked_about(self, error: Exception) -> bool:
         """Ask about a step that raised; whether it is gone back to."""
+        if self.execution.paused:               # asked for in the call that raised
+            self.execution.paused = False
+            self._on_pause = self.execution.on_pause
         if self._on_pause is None:
             return False
         self.error = error

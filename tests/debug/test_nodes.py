@@ -341,3 +341,83 @@ def test_native_threads_step_through_their_own_runs():
         run_native([work(number) for number in range(4)])
     assert results == dict.fromkeys(range(4), EXPECTED)
     assert sorted(place.split(' ', 1)[1] for place in places) == sorted(['first', 'middle', 'second', 'out', ''] * 4)
+
+
+# ---------------------------------------------------------------- back from the stop at an error
+def flaky() -> tuple[Any, Any, tf.Session, list[float]]:
+    """Its Python call raises for inputs below 10, and notes them."""
+    seen: list[float] = []
+
+    def picky(a: Any) -> Any:
+        seen.append(float(a[0]))
+        if a[0] < 10:
+            raise ValueError('too small')
+        return a
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+        first = tf.multiply(x, 2.0, name='first')
+        py = tf.numpy_function(picky, [first], tf.float32, name='py')
+        out = tf.add(py, 0.5, name='out')
+    return x, out, tf.Session(graph=graph), seen
+
+
+@pytest.fixture
+def catching() -> Iterator[None]:
+    debugger.catching = True
+    yield
+    debugger.catching = False
+
+
+def test_rewind_where_a_call_raised_goes_back_instead_of_raising(catching: None):
+    x, out, session, seen = flaky()
+    with walking('node', 'node', 'rewind first', 'inject x:0 [10, 20]', 'to out') as walk:
+        assert run(x, out, session) == [20.5, 40.5]
+    assert walk.places == ['node first', 'node py', 'error py', 'node first', 'node out']
+    assert seen == [2.0, 20.0]
+
+
+def test_rewind_where_a_call_raised_after_cont_too(catching: None):
+    x, out, session, seen = flaky()
+    with walking('cont', 'rewind 2', 'inject x:0 [10, 20]') as walk:
+        assert run(x, out, session) == [20.5, 40.5]
+    assert walk.places == ['node first', 'error py', 'node first']
+    assert seen == [2.0, 20.0]
+
+
+@pytest.mark.parametrize('nodes', [True, False])
+def test_what_is_behind_an_error_is_refused(catching: None, nodes: bool):
+    x, out, session, _ = flaky()
+    lines = ['node', 'node', 'to out', 'cont'] if nodes else ['cont', 'to out', 'rewind first', 'cont']
+    with walking(*lines, nodes=nodes) as walk, pytest.raises(tf.errors.InvalidArgumentError, match='too small'):
+        run(x, out, session)
+    assert walk.places[-1] == 'error py' and walk.phases.count('error') == 1
+    assert "'out' cannot be reached: 'py' has raised" in walk.answers[2 if nodes else 1]
+    if not nodes:
+        assert 'was not paused before the error' in walk.answers[2]
+
+
+def test_a_function_at_full_speed_within_a_paused_run_cannot_go_back_from_its_error(catching: None):
+    @tf.function
+    def inner(a: Any) -> Any:
+        return tf.numpy_function(lambda v: v[9], [a * 2.0], tf.float32, name='bad')
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+        out = tf.add(inner(x), 0.5, name='out')
+    with (walking('cont', 'rewind', 'cont') as walk, tf.Session(graph=graph) as session,
+          pytest.raises(tf.errors.UnknownError, match='index 9')):
+        run(x, out, session)
+    assert walk.phases == ['node', 'error'] and 'was not paused before the error' in walk.answers[1]
+
+
+def test_node_where_a_call_raised_goes_to_where_the_program_meets_the_error(catching: None):
+    x, out, session, _ = flaky()
+
+    def caller() -> str:
+        try:
+            run(x, out, session)
+        except tf.errors.InvalidArgumentError:
+            return 'met'
+        return ''
+    with walking('node', 'node', 'node') as walk:
+        assert caller() == 'met'
+    assert walk.places[:3] == ['node first', 'node py', 'error py'] and walk.places[3].startswith('exception ')
