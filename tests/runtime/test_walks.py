@@ -248,3 +248,91 @@ def straight_beside(recipe: list[tuple[int, int]], injected: Injected) -> dict[i
         return straight(recipe, injected)[0]
     finally:
         host.set_rng_state(state)
+
+
+# ---------------------------------------------------------------- single steps of a walk that any walk takes too rarely
+def steered(fetch: Any, feeds: Any, graph: Any, *steps: Callable[[Any], None], before: Any = None) -> Any:
+    """What a run gives that is paused before its first node, and does one step at each pause."""
+    coming = iter(steps)
+
+    def step(control: Any) -> None:
+        next(coming, lambda control: control.resume())(control)
+    walker = Walker(step)
+    with tf.Session(graph=graph) as session:
+        if before is not None:
+            session.run(before, feeds)
+        hooks.add(walker)
+        try:
+            return session.run(fetch, feeds)
+        finally:
+            hooks.remove(walker)
+            assert next(coming, None) is None
+
+
+def index_of(control: Any, name: str) -> int:
+    return [site.name for site in control.sites].index(name)
+
+
+def to_out(control: Any) -> None:
+    control.go_to(index_of(control, 'out'))
+
+
+def test_a_python_call_is_made_again_for_other_inputs_and_only_then():
+    seen: list[float] = []
+
+    def noted(a: Any) -> Any:
+        seen.append(float(a))
+        return a * np.float32(10)
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name='x')
+        doubled = tf.multiply(x, 2.0, name='doubled')
+        out = tf.add(tf.numpy_function(noted, [doubled], tf.float32, name='py'), 1.0, name='out')
+
+    def again(value: float | None) -> list[Callable[[Any], None]]:
+        def back(control: Any) -> None:
+            control.rewind(index_of(control, 'doubled'))
+
+        def on(control: Any) -> None:
+            if value is not None:
+                control.inject('x:0', np.float32(value))
+            control.go_to(index_of(control, 'out'))
+        return [back, on]
+    assert steered(out, {x: 1.0}, graph, to_out, *again(None), *again(3.0), *again(None)) == 61.0
+    assert seen == [2.0, 6.0]
+
+
+def test_random_numbers_drawn_inside_of_a_function_are_taken_back_with_it():
+    @tf.function
+    def inner(a: Any) -> Any:
+        return a + tf.random.uniform([SIZE], seed=11)
+    states: list[str] = []
+
+    def generators(control: Any) -> str:
+        found = {str(key): resource.bit_generator.state for key, resource in control.execution.resources.items()
+                 if isinstance(resource, np.random.Generator)}
+        assert found
+        return repr(found)
+
+    def enter(control: Any) -> None:
+        states.append(generators(control))
+        control.enter()
+
+    def leave(control: Any) -> None:
+        assert 'x:0' not in control.feeds       # inside of the function
+        control.go_to(len(control.sites) + 1)
+
+    def back(control: Any) -> None:
+        states.append(generators(control))
+        control.rewind(0)
+
+    def look(control: Any) -> None:
+        states.append(generators(control))
+        control.go_to(index_of(control, 'out'))
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(5)
+        x = tf.placeholder(tf.float32, [SIZE], name='x')
+        called = tf.identity(inner(x), name='called')
+        out = tf.add(called, 1.0, name='out')
+    steered(out, {x: [1.0, 2.0, 3.0]}, graph, enter, leave, to_out, back, look, before=out)
+    before, after, taken_back = states
+    assert before == taken_back != after
