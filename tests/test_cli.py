@@ -71,8 +71,8 @@ def recorded(cwd: Path) -> list[str]:
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('args', 'said'), [
-    ('', 'a command is needed, one of run, show, demo'),
-    ('rnu prog.py', "no command 'rnu'; there are run, show, demo. Did you mean 'run'?"),
+    ('', 'a command is needed, one of run, show, verify, connect, demo'),
+    ('rnu prog.py', "no command 'rnu'; there are run, show, verify, connect, demo. Did you mean 'run'?"),
     ('--verison', 'unrecognized arguments: --verison'),
     ('run', 'run needs a SCRIPT'),
     ('run -m', '-m needs the name of a module'),
@@ -91,6 +91,9 @@ def recorded(cwd: Path) -> list[str]:
     ('show nowhere.pfd', 'nowhere.pfd'),
     ('show taken', 'taken'),
     ('show prog.py', 'prog.py'),
+    ('verify', 'SCRIPT'),
+    ('verify nothing.py', 'nothing.py'),
+    ('connect 1 2', '2'),
     ('demo --fixde', '--fixde'),
     ('demo extra', 'extra'),
 ])
