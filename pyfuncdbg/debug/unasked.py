@@ -11,9 +11,14 @@ from pyfuncdbg.record.recorder import recorders
 
 
 def log_stop(stop: Stop) -> None:
-    """Say that a stop was passed."""
+    """Say that a stop was passed, and note it."""
+    say(f'not stopped {whereabouts(stop)}: {stop.reason} (nobody is there to ask)')
+    note_stop(stop)
+
+
+def note_stop(stop: Stop) -> None:
+    """Note in every recording that a stop was passed."""
     place = whereabouts(stop)
-    say(f'not stopped {place}: {stop.reason} (nobody is there to ask)')
     call = stop.call
     for recorder in recorders():
         recorder.note('stop', {'stop': stop.number, 'phase': stop.phase, 'place': place, 'reason': stop.reason,

@@ -1,14 +1,17 @@
-"""Which source files are ours: frames of them are between the user's frames and mean nothing to the user.
+"""Which source files are ours, or a notebook's: frames of them are between the user's frames and mean nothing to the user.
 
 Hosts ask when they take a creation stack, the debugger when it walks or steps through frames; any thread.
 """
 from __future__ import annotations
 
 import os.path
+import re
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep     # pathlib takes 3 ms to import
 _DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
+_NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
+"""What runs the cells of a notebook, and stands for its `sys.stdout`."""
 _ours: dict[str, bool] = {}
 
 
@@ -17,7 +20,8 @@ def is_machinery(filename: str) -> bool:
     known = _ours.get(filename)
     if known is None:
         known = _ours[filename] = (filename.startswith(('<frozen ', '<plan of '))
-                                   or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)))
+                                   or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
+                                   or _NOTEBOOK.search(filename) is not None)
     return known
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.prompt.conversation import Conversation
 from pyfuncdbg.prompt.interrupt import listen
+from pyfuncdbg.prompt.kernel import Kernel
 from pyfuncdbg.prompt.pending import Pending, Typed
 from pyfuncdbg.prompt.pipe import Pipe
 from pyfuncdbg.prompt.terminal import Terminal
@@ -30,6 +31,7 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
     if pending is None:
         pending = _installed[id(debugger)] = Pending()
         conversation = Conversation(debugger, pending)
+        debugger.broker.add(Kernel(conversation, debugger))
         debugger.broker.add(Terminal(conversation))
         debugger.broker.add(Pipe(conversation, pending))
     pending.add(list(commands))

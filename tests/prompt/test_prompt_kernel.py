@@ -1,0 +1,231 @@
+"""The prompt in a notebook: a real kernel, asked by a client that answers what the kernel asks for."""
+from __future__ import annotations
+
+import os
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_client import BlockingKernelClient
+from jupyter_client.manager import KernelManager, start_new_kernel
+from nbclient import NotebookClient
+
+import pyfuncdbg
+
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+PATIENCE = 30.0
+
+SETUP = '''\
+import numpy as np
+import pyfuncdbg
+from pyfuncdbg import tf
+from native_threads import run_native
+'''
+TWICE = '''\
+def twice(x):
+    y = x * 2
+    {stop}
+    print('in the call', y[0])
+    z = y + 1
+    return z
+'''
+
+
+@dataclass
+class Cell:
+    """What came of one cell.
+
+    Attributes:
+        text: All it printed and showed, without colours.
+        asked: The prompts.
+        status: 'ok' or 'error'.
+        error: Name of the error's class.
+    """
+
+    text: str = ''
+    asked: list[str] = field(default_factory=list)
+    status: str = ''
+    error: str = ''
+
+
+class Notebook:
+    """A kernel and who sits in front of it."""
+
+    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
+        self.manager = manager
+        self.client = client
+
+    def run(self, source: str, *lines: str | Callable[[], None], stdin: bool = True) -> Cell:
+        """Run a cell; each prompt gets the next line, or has something done that needs no answer."""
+        cell, answers = Cell(), iter(lines)
+        request = self.client.execute(source, allow_stdin=stdin)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                asked = self.client.get_stdin_msg(timeout=0.01)
+            except queue.Empty:
+                pass
+            else:
+                assert asked['parent_header']['msg_id'] == request
+                cell.asked.append(asked['content']['prompt'])
+                answer = next(answers)
+                if isinstance(answer, str):
+                    self.client.input(answer)
+                else:
+                    answer()
+            try:
+                message = self.client.get_iopub_msg(timeout=0.01)
+            except queue.Empty:
+                continue
+            if message['parent_header'].get('msg_id') != request:
+                continue
+            content = message['content']
+            if message['msg_type'] == 'stream':
+                cell.text += re.sub(r'\x1b\[[0-9;]*m', '', content['text'])
+            elif message['msg_type'] == 'error':
+                cell.error = content['ename']
+            elif message['msg_type'] == 'status' and content['execution_state'] == 'idle':
+                cell.status = self.client.get_shell_msg(timeout=PATIENCE)['content']['status']
+                left = list(answers)
+                assert not left, f"{left} {cell.text}"
+                return cell
+        raise AssertionError(f'the cell did not end: {cell}')
+
+
+@pytest.fixture(scope='module')
+def kernel() -> Iterator[Notebook]:
+    path = os.pathsep.join((str(HERE), str(HERE / 'tests')))
+    manager, client = start_new_kernel(kernel_name='python3', env=dict(os.environ, PYTHONPATH=path))
+    try:
+        notebook = Notebook(manager, client)
+        assert notebook.run(SETUP).status == 'ok'
+        yield notebook
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def notebook(kernel: Notebook) -> Notebook:
+    assert kernel.run('%reset -f\n' + SETUP).status == 'ok'
+    return kernel
+
+
+EAGER = 'print(tf.py_function(twice, [np.array([{value}.])], tf.float64).numpy()[0])'
+CALL = 'print(tf.numpy_function(twice, [np.array([{value}.])], tf.float64).numpy()[0])'
+
+
+@pytest.mark.parametrize('how', ['breakpoint()', 'pyfuncdbg.breakpoint()'])
+def test_breakpoint_opens_the_prompt_in_the_cell(how: str, notebook: Notebook) -> None:
+    assert notebook.run(TWICE.format(stop=how)).status == 'ok'
+    cell = notebook.run(EAGER.format(value=21), 'p y * 0 + 77', 'bt', 'step', 'y = y * 0 + 10', 'cont')
+    assert (cell.status, cell.asked) == ('ok', ['(pfd) '] * 5)
+    assert '77.' in cell.text or re.search(r'\b77\b', cell.text)
+    assert "print('in the call', y[0])" in cell.text        # the cell's own source
+    assert re.search(r'twice', cell.text)
+    assert cell.text.endswith('in the call 42.0\n11.0\n') or cell.text.endswith('11.0\n')
+    again = notebook.run(CALL.format(value=1), 'cont')
+    assert (again.status, again.text.splitlines()[-1]) == ('ok', '3.0')
+
+
+def test_break_list_and_return_in_a_cells_function(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    cell = notebook.run(CALL.format(value=21), 'list', 'break 6', 'cont', 'p z + 100', 'cont')
+    assert cell.text.index('def twice(x)') < cell.text.index('in the call tf') < cell.text.index('143')
+    again = notebook.run(CALL.format(value=2), 'clear 1', 'step', 'step', 'p z', 'cont')
+    assert re.search(r'> +5 z = y \+ 1', again.text)       # not into what the kernel has put for sys.stdout
+    assert again.text.endswith('5.0\n')
+
+
+def test_a_session_and_two_stops(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()') + '''
+graph = tf.Graph()
+with graph.as_default():
+    fed = tf.compat.v1.placeholder(tf.float64, [1], name='fed')
+    first = tf.numpy_function(twice, [fed], tf.float64, name='first')
+    second = tf.numpy_function(twice, [first], tf.float64, name='second')
+''')
+    cell = notebook.run('with tf.compat.v1.Session(graph=graph) as s:\n    print(s.run(second, {fed: np.array([3.])}))',
+                        'p x', 'z = 1', 'cont', 'p x', 'bt', 'y = y + 100', 'cont')
+    assert (cell.status, len(cell.asked)) == ('ok', 7)
+    assert re.search(r'STOPPED in twice .*first', cell.text)
+    assert re.search(r'STOPPED in twice .*second', cell.text)
+    assert cell.text.endswith('in the call 114.0\n[115.]\n')
+
+
+NATIVE = '''\
+made = []
+run_native([lambda: made.append(tf.numpy_function(twice, [np.array([4.])], tf.float64).numpy()[0])] * {threads})
+print(made)
+'''
+
+
+@pytest.mark.parametrize('threads', [1, 2])
+def test_native_threads_stop_in_the_cell(threads: int, notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    cell = notebook.run(NATIVE.format(threads=threads), *['y = y + 1', 'cont'] * threads)
+    assert (cell.status, len(cell.asked)) == ('ok', 2 * threads)
+    assert cell.text.count('in the call 9.0') == threads
+    assert cell.text.endswith(f'{[10.0] * threads}\n'.replace('10.0', 'np.float64(10.0)'))
+
+
+def test_without_input_one_line_is_said_and_all_goes_on(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    cell = notebook.run(CALL.format(value=1) + '\n' + CALL.format(value=2), stdin=False)
+    assert (cell.status, cell.asked) == ('ok', [])
+    assert cell.text.count('pyfuncdbg: ') == cell.text.count('this front end sends no input') == 1
+    assert cell.text.endswith('5.0\n')
+    assert len(notebook.run(CALL.format(value=1), 'cont').asked) == 1
+
+
+def test_an_interrupt_at_the_prompt_ends_the_cell(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    for _ in range(2):
+        cell = notebook.run(CALL.format(value=1), 'p y', notebook.manager.interrupt_kernel)
+        assert (cell.status, cell.error) == ('error', 'RunAborted')
+        assert 'in the call' not in cell.text
+    assert notebook.run(CALL.format(value=1), 'cont').text.endswith('3.0\n')
+
+
+def test_an_interrupt_ends_a_command(notebook: Notebook) -> None:
+    def later() -> None:
+        notebook.client.input('import time; time.sleep(60)')
+        threading.Timer(0.5, notebook.manager.interrupt_kernel).start()
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    cell = notebook.run(CALL.format(value=1), later, 'p y * 8', 'cont')
+    assert (cell.status, len(cell.asked)) == ('ok', 3)
+    assert re.search(r'\b16\b', cell.text)
+    assert cell.text.endswith('3.0\n')
+
+
+def test_quit_is_about_one_cell(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    for line in ('quit', '\x04'):
+        cell = notebook.run(CALL.format(value=1) + '\n' + CALL.format(value=2), line)
+        assert (cell.status, cell.text.splitlines()[-1]) == ('ok', '5.0')
+
+
+def test_what_the_prompt_says_is_not_the_calls_output(notebook: Notebook, tmp_path: Path) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    path = tmp_path / 'cell.pfd'
+    cell = notebook.run(f'with pyfuncdbg.record({str(path)!r}):\n    {CALL.format(value=1)}', 'p y * 0 + 77', 'cont')
+    assert (cell.status, len(cell.asked)) == ('ok', 2)
+    with pyfuncdbg.load(path) as trace:
+        assert ''.join(print_.text for print_ in trace.prints()) == 'in the call 2.0\n'
+
+
+def test_nbclient_goes_past_a_breakpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join((str(HERE), str(HERE / 'tests'))))
+    cells = [nbformat.v4.new_code_cell(SETUP + TWICE.format(stop='breakpoint()')),
+             nbformat.v4.new_code_cell(CALL.format(value=7))]
+    book = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(book, timeout=60, kernel_name='python3').execute()
+    text = ''.join(output['text'] for output in book.cells[1]['outputs'])
+    assert 'this front end sends no input' in text
+    assert text.endswith('15.0\n')
