@@ -18,6 +18,9 @@ from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.keeping import storages
 
+_SUMMARISED = 1 << 22
+"""Elements of the largest variable of which the range is shown."""
+
 
 class Storage:
     """Where one variable's value is.
@@ -35,6 +38,20 @@ class Storage:
         self.value = value
         self.variable = variable
         storages.add(self)
+
+    def __repr__(self) -> str:
+        """What a debugger shows of a handle: the variable's name, and its present value by type, shape and range."""
+        variable = self.variable()
+        name = variable.name.removesuffix(':0') if variable is not None else self.name
+        if self.value is None:
+            return f'<variable {name!r}, not initialized>'
+        array = np.asarray(self.value)
+        text = f'<variable {name!r} {array.dtype}{list(array.shape)}'
+        if array.dtype.kind not in 'fiub' or not 0 < array.size <= _SUMMARISED:
+            return text + '>'
+        low, high = array.min().item(), array.max().item()
+        low, high = (f'{low:.6g}', f'{high:.6g}') if array.dtype.kind == 'f' else (low, high)
+        return f'{text} = {low}>' if array.size == 1 else f'{text}, {low} .. {high}>'
 
     def enter(self, graph: Graph) -> Any:
         """The handle of this storage as a node of a graph in which a program uses an eager variable."""

@@ -367,3 +367,22 @@ def test_pf_in_eager_code_is_of_the_newest_run(program: Program):
         tf.numpy_function(replacement, [np.float32([1.0])], tf.float32)
     assert 'no feeds of run 999 are recorded' in typist.refusal(1)
     assert [row.name for row in typist.answers[2].rows] == ['x:0'] and not typist.answers[2].live
+
+
+@pytest.mark.parametrize(('value', 'shown'), [
+    (np.float32([1.5, -2, np.pi]), "<variable 'w' float32[3], -2 .. 3.14159>"),
+    (np.int64(123456789), "<variable 'w' int64[] = 123456789>"),
+    (np.zeros((0, 2), bool), "<variable 'w' bool[0, 2]>"),
+])
+def test_the_handle_of_a_variable_is_shown_by_name_and_value(value, shown):
+    from scripted_stops import debugger, typing
+    with tf.Graph().as_default() as graph:
+        w = tf.get_variable('w', initializer=value)
+        read = w.read_value()
+    with tf.Session(graph=graph) as session:
+        session.run(w.initializer)
+        with typing('node', 'p w', at_next_call=False) as typist:
+            debugger.stop_at_next_call(threading.get_native_id())
+            session.run(read)
+    assert shown in typist.cards[1]
+    assert typist.shown('p w').strip() == shown
