@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.run_policy import RunPolicy
-from pyfuncdbg.debug.runs import policy
+from pyfuncdbg.debug.runs import policies
 from pyfuncdbg.errors import CommandError, nearest
 
 Ui = Literal['auto', 'prompt', 'none']
@@ -102,17 +102,17 @@ class DebugSession:
         """As the wrapped session's `run`."""
         if not self._policy.on:
             return self._session.run(fetches, feed_dict, options, run_metadata)
-        with _debugged(self._policy):
+        with policies.applied(self._policy):
             return self._session.run(fetches, feed_dict, options, run_metadata)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """As the wrapped session's."""
-        with _debugged(self._policy):
+        with policies.applied(self._policy):
             return self._session.partial_run_setup(fetches, feeds)
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
         """As the wrapped session's; each step is a run."""
-        with _debugged(self._policy):
+        with policies.applied(self._policy):
             return self._session.partial_run(handle, fetches, feed_dict)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False) -> Any:
@@ -120,7 +120,7 @@ class DebugSession:
         made = self._session.make_callable(fetches, feed_list, accept_options)
 
         def call(*values: Any, **options: Any) -> Any:
-            with _debugged(self._policy):
+            with policies.applied(self._policy):
                 return made(*values, **options)
         return call
 
@@ -348,11 +348,10 @@ def _block(title: str, ui: Ui) -> Iterator[None]:
     _blocks.enter()
     _switch_on(wanted)
     debugger.flow(thread).next_call = wanted.stops
-    token = policy.set(wanted)
     try:
-        yield
+        with policies.applied(wanted):
+            yield
     finally:
-        policy.reset(token)
         flow = debugger.flow(thread)
         flow.next_call = flow.entering = False
         if not stepping:
@@ -360,13 +359,3 @@ def _block(title: str, ui: Ui) -> Iterator[None]:
         if flow.idle:
             debugger.flows.pop(thread, None)
         _blocks.leave()
-
-
-@contextmanager
-def _debugged(wanted: RunPolicy) -> Iterator[None]:
-    """Runs in this block are debugged by this policy."""
-    token = policy.set(wanted)
-    try:
-        yield
-    finally:
-        policy.reset(token)

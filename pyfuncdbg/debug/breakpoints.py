@@ -75,8 +75,25 @@ class Breakpoints:
             self._lines.look_again(getattr(call.site.function, '__code__', None))
         return tests
 
+    def wants(self, site: CallSite, run: Run) -> bool:
+        """Whether calls of a site are needed for any of them; holds until they change."""
+        entries = self._enabled()
+        if any(entry.breakpoint.spec.kind == 'call' or entry.breakpoint.timing == 'gradient' for entry in entries):
+            return True                         # calls are numbered where they are watched, and gradients name theirs
+        if site.kind == 'python' and any(entry.breakpoint.spec.kind == 'line' for entry in entries):
+            return True                         # at a line one asks for the call around it, whichever that is
+        self._meet(run, site)
+        return any(entry.meant(site, self.known) for entry in entries) or (site.kind == 'run' and self._watches_ops(run))
+
     def begin(self, run: Run) -> bool:
         """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""
+        watches = self._watches_ops(run)
+        if watches:
+            self._count_runs(1)
+        return watches
+
+    def _watches_ops(self, run: Run) -> bool:
+        """Whether an op of a run is to be watched."""
         sites = run.sites
         cached = self._by_run.get(id(sites))
         if cached is None or cached[0] is not sites:
@@ -86,8 +103,6 @@ class Breakpoints:
             if len(self._by_run) > 256:
                 self._by_run = {}
             cached = self._by_run[id(sites)] = sites, wanted
-        if cached[1]:
-            self._count_runs(1)
         return cached[1]
 
     def begin_watched(self) -> None:
@@ -272,6 +287,7 @@ class Breakpoints:
         self._by_site = {}
         self._by_run = {}
         self._settle()
+        self._on_change()
 
     def _settle(self) -> None:
         """Work out which kinds of calls are needed."""
@@ -286,8 +302,9 @@ class Breakpoints:
                 kinds.add('run')                # a run announces its nodes
                 if one.spec.looks_like_op:
                     kinds.add('op')             # of eager code nothing does
-        self.kinds = frozenset(kinds)
-        self._on_change()
+        if kinds != self.kinds:
+            self.kinds = frozenset(kinds)
+            self._on_change()
 
 
 def _check_counts(every: int, after: int) -> None:

@@ -17,13 +17,13 @@ from pyfuncdbg.debug import nodes, runs
 from pyfuncdbg.debug.breakpoints import Breakpoints, Hit, Tests
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.differences import arrays, differences
+from pyfuncdbg.debug.flow import Flow, Flows
 from pyfuncdbg.debug.live import LiveTrace
-from pyfuncdbg.debug.names import NamesSeen
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import Call, Kind, Run, made_again
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, made_again
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
 from pyfuncdbg.hooks.machinery import is_machinery
@@ -43,47 +43,11 @@ class Retried(BaseException):
         self.call = call
 
 
-class Flow:
-    """What the user wants of one thread next.
-
-    Attributes:
-        stepper: Steps the thread through Python.
-        asking: The thread is at a stop: what is called from there (an expression) is not debugged.
-        entering: Stop at the first line of the next Python call.
-        next_call: Stop before the next call.
-        ops: Eager ops are calls for that, and a run stops before its first node.
-        compare: Outputs of the call that is made again, as they were.
-        after: Id of the call to stop after, unless there is a stop before that; 0 for none.
-        names: What the thread's frames held at its last stops.
-    """
-
-    __slots__ = ('after', 'asking', 'compare', 'entering', 'names', 'next_call', 'ops', 'stepper')
-
-    def __init__(self, stepper: Stepper) -> None:
-        self.stepper = stepper
-        self.asking = False
-        self.entering = False
-        self.next_call = self.ops = False
-        self.compare: dict[str, np.ndarray] = {}
-        self.after = 0
-        self.names = NamesSeen()
-
-    def ends(self, call: Call) -> bool:
-        """Whether to stop after this call: that was asked for, or its function has been stepped to its end."""
-        return call.id in (self.after, self.stepper.left)
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is wanted of the thread."""
-        return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active)
-
-
 class Debugger:
     """The hook and what it works with.
 
     Attributes:
         kinds: The calls it wants; changes with breakpoints.
-        catching: Stop where a wrapped function raises.
         left: The user has said quit, and nobody has started anew.
         flows: By native thread, what the user wants of it next; threads of which nothing is wanted are not in it.
     """
@@ -94,9 +58,9 @@ class Debugger:
         self.live = LiveTrace()
         self.runs = runs.Runs()
         self.breakpoints = Breakpoints(self._changed, self)
-        self.catching = False
+        self._catching = False
         self.left = False
-        self.flows: dict[int, Flow] = {}
+        self.flows = Flows()
         self._lock = threading.RLock()
         self._extra: frozenset[Kind] = frozenset()
         self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
@@ -124,6 +88,16 @@ class Debugger:
         return self in hooks
 
     @property
+    def catching(self) -> bool:
+        """Stop where a wrapped function raises."""
+        return self._catching
+
+    @catching.setter
+    def catching(self, on: bool) -> None:
+        self._catching = on
+        hooks.reconsider()
+
+    @property
     def watching(self) -> bool:
         """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
         flow = self.flows.get(threading.get_native_id())
@@ -146,8 +120,16 @@ class Debugger:
             if kinds != self.kinds:
                 self.kinds = kinds
                 hooks.refresh()
+            else:
+                hooks.reconsider()
 
     # ------------------------------------------------------------------ the hook
+    def wants(self, site: CallSite, run: Run) -> bool:
+        """Whether anything can happen at calls of a site, as things stand; see `Hook`."""
+        if self.flows or runs.policies.count or (self._catching and site.kind == 'python'):
+            return True
+        return _calls_us(site.function) or self.breakpoints.wants(site, run)
+
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if call.site.kind == 'run':
             return self._around_run(call, proceed)
@@ -169,7 +151,7 @@ class Debugger:
     def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         tests = self.breakpoints.at(call)
         flow = self.flows.get(call.thread) if self.flows else None
-        if flow is None and not self.catching:
+        if flow is None and not self._catching:
             if tests is None:
                 return proceed()
             hits = tests.before(call)
@@ -382,6 +364,12 @@ class Debugger:
 def _tested(flow: Flow | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
     """Test a breakpoint; the user's predicate is not stepped through."""
     return test() if flow is None else flow.stepper.unseen(test)
+
+
+def _calls_us(function: Any) -> bool:
+    """Whether a function has a `breakpoint()` in it: stopped there one asks for its call."""
+    code = getattr(function, '__code__', None)
+    return code is not None and ('breakpoint' in code.co_names or 'set_trace' in code.co_names)
 
 
 def _why(hits: Sequence[Hit]) -> str:

@@ -5,6 +5,8 @@ Read and changed on the threads of the runs, and by commands at their stops.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from weakref import WeakSet
 from pyfuncdbg.debug.node_watch import NodeWatch
 from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.hooks.call import Call, Run
+from pyfuncdbg.hooks.chain import hooks
 
 if TYPE_CHECKING:
     from pyfuncdbg.debug.run_policy import RunPolicy
@@ -127,5 +130,30 @@ class Runs:
         return max(found, key=lambda one: one.run.id) if found else None
 
 
+class Policies:
+    """How many blocks debug their runs by a policy now, in the whole process: then every run is wanted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    @contextmanager
+    def applied(self, wanted: RunPolicy) -> Iterator[None]:
+        """Runs in this block are debugged by this policy."""
+        self._change(1)
+        token = policy.set(wanted)
+        try:
+            yield
+        finally:
+            policy.reset(token)
+            self._change(-1)
+
+    def _change(self, by: int) -> None:
+        with self._lock:
+            self.count += by
+        hooks.reconsider()
+
+
+policies = Policies()
 policy: ContextVar[RunPolicy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
 """How runs that begin in this context are debugged, None: not at all."""

@@ -23,7 +23,11 @@ _NONE: Any = object()
 
 
 class Hook(Protocol):
-    """Something that watches or changes calls."""
+    """Something that watches or changes calls.
+
+    It may have a method `wants(site, run) -> bool`: whether it is interested in the calls of a site. Where every hook
+    has one and none is interested, hosts make no `Call`. Who changes an answer must call `hooks.reconsider()` then.
+    """
 
     kinds: frozenset[Kind]
 
@@ -37,9 +41,15 @@ class Hook(Protocol):
 
 
 class Hooks:
-    """The installed hooks by kind, outermost first. One per process: `pyfuncdbg.hooks.chain.hooks`."""
+    """The installed hooks by kind, outermost first. One per process: `pyfuncdbg.hooks.chain.hooks`.
 
-    __slots__ = ('_all', '_failed', '_lock', 'gradient', 'op', 'python', 'run')
+    Attributes:
+        stamp: Another object whenever hooks or their interests have changed. Who finds a site unwanted keeps the stamp
+            that it read before it asked: as long as this one is the same, so is the answer.
+        choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
+    """
+
+    __slots__ = ('_all', '_failed', '_lock', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,6 +59,8 @@ class Hooks:
         self.op: tuple[Hook, ...] = ()
         self.gradient: tuple[Hook, ...] = ()
         self.run: tuple[Hook, ...] = ()
+        self.choosy: frozenset[Kind] = frozenset()
+        self.stamp: dict[Any, Any] = {}
 
     def add(self, hook: Hook, *, depth: int = 0) -> None:
         """Install a hook; one of greater `depth` is nearer to the user's function, equals in order of coming."""
@@ -68,6 +80,14 @@ class Hooks:
         """A hook wants calls of other kinds now: read every hook's `kinds` again."""
         with self._lock:
             self._publish()
+
+    def reconsider(self) -> None:
+        """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
+        self.stamp = {}
+
+    def wanted(self, site: CallSite, run: Run) -> bool:
+        """Whether any hook is interested in the calls of a site."""
+        return any(_wants(hook, site, run) for hook in getattr(self, site.kind))
 
     def fail(self, hook: Hook) -> bool:
         """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""
@@ -89,6 +109,17 @@ class Hooks:
     def _publish(self) -> None:
         for kind in KINDS:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
+        self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
+        self.reconsider()                       # last: an answer of before is thrown away
+
+
+def _wants(hook: Any, site: CallSite, run: Run) -> bool:
+    if not hasattr(hook, 'wants'):
+        return True
+    try:
+        return bool(hook.wants(site, run))
+    except Exception:                           # the hook is broken: its `around` will be told of and switched off
+        return True
 
 
 hooks = Hooks()
@@ -113,11 +144,42 @@ def instrument(site: CallSite, func: Function) -> Callable[[Run, list[Any]], Out
     Returns:
         `invoke(run, inputs)`. With no hook installed it costs one tuple check over `func(*inputs)`.
     """
+    wanted = unwanted = _NONE
+
     def invoke(run: Run, inputs: list[Any]) -> Outputs:
+        nonlocal wanted, unwanted
         if not hooks.python and run.aborted is None:
             return func(*inputs)
-        return around(site, func, run, inputs)
+        stamp = hooks.stamp
+        if wanted is not stamp and unwanted is not stamp:
+            if hooks.wanted(site, run):
+                wanted = stamp
+            else:
+                unwanted = stamp
+        if unwanted is not stamp or run.aborted is not None:
+            return around(site, func, run, inputs)
+        next(site.counter)
+        try:
+            outputs = func(*inputs)
+        except BaseException as error:
+            pass_abort(run, error)
+            raise
+        if run.aborted is not None:
+            raise run.aborted.with_traceback(None)
+        return outputs
     return invoke
+
+
+def pass_abort(run: Run, error: BaseException) -> None:
+    """A call that no hook was interested in has raised: the run is aborted if that says so, or already was.
+
+    Raises:
+        RunAborted: It was, and the user's function made something else of it.
+    """
+    if isinstance(error, RunAborted):
+        run.aborted = None if run.endless else error
+    elif run.aborted is not None:
+        raise run.aborted.with_traceback(None) from None
 
 
 def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,

@@ -38,7 +38,8 @@ class _Entry:
         asked: The fetches, which live as long as the key that holds their ids.
     """
 
-    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'nested', 'pack', 'plan', 'strings', 'version')
+    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'nested', 'pack', 'plan', 'strings',
+                 'unwanted', 'version', 'wanted')
 
     def __init__(self, plan: Plan, converters: Sequence[Callable[[Any], Any]], pack: Pack, nested: bool, asked: Any) -> None:
         self.plan = plan
@@ -47,9 +48,22 @@ class _Entry:
         self.nested = nested
         self.asked = asked
         self.version = plan.graph.version
+        self.wanted: object = None              # the `hooks.stamp` under which a hook was interested in runs of the plan,
+        self.unwanted: object = None            # and none
         self.strings = any(t.dtype is string for t in plan.fetches)
         self.feeds = tuple(t.name for t in plan.feeds)
         self.fetches = tuple(t.name for t in plan.fetches)
+
+
+def _is_unwanted(entry: _Entry, run: Run) -> bool:
+    """Whether no hook is interested in this run as a whole."""
+    stamp = hooks.stamp                         # read first: what changes meanwhile makes another
+    wanted = 'run' not in hooks.choosy or hooks.wanted(_RUN_SITE, run)
+    if wanted:
+        entry.wanted = stamp
+    else:
+        entry.unwanted = stamp
+    return not wanted
 
 
 def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
@@ -122,7 +136,8 @@ class Session:
         run.control = execution
         errstate.state.set(errstate.IGNORE)
         try:
-            if hooks.run:
+            if hooks.run and entry.unwanted is not hooks.stamp and (
+                    entry.wanted is hooks.stamp or not _is_unwanted(entry, run)):
                 return tuple(around(_RUN_SITE, lambda *fed: run_located(plan, execution, fed), run, values))
             return run_located(plan, execution, values)
         finally:

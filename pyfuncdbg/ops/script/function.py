@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from pyfuncdbg.graph.dtypes import float64
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.hooks import errstate
-from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks, pass_abort
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.original import original
@@ -63,8 +63,8 @@ class PythonFunction:
         constant: In a traced function, the outputs of a call without effect on constants, once it was made.
     """
 
-    __slots__ = ('__weakref__', '_handles', '_site', 'constant', 'convert', 'func', 'layout', 'name', 'number', 'op_type',
-                 'outputs', 'traced', 'variables')
+    __slots__ = ('__weakref__', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func', 'layout', 'name',
+                 'number', 'op_type', 'outputs', 'traced', 'variables')
 
     def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
                  traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
@@ -79,6 +79,8 @@ class PythonFunction:
         self.convert: Callable[[PythonFunction, Any], Any] = (
             results.as_tensors if op_type == EAGER else results.as_arrays)
         self._site: CallSite | None = None
+        self._wanted: object = None             # the `hooks.stamp` under which somebody was interested,
+        self._unwanted: object = None           # and nobody
         self._handles: Sequence[EagerTensor] = ()
         self.constant: Sequence[Any] | None = None
 
@@ -127,8 +129,14 @@ class PythonFunction:
         run = execution.run
         errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
         try:
-            if not hooks.python and run.aborted is None:
-                return self._body(keeping, handles, *inputs)
+            if run.aborted is None:
+                if not hooks.python:
+                    return self._body(keeping, handles, *inputs)
+                stamp = hooks.stamp
+                if self._unwanted is stamp or (self._wanted is not stamp and self._is_unwanted(run)):
+                    if self._site is not None:
+                        next(self._site.counter)
+                    return self._unwatched(run, self._body, keeping, handles, *inputs)
             self._handles = handles                 # somebody watches, and may want to call it again
             return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
         finally:
@@ -144,6 +152,45 @@ class PythonFunction:
             return values
         return [output if type(output) is EagerTensor else EagerTensor(value)
                 for output, value in zip(outputs, values, strict=True)]
+
+    def _is_unwanted(self, run: Run) -> bool:
+        """Whether no hook is interested in this call; a node keeps the answer."""
+        if 'python' not in hooks.choosy:
+            return False
+        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
+        if self._site is not None:
+            if self._wanted is stamp or self._unwanted is stamp:
+                return self._unwanted is stamp
+            wanted = hooks.wanted(self._site, run)
+            if wanted:
+                self._wanted = stamp
+            else:
+                self._unwanted = stamp
+            return not wanted
+        # An eager call is a `PythonFunction` of its own. Its line makes no difference, so the stack is not read for it.
+        func = self.func
+        if type(func) is not FunctionType:
+            return False
+        code = func.__code__
+        key = id(code), func.__qualname__, func.__name__, self.name, self.op_type
+        known = stamp.get(key)
+        if known is None or known[0] is not code:
+            if len(stamp) > _MOST_KNOWN:
+                stamp.clear()
+            known = stamp[key] = code, hooks.wanted(self.site, run)
+        return not known[1]
+
+    @staticmethod
+    def _unwatched(run: Run, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A call that no hook is interested in."""
+        try:
+            outputs = function(*arguments)
+        except BaseException as error:
+            pass_abort(run, error)
+            raise
+        if run.aborted is not None:
+            raise run.aborted.with_traceback(None)
+        return outputs
 
     @calls_wrapped
     def _body(self, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
@@ -174,6 +221,8 @@ class PythonFunction:
         run = eager_execution().run
         if not hooks.python and run.aborted is None:
             outputs = self._plainly(*inputs)
+        elif run.aborted is None and self._is_unwanted(run):
+            outputs = self._unwatched(run, self._plainly, *inputs)
         else:
             outputs = around(self.site, self._plainly, run, inputs)
         if self.outputs is not ANY:
@@ -248,6 +297,8 @@ class PythonFunction:
         return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
                         same_as=place)
 
+
+_MOST_KNOWN = 4096
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}
 """Lines that call functions eagerly, as far as somebody watched: no function, closure or value is kept."""

@@ -1,0 +1,64 @@
+"""`Flow`: what the user wants of one thread next; `Flows`: all of them, by thread.
+
+Made where a thread stops or shall stop, on that thread mostly. As long as there is one, the debugger wants every call.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.debug.names import NamesSeen
+from pyfuncdbg.debug.stepper import Stepper
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.chain import hooks
+
+
+class Flow:
+    """What the user wants of one thread next.
+
+    Attributes:
+        stepper: Steps the thread through Python.
+        asking: The thread is at a stop: what is called from there (an expression) is not debugged.
+        entering: Stop at the first line of the next Python call.
+        next_call: Stop before the next call.
+        ops: Eager ops are calls for that, and a run stops before its first node.
+        compare: Outputs of the call that is made again, as they were.
+        after: Id of the call to stop after, unless there is a stop before that; 0 for none.
+        names: What the thread's frames held at its last stops.
+    """
+
+    __slots__ = ('after', 'asking', 'compare', 'entering', 'names', 'next_call', 'ops', 'stepper')
+
+    def __init__(self, stepper: Stepper) -> None:
+        self.stepper = stepper
+        self.asking = False
+        self.entering = False
+        self.next_call = self.ops = False
+        self.compare: dict[str, np.ndarray] = {}
+        self.after = 0
+        self.names = NamesSeen()
+
+    def ends(self, call: Call) -> bool:
+        """Whether to stop after this call: that was asked for, or its function has been stepped to its end."""
+        return call.id in (self.after, self.stepper.left)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is wanted of the thread."""
+        return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active)
+
+
+class Flows(dict[int, Flow]):
+    """By native thread; those of which nothing is wanted are not in it. Hooks are asked again when one comes or goes."""
+
+    def __setitem__(self, thread: int, flow: Flow) -> None:
+        super().__setitem__(thread, flow)
+        hooks.reconsider()
+
+    def pop(self, thread: int, *default: Any) -> Any:
+        """As of any dict."""
+        try:
+            return super().pop(thread, *default)
+        finally:
+            hooks.reconsider()
