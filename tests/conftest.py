@@ -1,9 +1,14 @@
-"""What all tests share: those against the real TensorFlow need it installed."""
+"""What all tests share: those against the real TensorFlow need it installed, and no test is timed."""
 from __future__ import annotations
 
 import importlib.util
 
 import pytest
+from hypothesis import settings
+
+# The machines that run the tests are shared: how long an example takes says nothing about the code.
+settings.register_profile('shared machine', deadline=None)
+settings.load_profile('shared machine')
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
