@@ -75,7 +75,7 @@ class Kernel:
             self._quit = stop.decision is not None and stop.decision.verb == 'quit'
 
     def _begin_cell(self, info: object) -> None:
-        """On the main thread, at each cell: `quit` was about the one before, and ipykernel has put Python's SIGINT handler."""
+        """On the main thread, at each cell: `quit` was about the one before, and SIGINT has Python's handler."""
         if self._quit:
             self._quit = False
             self._debugger.start()
