@@ -4,14 +4,19 @@ On the main thread of `pyfuncdbg connect`. What other threads print meanwhile co
 """
 from __future__ import annotations
 
+import asyncio
+import io
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from pyfuncdbg.errors import CommandError
@@ -36,28 +41,74 @@ class _Completer(Completer):
             yield Completion(text, start)
 
 
-class LineEditor:
-    """Reads lines from a terminal, within `with`."""
+class LineEditor(io.TextIOBase):
+    """Reads lines from a terminal; within `with` it is `sys.stdout`, and what is printed comes above the line.
+
+    prompt_toolkit's own `patch_stdout` prints from a thread that may write just when the line is first drawn: the line is
+    gone then until a key is pressed.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._session: PromptSession[str] = PromptSession(completer=_Completer(connection), complete_in_thread=True,
                                                           complete_while_typing=False, history=history(),
-                                                          complete_style=CompleteStyle.READLINE_LIKE)
-        self._stack = ExitStack()
+                                                          complete_style=CompleteStyle.READLINE_LIKE,
+                                                          output=create_output(sys.__stdout__))
+        self._lock = threading.Lock()
+        self._reading = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[str] = []
+        self._redirect = redirect_stdout(self)
         self._over = False
 
     def __enter__(self) -> LineEditor:
-        self._stack.enter_context(patch_stdout(raw=True))
+        self._redirect.__enter__()
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self._stack.close()
+        self._redirect.__exit__(*exception)
 
-    def read(self) -> str:
+    # ------------------------------------------------------------------ printing, from any thread
+    def write(self, text: str) -> int:
+        """Print at once, or above the line that is being typed."""
+        with self._lock:
+            if not self._reading:
+                _print(text)
+                return len(text)
+            self._waiting.append(text)
+            loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):        # the line has just ended: `read` prints what waits
+                loop.call_soon_threadsafe(self._above)
+        return len(text)
+
+    def _above(self) -> None:
+        """On the loop of the line: print what waits."""
+        with self._lock:
+            text = ''.join(self._waiting)
+            self._waiting.clear()
+        if text:
+            run_in_terminal(lambda: _print(text))
+
+    # ------------------------------------------------------------------ reading
+    def read(self) -> str:  # type: ignore[override]
         """The next line; EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C."""
         if self._over:
             raise EOFError
-        return self._session.prompt(PROMPT)
+        with self._lock:
+            self._reading = True
+        try:
+            return self._session.prompt(PROMPT, pre_run=self._begun)
+        finally:
+            with self._lock:
+                self._reading, self._loop = False, None
+                _print(''.join(self._waiting))
+                self._waiting.clear()
+
+    def _begun(self) -> None:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            self._loop = loop
+        loop.call_soon(self._above)
 
     def end(self) -> None:
         """Break off the line, from another thread."""
@@ -66,3 +117,10 @@ class LineEditor:
         loop = app.loop
         if loop is not None and app.is_running:
             loop.call_soon_threadsafe(lambda: app.exit(exception=EOFError()) if app.is_running else None)
+
+
+def _print(text: str) -> None:
+    if text and sys.__stdout__ is not None:
+        with suppress(BrokenPipeError):
+            sys.__stdout__.write(text)
+            sys.__stdout__.flush()
