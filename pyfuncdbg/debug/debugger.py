@@ -151,38 +151,35 @@ class Debugger:
     def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         tests = self.breakpoints.at(call)
         flow = self.flows.get(call.thread) if self.flows else None
-        if flow is None and not self._catching:
-            if tests is None:
-                return proceed()
-            hits = tests.before(call)
-            if not hits and not tests.later:
-                return proceed()                # a condition that is false costs no more than this
-            return self._watched(call, proceed, tests, hits)
         if flow is not None and flow.asking:
             return proceed()
-        return self._watched(call, proceed, tests, _tested(flow, lambda: tests.before(call)) if tests is not None else ())
-
-    def _watched(self, call: Call, proceed: Callable[[], Outputs], tests: Tests | None, hits: Sequence[Hit]) -> Outputs:
-        """A call with something to test, or on a thread that steps."""
-        if hits or self.flows:
+        hits: Sequence[Hit] = () if tests is None else tests.before(call) if flow is None else _tested(
+            flow, lambda: tests.before(call))
+        if hits or flow is not None:
             self._before(call, hits)
         while True:
             try:
                 outputs = proceed()
             except BaseException as error:
-                settle()
-                if not isinstance(error, Exception) and (flow := self.flows.get(call.thread)) is not None:
-                    flow.stepper.left = 0       # no stop after it: the steps go on in the caller
-                again = error.call == call.id if isinstance(error, Retried) else (
-                    isinstance(error, Exception) and self._failed(call, tests, error))
-                if again:
+                if self._again_after(call, tests, error):
                     continue
                 raise
-            if tests is None and call.thread not in self.flows:
+            # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
+            if (tests is None or not tests.later) and call.thread not in self.flows:
                 return outputs
             result = self._after(call, tests, list(outputs))
             if result is not None:
                 return result
+
+    def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
+        """What is to be done about an error that came out of a call; whether the call is made again."""
+        settle()
+        if isinstance(error, Exception):
+            return self._failed(call, tests, error)
+        flow = self.flows.get(call.thread)
+        if flow is not None:
+            flow.stepper.left = 0               # no stop after it: the steps go on in the caller
+        return isinstance(error, Retried) and error.call == call.id
 
     def _before(self, call: Call, hits: Sequence[Hit]) -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""

@@ -47,6 +47,31 @@ def test_a_program_reads_the_lines_behind_its_commands(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, '10\n22\n34\n')
 
 
+STEPPED = MODEL + 'import sys\nprint(sys.gettrace())\n'
+
+
+@pytest.mark.parametrize(('commands', 'places'), [
+    (['return', 'cont', 'cont', 'cont'], ['line', 'after', 'line', 'line']),
+    (['next', 'next', 'cont', 'cont', 'cont'], ['line', 'line', 'after', 'line', 'line']),
+    (['retry', 'cont', 'cont', 'cont'], ['line', 'line', 'line', 'line']),
+    (['quit'], ['line'])])
+def test_a_line_that_is_the_only_breakpoint(commands: list[str], places: list[str], tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', 'model.py:5', given='\n'.join(commands) + '\n', source=STEPPED)
+    assert (done.returncode, done.stdout) == (0, '0\n2\n4\nNone\n'), done.stderr
+    found = ['after' if line.startswith('STOPPED after') else 'line' for line in done.stderr.splitlines()
+             if line.startswith('STOPPED')]
+    assert found == places
+    assert 'Error' not in done.stderr
+
+
+def test_an_error_below_a_line_that_is_the_only_breakpoint(tmp_path: Path) -> None:
+    source = MODEL.replace('    return y', '    raise ValueError(y)').replace('    print(', '    try: print(') + (
+        '    except Exception as error: print(type(error).__name__)\nimport sys\nprint(sys.gettrace())\n')
+    done = run(tmp_path, '--break', 'model.py:5', given='next\nnext\ncont\ncont\ncont\n', source=source)
+    assert done.stdout.splitlines() == ['ValueError'] * 3 + ['None'], done.stderr
+    assert done.stderr.count('breakpoint 1\n') == 3 and 'Exception ignored' not in done.stderr
+
+
 @pytest.mark.parametrize(('end', 'code', 'printed'), [('cont', 0, '0\n2\n4\n'), ('abort', 130, '0\n')])
 def test_when_the_pipe_ends_the_run_goes_on_or_ends_as_set(end: str, code: int, printed: str, tmp_path: Path) -> None:
     done = run(tmp_path, '--break', 'twice', '--on-eof', end, given='cont\n')

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
@@ -46,7 +47,8 @@ class Population:
         self._suspended: list[weakref.ref[Any]] = []
         for item in gc.get_objects():
             kind = type(item)
-            if kind is FunctionType:
+            # Python makes a function for the text of a module or a class too, for as long as that runs.
+            if kind is FunctionType and item.__code__.co_flags & CO_OPTIMIZED:
                 functions.setdefault(item.__code__.co_filename, []).append(weakref.ref(item))
             elif kind in _FRAMES:
                 self._suspended.append(weakref.ref(item))

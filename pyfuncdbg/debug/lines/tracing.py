@@ -91,7 +91,7 @@ class Tracer:
             self.join([])
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if not self._watch:
+        if not self._watch or not (self.always or self._thread.frames):
             sys.settrace(None)
             return None
         return self._local if self.watches(frame) else None
