@@ -18,7 +18,7 @@ from pyfuncdbg.graph.registry import lookup, no_gradient
 from pyfuncdbg.runtime.dispatch import apply
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'ops'))
-from examples import EXAMPLES  # noqa: E402
+from examples import EXAMPLES
 
 pytestmark = pytest.mark.filterwarnings('ignore::numpy.exceptions.ComplexWarning')       # imaginary steps
 
