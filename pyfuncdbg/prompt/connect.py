@@ -114,6 +114,7 @@ class RemotePrompt:
         self._stop: int | None = None           # number of the stop that was shown last, and still is one
         self._left: set[int] = set()
         self._over = ''
+        self._leaving = False
         self._waiting = bool(connection.hello.get('waiting'))
         self._last = ''
         self._number = connection.hello.get('client')
@@ -165,6 +166,7 @@ class RemotePrompt:
             except KeyboardInterrupt:
                 pending = []
         if not self._over:
+            self._leaving = True
             self._connection.ask(detach=True)
 
     def _carry_out(self, typed: Typed) -> bool:
@@ -175,6 +177,7 @@ class RemotePrompt:
             self._await_stop()
             return False
         before = self._stop
+        self._leaving = name == 'quit'
         answer = self._answer(self._connection.begin(line=typed.text, width=width(), color=has_color()))
         self._show(answer, typed)
         if answer['error'] is None and answer['command'] == 'quit':
@@ -264,10 +267,11 @@ class RemotePrompt:
             write(f'the program goes on: {event["verb"]}, by another user\n')
 
     def _ended(self, kind: str) -> None:
+        left = self._leaving and kind == 'lost'         # the program hangs up on who has said so
         with self._news:
-            self._over = kind
+            self._over = 'left' if left else kind
             self._news.notify_all()
-        if not self._json:
+        if not self._json and not left:
             write('the program has ended\n' if kind == 'ended' else 'the connection is lost: the program was killed\n')
         if self._reader is not None:
             self._reader.end()
