@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import code
+import contextlib
 import pprint
 import sys
 from dataclasses import dataclass
@@ -192,11 +193,16 @@ class _Interpreter(code.InteractiveConsole):
                 self.locals.settle()
 
     def interact(self, banner: str | None = None, exitmsg: str | None = None) -> None:
-        """Until the end of input."""
+        """Until the end of input. The program is no interactive one afterwards if it was none."""
+        before = {name: getattr(sys, name) for name in ('ps1', 'ps2') if hasattr(sys, name)}
         try:
             super().interact(banner, exitmsg)
         except EOFError:
             sys.stderr.write('\n')
+        finally:
+            for name in {'ps1', 'ps2'} - set(before):
+                with contextlib.suppress(AttributeError):
+                    delattr(sys, name)
 
 
 def _draw_undisplay(count: int) -> RenderableType:

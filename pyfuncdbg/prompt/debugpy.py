@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import FrameType, ModuleType
 
     from pyfuncdbg.hooks.call import Call, Kind
     from pyfuncdbg.hooks.chain import Outputs
@@ -39,11 +39,21 @@ class _Arrival:
     """Finds nothing: notices that debugpy is imported, which happens in mid-program when VS Code attaches to a process."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Asked for every module that is imported for the first time."""
-        if name == 'debugpy':
+        """Asked for every module that is imported for the first time, or that somebody only looks for."""
+        if name == 'debugpy' and _importing():
             sys.meta_path.remove(self)
             _start()
         return None
+
+
+def _importing() -> bool:
+    """Whether the import system asks, and not `importlib.util.find_spec`."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith('<frozen importlib'):
+        if frame.f_code.co_name == '_find_and_load':
+            return True
+        frame = frame.f_back
+    return False
 
 
 def watch() -> None:

@@ -72,6 +72,7 @@ def test_a_breakpoint_of_vs_code_stops_in_a_wrapped_function_on_a_native_thread(
 
 def test_a_program_without_debugpy_has_no_hook() -> None:
     code = ('import sys; from pyfuncdbg import tf; from pyfuncdbg.hooks.chain import hooks; '
+            'import importlib.util; importlib.util.find_spec("debugpy"); '
             'print("debugpy" in sys.modules, len(hooks.python), end=" "); import debugpy; print(len(hooks.python))')
     said = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert said.stdout.split() == ['False', '0', '1']

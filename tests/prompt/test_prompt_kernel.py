@@ -20,6 +20,7 @@ from nbclient import NotebookClient
 import pyfuncdbg
 
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[1]
 PATIENCE = 12.0
 
 SETUP = '''\
@@ -108,7 +109,7 @@ def kernel() -> Iterator[Notebook]:
 @contextlib.contextmanager
 def started() -> Iterator[Notebook]:
     """A kernel of one's own."""
-    path = os.pathsep.join((str(HERE), str(HERE / 'tests')))
+    path = os.pathsep.join((str(HERE), str(TESTS)))
     manager, client = start_new_kernel(kernel_name='python3', env=dict(os.environ, PYTHONPATH=path))
     try:
         notebook = Notebook(manager, client)
@@ -230,7 +231,7 @@ def test_what_the_prompt_says_is_not_the_calls_output(tmp_path: Path) -> None:
 
 
 def test_nbclient_goes_past_a_breakpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv('PYTHONPATH', os.pathsep.join((str(HERE), str(HERE / 'tests'))))
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join((str(HERE), str(TESTS))))
     cells = [nbformat.v4.new_code_cell(SETUP + TWICE.format(stop='breakpoint()')),
              nbformat.v4.new_code_cell(CALL.format(value=7))]
     book = nbformat.v4.new_notebook(cells=cells)
