@@ -105,6 +105,15 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
     return answer
 
 
+def name_of(line: str, table: Sequence[Command] = TABLE) -> str:
+    """The name, no alias, of the command in a line; '' if it is none."""
+    try:
+        first = next(words(line), None)
+        return find_command(first.text, table).name if first is not None else ''
+    except CommandError:
+        return ''
+
+
 def is_for_python(line: str, table: Sequence[Command] = TABLE) -> bool:
     """Whether a line typed at a stop is Python: its first word is no command. An empty one is not."""
     first = line.split(None, 1)[:1]

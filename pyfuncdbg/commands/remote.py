@@ -15,11 +15,8 @@ from rich.console import Console
 
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import completions
-from pyfuncdbg.commands.execute import Answer, execute
-from pyfuncdbg.commands.help import find_command
-from pyfuncdbg.commands.line import words
+from pyfuncdbg.commands.execute import Answer, execute, name_of
 from pyfuncdbg.commands.protocol import ProtocolError, Request, encode, request
-from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug import logline
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import debugger
@@ -148,7 +145,7 @@ class Remote:
 
     def _running(self, client: Client, asked: Request) -> dict[str, Any]:
         """A request while the program runs."""
-        name = _name(asked.text) if asked.verb == 'line' else ''
+        name = name_of(asked.text) if asked.verb == 'line' else ''
         if name == 'cont' and self._server.waiting:
             self._server.begin()
             return {**_ANSWER, 'command': name}
@@ -232,15 +229,6 @@ def described(stop: Stop) -> dict[str, Any]:
             'run': stop.run.id if stop.run is not None else None,
             'where': {'file': inner.frame.f_code.co_filename, 'line': inner.line,
                       'function': inner.frame.f_code.co_name} if inner is not None else None}
-
-
-def _name(text: str) -> str:
-    """Name of the command in a line, '' if it is none."""
-    try:
-        first = next(words(text), None)
-        return find_command(first.text, TABLE).name if first is not None else ''
-    except CommandError:
-        return ''
 
 
 def _drawn(answer: Answer, asked: Request) -> str:

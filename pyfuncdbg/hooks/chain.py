@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.aside import say
@@ -20,6 +20,7 @@ from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, current, new_
 Outputs = Sequence[Any]
 Function = Callable[..., Outputs]
 _NONE: Any = object()
+_T = TypeVar('_T')
 
 
 class Hook(Protocol):
@@ -159,27 +160,28 @@ def instrument(site: CallSite, func: Function) -> Callable[[Run, list[Any]], Out
         if unwanted is not stamp or run.aborted is not None:
             return around(site, func, run, inputs)
         next(site.counter)
-        try:
-            outputs = func(*inputs)
-        except BaseException as error:
-            pass_abort(run, error)
-            raise
-        if run.aborted is not None:
-            raise run.aborted.with_traceback(None)
-        return outputs
+        return unwatched(run, func, *inputs)
     return invoke
 
 
-def pass_abort(run: Run, error: BaseException) -> None:
-    """A call that no hook was interested in has raised: the run is aborted if that says so, or already was.
+def unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
+    """Execute a call that no hook is interested in; an abort in its function is the run's all the same.
 
     Raises:
-        RunAborted: It was, and the user's function made something else of it.
+        RunAborted: The run was aborted in the function, whatever that made of it.
+        BaseException: What `func` raised, unchanged.
     """
-    if isinstance(error, RunAborted):
-        run.aborted = None if run.endless else error
-    elif run.aborted is not None:
-        raise run.aborted.with_traceback(None) from None
+    try:
+        outputs = func(*arguments)
+    except BaseException as error:
+        if isinstance(error, RunAborted):
+            run.aborted = None if run.endless and current.get() is None else error
+        elif run.aborted is not None:
+            raise run.aborted.with_traceback(None) from None
+        raise
+    if run.aborted is not None:
+        raise run.aborted.with_traceback(None)
+    return outputs
 
 
 def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,

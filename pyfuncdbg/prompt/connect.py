@@ -16,17 +16,12 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any, Protocol
 
-from pyfuncdbg.commands.help import find_command
-from pyfuncdbg.commands.line import words
-from pyfuncdbg.commands.table import TABLE
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.prompt.conversation import PROMPT
+from pyfuncdbg.commands.execute import name_of
+from pyfuncdbg.prompt.conversation import PROMPT, REPEATED
 from pyfuncdbg.prompt.pending import Typed, command_file, separated
 from pyfuncdbg.prompt.remote import Connection, LostError, find
 from pyfuncdbg.views.escape import one_line, visible
 
-_REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
-"""What an empty line does again, as at the program's own prompt."""
 DETACH = 'detach'
 
 
@@ -172,7 +167,7 @@ class RemotePrompt:
     def _carry_out(self, typed: Typed) -> bool:
         """One command; whether it was the last one."""
         name = name_of(typed.text)
-        self._last = typed.text if name in _REPEATED else ''
+        self._last = typed.text if name in REPEATED else ''
         if name == 'cont' and self._stop is None and not self._waiting:
             self._await_stop()
             return False
@@ -296,15 +291,6 @@ def has_color() -> bool:
     """Whether the terminal shows colours and the user wants them."""
     return (sys.__stdout__ is not None and sys.__stdout__.isatty() and not os.environ.get('NO_COLOR')
             and os.environ.get('TERM') not in ('dumb', 'unknown'))
-
-
-def name_of(text: str) -> str:
-    """Name of the command in a line, '' if it is none."""
-    try:
-        first = next(words(text), None)
-        return find_command(first.text, TABLE).name if first is not None else ''
-    except CommandError:
-        return ''
 
 
 @contextlib.contextmanager

@@ -8,19 +8,16 @@ from typing import Protocol
 
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import Completions, completions
-from pyfuncdbg.commands.execute import Answer, execute, is_for_python
-from pyfuncdbg.commands.help import find_command
-from pyfuncdbg.commands.line import words
-from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.commands.execute import Answer, execute, is_for_python, name_of
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop
-from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.prompt.interrupt import interruptible
 from pyfuncdbg.prompt.pending import Pending, Typed, separated
 
 PROMPT = '(pfd) '
-_REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
+REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
 """What an empty line does again."""
 
 
@@ -90,7 +87,7 @@ class Conversation:
                     continue
                 typed = self._typed(line) if line is not None else None
             if typed is not None:
-                self._last = typed.text if _name(typed.text) in _REPEATED else ''
+                self._last = typed.text if name_of(typed.text) in REPEATED else ''
                 self.carry_out(typed, stop, display)
         if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
             self._pending.clear()
@@ -125,15 +122,6 @@ class Conversation:
             display.say(_complaint(typed, str(error)))
         except Exception as error:  # what we, or a view of the program's objects, got wrong must not end the program
             display.say(_complaint(typed, f'{typed.text}: {type(error).__name__}: {error}'))
-
-
-def _name(text: str) -> str:
-    """Name of the command in a line, '' if it is none."""
-    try:
-        first = next(words(text), None)
-        return find_command(first.text, TABLE).name if first is not None else ''
-    except CommandError:
-        return ''
 
 
 def _complaint(typed: Typed, text: str) -> str:

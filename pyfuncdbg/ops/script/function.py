@@ -20,7 +20,7 @@ from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks, pass_abort
+from pyfuncdbg.hooks.chain import around, hooks, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.original import original
@@ -136,7 +136,7 @@ class PythonFunction:
                 if self._unwanted is stamp or (self._wanted is not stamp and self._is_unwanted(run)):
                     if self._site is not None:
                         next(self._site.counter)
-                    return self._unwatched(run, self._body, keeping, handles, *inputs)
+                    return unwatched(run, self._body, keeping, handles, *inputs)
             self._handles = handles                 # somebody watches, and may want to call it again
             return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
         finally:
@@ -180,18 +180,6 @@ class PythonFunction:
             known = stamp[key] = code, hooks.wanted(self.site, run)
         return not known[1]
 
-    @staticmethod
-    def _unwatched(run: Run, function: Callable[..., Any], *arguments: Any) -> Any:
-        """A call that no hook is interested in."""
-        try:
-            outputs = function(*arguments)
-        except BaseException as error:
-            pass_abort(run, error)
-            raise
-        if run.aborted is not None:
-            raise run.aborted.with_traceback(None)
-        return outputs
-
     @calls_wrapped
     def _body(self, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
         """The function in its surroundings: eager mode, the thread's tapes put aside."""
@@ -222,7 +210,7 @@ class PythonFunction:
         if not hooks.python and run.aborted is None:
             outputs = self._plainly(*inputs)
         elif run.aborted is None and self._is_unwanted(run):
-            outputs = self._unwatched(run, self._plainly, *inputs)
+            outputs = unwatched(run, self._plainly, *inputs)
         else:
             outputs = around(self.site, self._plainly, run, inputs)
         if self.outputs is not ANY:
