@@ -40,3 +40,12 @@ def test_every_command_it_shows_exists() -> None:
     names = {words[3] for words in shown if len(words) > 3}
     assert {'calls', 'call', 'out', 'lt', 'help'} <= names
     assert names <= {name for command in TABLE for name in (command.name, *command.aliases)}
+
+
+def test_every_row_of_the_table_of_differences_has_its_test() -> None:
+    table = README.partition('## What differs from TensorFlow')[2].partition('\n## ')[0]
+    rows = [row for row in table.splitlines() if row.startswith('| ')][1:]
+    assert len(rows) >= 14
+    for row in rows:
+        file, _, name = row.split('|')[-2].strip(' `').partition('::')
+        assert f'def {name}(' in (HERE / 'tests' / 'ops' / file).read_text(), row
