@@ -11,8 +11,6 @@ from pyfuncdbg.hooks.call import Frame
 
 if TYPE_CHECKING:                               # 3 ms to import, for programs that print nodes
     from pyfuncdbg.graph.graph import Graph
-    from pyfuncdbg.graph.nodedef import NodeDef
-    from pyfuncdbg.graph.nodedef import OpDef as PublicOpDef
 
 
 class Operation:
@@ -58,7 +56,7 @@ class Operation:
         return tuple(self.outputs)
 
     @property
-    def node_def(self) -> NodeDef:
+    def node_def(self) -> Any:
         """The node as TensorFlow's NodeDef would show it."""
         from pyfuncdbg.graph.nodedef import node_def
         inputs = [t.name[:-2] if t.name.endswith(':0') else t.name for t in self.inputs]
@@ -70,10 +68,10 @@ class Operation:
         return shown(self.type, self.inputs, self.outputs, self.attrs)
 
     @property
-    def op_def(self) -> PublicOpDef:
+    def op_def(self) -> Any:
         """What TensorFlow says of the op type."""
-        from pyfuncdbg.graph.nodedef import OpDef as PublicOpDef
-        return PublicOpDef(self.type, self.definition.stateful)
+        from pyfuncdbg.graph.nodedef import op_def
+        return op_def(self.type, self.definition.stateful)
 
     @property
     def traceback(self) -> tuple[Frame, ...]:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.convert import to_array
-from pyfuncdbg.graph.nodedef import FunctionName, OpDef, node_def
+from pyfuncdbg.graph.nodedef import node_def, op_def
 from pyfuncdbg.graph.shapes import TensorShape
 
 F = dtypes.float32
@@ -45,7 +46,7 @@ attr {
 '''
     assert (node.name, node.op, node.input, node.device) == ('add', 'AddV2', ['p', 'split:1', '^c'], '/device:CPU:0')
     assert node.attr['T'].type == 1 and str(node.attr['T']) == 'type: DT_FLOAT\n'
-    assert node.attr['shape'].shape == [None, 3] and 'zz' not in node.attr
+    assert [d.size for d in node.attr['shape'].shape.dim] == [-1, 3] and 'zz' not in node.attr
 
 
 @pytest.mark.parametrize(('value', 'text'), [
@@ -109,5 +110,5 @@ def test_refuses_what_no_proto_holds() -> None:
 
 
 def test_op_def() -> None:
-    assert str(OpDef('PyFunc', True)) == 'name: "PyFunc"\nis_stateful: true\n'
-    assert str(OpDef('Identity')) == 'name: "Identity"\n'
+    assert str(op_def('PyFunc', True)) == 'name: "PyFunc"\nis_stateful: true\n'
+    assert str(op_def('Identity')) == 'name: "Identity"\n'
