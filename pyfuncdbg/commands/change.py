@@ -14,17 +14,21 @@ from rich.console import RenderableType
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.graph import Place
 from pyfuncdbg.commands.resume import debugger_of, stop_of
+from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.differences import Difference, held
-from pyfuncdbg.debug.evaluate import evaluate
+from pyfuncdbg.debug.evaluate import evaluate, is_python
 from pyfuncdbg.debug.injection import stand_in
 from pyfuncdbg.debug.nodes import Rerun
 from pyfuncdbg.debug.parameters import names_of
-from pyfuncdbg.debug.scope import scope_of
+from pyfuncdbg.debug.scope import Tensors, scope_of
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.views.graph import differences_view, injected_view, swapped_view
+
+_LISTED = 20
+"""Python nodes that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,22 +151,20 @@ def _inject_arguments(parser: argparse.ArgumentParser) -> None:
 
 # ---------------------------------------------------------------- swap
 def _swap(context: Context, args: argparse.Namespace) -> Swapped:
-    stop = stop_of(context)
+    stop, debugger = stop_of(context), debugger_of(context)
     if stop.run is None or stop.phase in ('run', 'end', 'post-mortem'):
         raise CommandError('no call and no node is at hand here: stop at one first')
-    text, names = scope_of(stop, args.func)
-    if stop.call is not None and args.node is None:
-        function = evaluate(text, names)
-        swapped = _swap_call(stop, stop.call, function)
-        debugger_of(context).breakpoints.forget_sites()         # conditions name the parameters of the new one
-        return swapped
+    node, expression = _node_and_function(stop, args.func)
+    if stop.call is not None and node in ('', stop.call.site.name):
+        function = _evaluated(stop, expression)
+        return _swap_call(debugger, stop, stop.call, function)
     place = Place(stop)
-    position, site = _python_site(place, args.node)
-    function = evaluate(text, names)
+    position, site = _python_site(place, node)
+    function = _evaluated(stop, expression)
     control = stop.control
     if stop.phase not in ('node', 'error') or control is None:
         raise CommandError(f"{site.name!r} is another node than the one that runs: 'node' leads to where it can be swapped")
-    before = _name(site.function)
+    original, before = site.function, _name(site.function)
     done = place.done
     others = [name for one in place.sites[position:done] for name in one.outputs]
     kept = held(control, stop.run.host, others)
@@ -170,46 +172,59 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
         control.swap(site, function)
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
-    debugger_of(context).breakpoints.forget_sites()
+    debugger.swapped(site, original, len(site.inputs))
     again = 'run' if position < done or stop.error is not None else ''
     if again:
         stop.decide('swap', Rerun(done, kept))
     return Swapped(site.name, before, _name(function), again)
 
 
-def _swap_call(stop: Stop, call: Call, function: Any) -> Swapped:
+def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swapped:
     """At a stop in or around a call: the call is made again with the new function, if it was made."""
-    before = _name(call.site.function)
+    original, before = call.site.function, _name(call.site.function)
     try:
         call.site.host.replace(call.site, function, len(call.inputs))
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
+    debugger.swapped(call.site, original, len(call.inputs))
     again = '' if stop.phase == 'before' else 'call'
     if again:
         stop.decide('retry')
     return Swapped(call.site.name, before, _name(function), again)
 
 
-def _python_site(place: Place, name: str | None) -> tuple[int, CallSite]:
-    """The node whose function is meant: the next one, or else the last one that ran."""
-    if name is not None:
+def _evaluated(stop: Stop, expression: str) -> Any:
+    text, names = scope_of(stop, expression)
+    return evaluate(text, names)
+
+
+def _node_and_function(stop: Stop, text: str) -> tuple[str, str]:
+    """'norm', 'lambda a: a' of 'norm lambda a: a'; '' for the node if none is given."""
+    first, _, rest = text.partition(' ')
+    if not rest.strip() or not is_python(rest.strip()):
+        return '', text
+    known = {site.name for site in Tensors(stop, stop.run).sites()}
+    return (first, rest.strip()) if first in known or not is_python(text) else ('', text)
+
+
+def _python_site(place: Place, name: str) -> tuple[int, CallSite]:
+    """The node whose function is meant: by its name, or else the next one."""
+    functions = [site.name for site in place.sites if site.kind == 'python']
+    if name:
         position = place.find(name)
-        if place.sites[position].kind != 'python':
-            raise CommandError(f'{name!r} is a {place.sites[position].op_type}: only the function of a Python node can be '
-                               'swapped')
-        return position, place.sites[position]
-    for position in (place.done, *range(place.done - 1, -1, -1)):
-        if position < len(place.sites) and place.sites[position].kind == 'python':
+        if place.sites[position].kind == 'python':
             return position, place.sites[position]
-    raise CommandError("no Python function has run yet in this run: name one by 'swap --node NODE FUNC'")
+        what = f'{name!r} is a {place.sites[position].op_type}: only the function of a Python node can be swapped.'
+    else:
+        if place.name(place.done) in functions:
+            return place.done, place.sites[place.done]
+        what = f"{place.name(place.done) or 'the end of the run'!r} has no Python function: say whose by 'swap NODE FUNC'."
+    shown = [repr(one) for one in functions[:_LISTED]] + ['...'] * (len(functions) > _LISTED)
+    raise CommandError(f"{what} Those of this run: {', '.join(shown) or 'none'}")
 
 
 def _name(function: Any) -> str:
     return getattr(function, '__qualname__', type(function).__name__) if function is not None else ''
-
-
-def _swap_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--node', metavar='NODE', help='whose function, where it is not the one of this stop')
 
 
 # ---------------------------------------------------------------- differences
@@ -227,8 +242,9 @@ def _draw_differences(result: Differences) -> RenderableType:
 INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
                  lambda result: injected_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
                  needs_stop=True, expression='expr')
-SWAP = Command('swap', 'replace the Python function of a node; what depends on it runs again', 'run', _swap,
-               lambda result: swapped_view(result.node, result.before, result.after, result.again), _swap_arguments,
+SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. What depends on it runs "
+               "again; 'quit' brings the program's own back", 'run', _swap,
+               lambda result: swapped_view(result.node, result.before, result.after, result.again),
                needs_stop=True, expression='func')
 DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
                       _draw_differences, needs_stop=True)

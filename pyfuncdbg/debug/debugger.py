@@ -22,6 +22,7 @@ from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
+from pyfuncdbg.debug.swaps import Swaps
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, made_again
 from pyfuncdbg.hooks.chain import Outputs, hooks
@@ -57,6 +58,7 @@ class Debugger:
         self.broker = Broker()
         self.live = LiveTrace()
         self.runs = runs.Runs()
+        self.swaps = Swaps()
         self.breakpoints = Breakpoints(self._changed, self)
         self._catching = False
         self.left = False
@@ -72,7 +74,8 @@ class Debugger:
         hooks.add(self, depth=DEPTH)
 
     def leave(self) -> None:
-        """Stop debugging: no hook, no tracing, every waiting thread goes on. Breakpoints are kept, and asleep."""
+        """Stop debugging: no hook, no tracing, no swapped function, every waiting thread goes on. Breakpoints are kept, and
+        asleep."""
         self.left = True
         hooks.remove(self)
         self.runs.left()
@@ -80,6 +83,7 @@ class Debugger:
         for flow in list(self.flows.values()):
             flow.entering = flow.next_call = flow.ops = False
             flow.stepper.give_up()
+        self.swaps.put_back()
         self.broker.release()
 
     @property
@@ -106,6 +110,11 @@ class Debugger:
     def recorder(self) -> Recorder:
         """A recording that is on."""
         return self.live.recorder()
+
+    def swapped(self, site: CallSite, original: Any, count: int) -> None:
+        """A site calls another function than `original` now, until the user leaves debugging."""
+        self.swaps.note(site, original, count)
+        self.breakpoints.forget_sites()         # conditions name the parameters of the new one
 
     def want(self, *kinds: Kind) -> None:
         """Watch calls of these kinds too, from now on."""

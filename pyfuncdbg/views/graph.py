@@ -60,7 +60,7 @@ def swapped_view(node: str, before: str, after: str, again: str) -> Page:
     """A function that was replaced, and what is made again for it."""
     what = {'run': 'goes back to it, and makes again what depends on it: calls and variable writes too, with their effects '
                    'outside', 'call': 'makes this call again, its effects outside included',
-            '': 'uses it from now on'}[again]
+            '': "uses it from now on, until 'quit'"}[again]
     return Page(Text.assemble((f"'{one_line(node, 60)}'", 'bold'), f' calls {one_line(after, 80)} instead of '
                               f'{one_line(before, 80)}: the run {what}', overflow='fold'))
 

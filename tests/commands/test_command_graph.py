@@ -190,28 +190,30 @@ def clear() -> None:
 
 # ---------------------------------------------------------------- swap
 def test_swap_at_a_node_makes_again_what_depends_on_it_and_shows_the_difference(program: Program):
-    with typing('to out', 'swap --node py replacement', 'differences', 'cont') as typist:
+    with typing('to out', 'swap py replacement', 'differences', 'cont') as typist:
         assert program.run() == [1010.25, 1020.25]
-    assert program.calls == ['py', 'scaled', 'scaled']
+        assert program.calls == ['py', 'scaled', 'scaled']
+        assert program.session.run(program.count).tolist() == [101.0, 102.0]    # the write was taken back and made again
+        assert program.run() == [1010.25, 1020.25]                              # later runs too
     found = {one.tensor: one for one in typist.answers[2].tensors}
     assert found['py:0'].greatest == 99.0 and found['scaled:0'].greatest == 990.0 and found['py:0'].elements == 2
     assert typist.stops[2][0] == 'node' and 'scaled:0' in typist.texts[-2]
-    assert program.session.run(program.count).tolist() == [101.0, 102.0]    # the write was taken back and made again
-    assert program.run() == [1010.25, 1020.25]                              # later runs too
 
 
 def test_swap_refuses_what_cannot_be_called(program: Program):
-    with typing('to out', 'swap lambda: 0', 'swap 3', 'swap missing', 'swap --node half replacement',
-                'swap --node p replacement', 'cont') as typist:
+    with typing('to out', 'swap py lambda: 0', 'swap py 3', 'swap py missing', 'swap half replacement',
+                'swap p replacement', 'swap replacement', 'cont') as typist:
         assert program.run() == PLAIN
+    assert "'out' has no Python function: say whose by 'swap NODE FUNC'. Those of this run: 'py', 'scal" in typist.refusal(6)
     assert 'cannot be called with 1 argument' in typist.refusal(1) and 'expected a function, got int' in typist.refusal(2)
     assert "name 'missing' is not defined" in typist.refusal(3)
-    assert "'half' is a Mul" in typist.refusal(4) and "no node 'p'" in typist.refusal(5)
+    assert "'half' is a Mul" in typist.refusal(4) and "Those of this run: 'py', 'scaled'" in typist.refusal(4)
+    assert "no node 'p'" in typist.refusal(5)
     assert program.calls == ['py', 'scaled'] and len(typist.stops) == 2
 
 
 def test_swap_for_a_function_of_another_shape_is_the_hosts_error_and_goes_on(program: Program):
-    with typing('to scaled', 'swap --node py wrong_shape', 'swap --node py replacement', 'to out', 'cont') as typist:
+    with typing('to scaled', 'swap py wrong_shape', 'swap py replacement', 'to out', 'cont') as typist:
         assert program.run() == [1010.25, 1020.25]
     assert typist.phases == ['node', 'node', 'error', 'node', 'node'] and 'raised' in typist.stops[2][1]
 
@@ -246,6 +248,21 @@ def test_swap_in_eager_code():
         found = tf.py_function(first, [1.0], tf.float32)
     assert found.numpy() == 6.0 and calls == [1, 2] and typist.phases == ['before', 'after', 'after']
     assert 'missing' in typist.refusal(2)
+
+
+@pytest.mark.parametrize('lines', [('to out', 'swap py replacement'), ('to py', 'swap replacement'),
+                                   ('to py', 'swap py (lambda a: a + np.float32(100))')])
+def test_a_swapped_function_stays_until_quit(program: Program, lines: tuple[str, ...]):
+    with typing(*lines, 'cont') as typist:
+        assert program.run() == [1010.25, 1020.25]
+        assert not any(isinstance(answer, str) for answer in typist.answers)
+        assert program.run() == [1010.25, 1020.25]
+        debugger.leave()
+        assert program.run() == PLAIN
+    with typing('swap replacement', 'cont', nodes=False):       # and again, by a call
+        assert program.run() == [1010.25, 1020.25]
+    with typing('quit', nodes=False):
+        assert program.run() == PLAIN
 
 
 # ---------------------------------------------------------------- retry
