@@ -177,8 +177,8 @@ def _calls(context: Context, stop: Stop, names: Sequence[str]) -> list[CallRecor
 
 def _rewind_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('to', metavar='NODE|N', nargs='?', default='1',
-                        help='back to before this node, or N nodes back (default 1). Eager variables that a function reaches'
-                             ' neither by its inputs nor by its closure stay as they are')
+                        help='back to before this node, or N nodes back (default 1). What ran before the run was first'
+                             ' stopped stands: Python calls give what they gave, and variables are as they left them')
 
 
 def _retry(context: Context, args: argparse.Namespace) -> Retried:

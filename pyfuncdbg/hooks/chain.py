@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
+from types import FrameType
 from typing import Any, Protocol, TypeVar, cast
 
 from pyfuncdbg.errors import RunAborted
@@ -174,14 +176,28 @@ def unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
     try:
         outputs = func(*arguments)
     except BaseException as error:
-        if isinstance(error, RunAborted):
-            run.aborted = None if run.endless and current.get() is None else error
-        elif run.aborted is not None:
-            raise run.aborted.with_traceback(None) from None
-        raise
-    if run.aborted is not None:
-        raise run.aborted.with_traceback(None)
+        aborted = error if isinstance(error, RunAborted) else run.aborted
+        if aborted is None:
+            raise
+        run.aborted = None if current.get() is None and _ends_with(run) else aborted
+        if aborted is error:
+            raise
+        raise aborted.with_traceback(None) from None
+    if (swallowed := run.aborted) is not None:
+        run.aborted = None if current.get() is None and _ends_with(run) else swallowed
+        raise swallowed.with_traceback(None)
     return outputs
+
+
+def _ends_with(run: Run) -> bool:
+    """Whether an abort of a run ends with the call whose frame asks: it is a thread's eager code, and no unwatched call is
+    around, which might swallow it."""
+    frame: FrameType | None = sys._getframe(2)
+    while run.endless and frame is not None:
+        if frame.f_code is unwatched.__code__ and frame.f_locals['run'] is run:
+            return False
+        frame = frame.f_back
+    return run.endless
 
 
 def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
@@ -213,7 +229,7 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         return passage.proceed() if watching else passage.execute()
     except BaseException as error:
         if isinstance(error, RunAborted):
-            run.aborted = None if run.endless and not call.parent else error
+            run.aborted = None if not call.parent and _ends_with(run) else error
         elif error is call.error:
             _drop_frames(error)
         raise

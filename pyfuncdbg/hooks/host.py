@@ -113,6 +113,9 @@ class Pausable(Protocol):
     def resume(self) -> None:
         """Pause no more."""
 
+    def mark(self) -> None:
+        """The Python call that the run is at is about to begin: if it pauses the run, one may want to go back before it."""
+
     def look(self) -> RunView | None:
         """What the run is at, None if that cannot be said."""
 

@@ -18,6 +18,7 @@ from pyfuncdbg.runtime.host import host
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView
+    from pyfuncdbg.runtime.history import Mark
 
 
 class Execution:
@@ -30,12 +31,13 @@ class Execution:
         paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
         on_pause: What the executor then calls before the next step.
         failed: The step that failed, where the executor ran it.
+        marked: The Python call that runs now, as it stood before it, if somebody may want to go back there.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         used: Where somebody may want to go back: the resources that the step which runs now has used, as they were before.
     """
 
-    __slots__ = ('errstate', 'failed', 'feeds', 'gradient_calls', 'on_pause', 'paused', 'resources', 'run', 'used')
+    __slots__ = ('errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources', 'run', 'used')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
@@ -44,6 +46,7 @@ class Execution:
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.failed: Any = None
+        self.marked: Mark | None = None
         self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
         self.used: dict[Any, tuple[Any, Any]] | None = None
@@ -57,6 +60,11 @@ class Execution:
         """Pause no more."""
         self.on_pause = None
         self.paused = False
+
+    def mark(self) -> None:
+        """The Python call that a plan is at is about to begin: keep how things stand."""
+        from pyfuncdbg.runtime.midway import marked
+        self.marked = marked(self)
 
     def look(self) -> RunView | None:
         """What the run is at; on its thread, from within a Python call."""

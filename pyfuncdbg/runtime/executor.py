@@ -39,6 +39,9 @@ def take_over(plan: Plan, execution: Execution, position: int, names: Mapping[st
     executor = Executor(plan, execution)
     executor.history.values.load(execution.feeds, names, plan.live[position])
     executor.history.position = position
+    mark, execution.marked = execution.marked, None
+    if mark is not None and mark.plan is plan and mark.position == position - 1:
+        executor.history.ran_since(mark)
     return executor.run()
 
 
@@ -203,6 +206,9 @@ class Executor:
     def position(self) -> int:
         """Index of the step that is next, or that runs now."""
         return self.history.position
+
+    def mark(self) -> None:
+        """Every step is kept as it stood before it."""
 
     def look(self) -> RunView | None:
         """This, or the plan inside of the step that runs now."""

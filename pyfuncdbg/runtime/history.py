@@ -5,6 +5,7 @@ The executor keeps one while it runs; of a plan at full speed `midway` makes one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.graph.dtypes import resource
@@ -14,6 +15,25 @@ from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.plan import Plan, Step
 from pyfuncdbg.runtime.undo import Outcome, State
 from pyfuncdbg.runtime.values import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A Python step of a plan at full speed that is about to begin.
+
+    Attributes:
+        plan: The plan.
+        position: Index of the step.
+        inputs: What it is given.
+        before: The state before it.
+        used: Resources that it turns out to use, as they were before.
+    """
+
+    plan: Plan
+    position: int
+    inputs: tuple[Any, ...]
+    before: State
+    used: dict[Any, tuple[Any, Any]]
 
 
 class History:
@@ -68,7 +88,7 @@ class History:
         if outcome is None or not outcome.stands(inputs):
             return False
         if outcome.before is not None and outcome.after is not None:
-            self._undo[index] = State(self._execution, inputs, step.op.definition.python, outcome.before.keys)
+            self._undo[index] = State(self._execution, inputs, step.op.definition.python, outcome.before)
             outcome.after.restore()
         self.values.keep(step, outcome.outputs)
         return True
@@ -82,11 +102,28 @@ class History:
             outputs = run()
         finally:
             before.note(execution.used)
+            after = before.over(inputs)
             if outer is not None:               # the step around this one used them too
                 outer.update((key, entry) for key, entry in execution.used.items() if key not in outer)
             execution.used = outer
-        self._outcomes[index] = Outcome(tuple(outputs), tuple(inputs), before, State(execution, inputs, python, before.keys))
+        self._outcomes[index] = Outcome(tuple(outputs), tuple(inputs), before, after)
         return outputs
+
+    def mark(self) -> Mark:
+        """The step at the position, as it is about to begin."""
+        inputs = tuple(self.values.inputs(self._plan.steps[self.position], self.position))
+        return Mark(self._plan, self.position, inputs, State(self._execution, inputs, True), {})
+
+    def ran_since(self, mark: Mark) -> None:
+        """The marked step has run, and the plan is handed over: note what it did, if what it gave was kept."""
+        self._execution.used = None
+        slots = self._plan.steps[mark.position].outputs
+        if any(slot >= 0 and slot not in self.values.known for slot in slots):
+            return
+        mark.before.note(mark.used)
+        outputs = tuple(self.values.known.get(slot) for slot in slots)
+        self._undo[mark.position] = mark.before
+        self._outcomes[mark.position] = Outcome(outputs, mark.inputs, mark.before, mark.before.over(mark.inputs))
 
     # ------------------------------------------------------------------ back
     def obstacle(self, position: int) -> str:

@@ -8,7 +8,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.runtime.history import History
+from pyfuncdbg.runtime.history import History, Mark
 from pyfuncdbg.runtime.plan import Plan
 
 if TYPE_CHECKING:
@@ -27,6 +27,19 @@ def innermost(execution: Execution) -> RunView | None:
             return executor
         frame = frame.f_back
     return None
+
+
+def marked(execution: Execution) -> Mark | None:
+    """How things stand before the Python call that a plan at full speed is at; None in one that runs step by step."""
+    earlier = execution.marked
+    if execution.used is not None and (earlier is None or execution.used is not earlier.used):
+        return None                             # a step around this one keeps its own books
+    view = innermost(execution)
+    if not isinstance(view, History):
+        return None
+    mark = view.mark()
+    execution.used = mark.used
+    return mark
 
 
 def _of_plan(frame: FrameType, execution: Execution) -> History | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.runtime.execution import Execution, saved
+from pyfuncdbg.runtime.keeping import storages as every_storage
 
 
 class State:
@@ -19,28 +20,40 @@ class State:
     Args:
         execution: Whose they are.
         inputs: Of the step; the storages of variables among them may be written to.
-        python: The step calls Python, which may use every generator there is and write to every variable of the run.
-        keys: Resources that the step used, where that is known already.
+        python: The step calls Python, which may use every generator there is and write to every variable of the run, and to
+            every eager one of the process.
+        like: An earlier state around the same step: what it turned out to use and to write is known already.
     """
 
-    __slots__ = ('_errstate', '_execution', '_resources', '_rng', '_stored')
+    __slots__ = ('_errstate', '_execution', '_reachable', '_resources', '_rng', '_stored', '_written')
 
-    def __init__(self, execution: Execution, inputs: Sequence[Any], python: bool, keys: Sequence[Any] = ()) -> None:
+    def __init__(self, execution: Execution, inputs: Sequence[Any], python: bool, like: State | None = None) -> None:
         self._execution = execution
-        storages = {id(value): value for value in _storages(execution, inputs, python)}
+        self._written: list[Any] = [] if like is None else like._written
+        storages = {id(value): value for value in (*_storages(execution, inputs, python), *self._written)}
         self._stored = [(storage, storage.value) for storage in storages.values()]
+        self._reachable = [(storage, storage.value) for storage in list(every_storage)
+                           if id(storage) not in storages] if python else []
         self._rng = execution.run.host.rng_state() if python else None
         self._errstate = execution.errstate
+        keys = () if like is None else like._resources
         self._resources: dict[Any, tuple[Any, Any]] = {key: saved(execution.resources.get(key)) for key in keys}
 
     def note(self, used: dict[Any, tuple[Any, Any]]) -> None:
         """The resources that the step turned out to use, as they were before."""
         self._resources.update(used)
 
-    @property
-    def keys(self) -> Sequence[Any]:
-        """The resources that it knows."""
-        return tuple(self._resources)
+    def over(self, inputs: Sequence[Any]) -> State:
+        """The step is over: the state after it.
+
+        Of the variables that only Python could reach, those that the step wrote are put back with its own. Others are left
+        alone: other threads have variables too.
+        """
+        for storage, value in self._reachable:
+            if storage.value is not value:
+                self._stored.append((storage, value))
+                self._written.append(storage)
+        return State(self._execution, inputs, self._rng is not None, self)
 
     def restore(self) -> None:
         """Put everything back. A resource that was not there is made again when it is needed."""
@@ -61,8 +74,9 @@ class State:
                 resource[:] = content
 
     def holds(self) -> bool:
-        """Whether the variables and resources are now as they were then."""
-        return all(alike(storage.value, value) for storage, value in self._stored) and all(
+        """Whether the variables and resources are now as they were then; eager ones too, which Python may read."""
+        eager = [entry for entry in self._reachable if entry[0].variable() is not None]
+        return all(alike(storage.value, value) for storage, value in (*self._stored, *eager)) and all(
             alike(saved(self._execution.resources.get(key)), known) for key, known in self._resources.items())
 
 

@@ -134,6 +134,46 @@ def test_rewind_from_inside_of_a_function_runs_it_to_its_end_first(program: Prog
     assert typist.answers[1].later and typist.phases == ['before', 'line', 'node'] and program.calls == ['py', 'scaled']
 
 
+def test_rewind_over_the_call_that_the_run_was_stopped_before():
+    """Its plan ran at full speed: the stop has kept how things were."""
+    taken, seen = tf.Variable(1.0, trainable=False), []
+
+    def draws(a: Any) -> Any:
+        taken.assign_add(a)
+        seen.append('draws')
+        return a + np.random.rand()
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name='x')
+        drawn = tf.py_function(draws, [x], tf.float32, name='py')
+        out = tf.add(drawn, 1.0, name='out')
+    values: list[Any] = []
+
+    def look(stop: Stop) -> None:
+        values.append((float(taken._storage.value), np.random.get_state()[1].tobytes(), np.random.get_state()[2]))
+    np.random.seed(5)
+    expected = np.float32(2 + np.float64(np.random.rand())) + np.float32(1)
+    np.random.seed(5)
+    with typing(look, 'node', look, 'rewind py', look, 'node', look, 'rewind py', 'inject x:0 3', 'node', look,
+                'rewind py', 'inject x:0 2', 'cont', nodes=False) as typist, tf.Session(graph=graph) as session:
+        assert session.run(out, {x: 2.0}) == expected
+    assert not any(isinstance(answer, str) for answer in typist.answers)
+    before, after, back, again, other = values
+    assert before == back != after == again and (before[0], after[0], other[0]) == (1.0, 3.0, 4.0)
+    assert seen == ['draws', 'draws', 'draws'] and taken.numpy() == 3.0
+
+
+def test_what_ran_before_the_stop_stands(program: Program):
+    debugger.breakpoints.set('scaled')
+    try:
+        with typing('cont', nodes=False) as typist:
+            typist.lines = iter(['cont', 'node', 'rewind scaled', 'p count', 'rewind up', 'cont'])
+            assert program.run() == PLAIN
+    finally:
+        clear()
+    assert 'up' in typist.refusal(4) and 'ran before the run was paused' in typist.refusal(4)
+    assert program.calls == ['py', 'scaled'] and program.session.run(program.count).tolist() == [2.0, 3.0]
+
+
 # ---------------------------------------------------------------- inject
 def test_inject_takes_numbers_and_refuses_another_shape_or_dtype(program: Program):
     with typing('inject x:0 [1, 2, 3]', 'inject x:0 np.zeros(2)', 'inject x:0 "a"', 'inject x:0 [1, ]',

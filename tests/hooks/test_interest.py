@@ -243,6 +243,41 @@ def test_an_abort_inside_of_an_unwanted_call_ends_the_run() -> None:
     assert done == ['first']
 
 
+@pytest.mark.parametrize('watched', ['', 'inner', 'between', 'outer'])
+def test_an_abort_in_eager_code_that_a_call_nobody_watches_swallows_comes_again(watched: str) -> None:
+    """And with the outermost call it is over: what the thread calls later runs."""
+    met: list[str] = []
+
+    def inner(x: Any) -> Any:
+        met.append('inner')
+        raise RunAborted('enough')
+
+    def between(x: Any) -> Any:
+        try:
+            return call('inner', inner)
+        except BaseException:
+            return x
+
+    def outer(x: Any) -> Any:
+        try:
+            return call('between', between)
+        except BaseException:
+            met.append('outer')
+            return x
+
+    def call(name: str, function: Any) -> Any:
+        return tf.py_function(function, [np.float64(1)], tf.float64, name=name)
+    hook = Choosy(watched)
+    hooks.add(hook)
+    try:
+        with pytest.raises(RunAborted, match='enough'):
+            call('outer', outer)
+        assert met == ['inner', 'outer']
+        assert call('later', lambda x: x + 1).numpy() == 2.0
+    finally:
+        hooks.remove(hook)
+
+
 def test_a_hook_whose_interest_fails_gets_the_call(graph: Any) -> None:
     class Broken(Choosy):
         def wants(self, site: CallSite, run: Run) -> bool:

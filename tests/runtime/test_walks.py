@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
 
 SIZE = 3
+TAKEN = tf.Variable(np.zeros(SIZE, np.float32), trainable=False, name='taken')      # no input of any node leads to it
 
 
 class Program:
@@ -25,6 +26,7 @@ class Program:
         tf.random.set_seed(1)
         np.random.seed(7)
         random.seed(7)
+        TAKEN.assign(np.zeros(SIZE, np.float32))
         with tf.Graph().as_default() as graph:
             tf.set_random_seed(5)
             self.x = tf.placeholder(tf.float32, [SIZE], name='x')
@@ -65,6 +67,21 @@ class Program:
         self.tensors.append(tf.py_function(lambda a: a * a + tf.random.uniform([SIZE], seed=3), [t], tf.float32))
         self.tensors[-1].set_shape([SIZE])
 
+    def unseen(self, t: Any) -> None:
+        def write(a: Any) -> Any:
+            TAKEN.assign_add(a)
+            return TAKEN * 0.5
+        self.tensors.append(tf.py_function(write, [t], tf.float32))
+        self.tensors[-1].set_shape([SIZE])
+
+    def unseen_inside(self, t: Any) -> None:
+        @tf.function
+        def inner(a: Any) -> Any:
+            b = tf.numpy_function(lambda v: TAKEN.assign(TAKEN.numpy() - v).numpy(), [a + 1.0], tf.float32)
+            b.set_shape([SIZE])
+            return b
+        self.tensors.append(inner(t))
+
     def add(self, t: Any) -> None:
         with tf.control_dependencies([t]):
             self.effects.append(self.count.assign_add(tf.reduce_mean(t), read_value=False))
@@ -84,7 +101,7 @@ class Program:
 
 STEPS: list[Callable[[Program, Any], None]] = [
     Program.pure, Program.view, Program.noise, Program.python, Program.tensors_python, Program.add, Program.assign,
-    Program.function]
+    Program.function, Program.unseen, Program.unseen_inside]
 
 
 def digest(value: Any) -> Any:
@@ -95,7 +112,7 @@ def digest(value: Any) -> Any:
 
 def everything(control: Any) -> str:
     """All that may be looked at, or changes what comes: values, variables, generators, error state."""
-    found: list[Any] = [control.position]
+    found: list[Any] = [control.position, digest(TAKEN._storage.value)]
     for name in sorted({name for site in control.sites for name in site.outputs} | {'x:0', 'constant:0'}):
         found.append((name, digest(control.value(name)) if control.holds(name) else None))
     execution = control.execution
@@ -151,7 +168,7 @@ def walked(program: Program, step: Callable[[Any], None]) -> tuple[list[Any], st
         hooks.remove(walker)
     if errors:
         raise errors[0]
-    left = [digest(value) for value in program.session.run(program.variables)]
+    left = [digest(value) for value in (*program.session.run(program.variables), TAKEN.numpy())]
     return [digest(value) for value in results], repr((left, np.random.get_state(), random.getstate()))
 
 
@@ -243,11 +260,12 @@ def gone_back(injected: Injected, target: int, makers: dict[str, int]) -> None:
 def straight_beside(recipe: list[tuple[int, int]], injected: Injected) -> dict[int, str]:
     """`straight`, from within another run: what it uses of the process is put back."""
     from pyfuncdbg.runtime.host import host
-    state = host.rng_state()
+    state, taken = host.rng_state(), TAKEN.numpy()
     try:
         return straight(recipe, injected)[0]
     finally:
         host.set_rng_state(state)
+        TAKEN.assign(taken)
 
 
 # ---------------------------------------------------------------- single steps of a walk that any walk takes too rarely
