@@ -204,6 +204,8 @@ class Debugger:
         if flow is not None:
             flow.next_call = False
         decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'node'))
+        if call.site.kind == 'python' and call.run.control is not None:
+            call.run.control.mark()
         if decision.verb in (*STEPS, 'into'):
             flow = self.flow(call.thread)
             flow.after = call.id
