@@ -7,8 +7,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from rich.console import Group, RenderableType
+from rich.text import Text
+
 from pyfuncdbg.commands.command import Command, Context
-from pyfuncdbg.commands.resume import debugger_of, draw_resumed
+from pyfuncdbg.commands.resume import debugger_of
 from pyfuncdbg.debug.waiting import Threads, threads_of
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.views.threads import threads_view
@@ -20,9 +23,11 @@ class Switched:
 
     Attributes:
         stop: Number of its stop.
+        already: It had the prompt before.
     """
 
     stop: int
+    already: bool
 
 
 def _threads(context: Context, args: argparse.Namespace) -> Threads:
@@ -35,8 +40,13 @@ def _switch(context: Context, args: argparse.Namespace) -> Switched:
     if not text.isdigit():
         raise CommandError(f'{args.number!r} is no number; "threads" lists the stops that wait')
     stop = broker.find(int(text))
+    already = broker.focus is stop
     broker.switch(stop)
-    return Switched(stop.number)
+    return Switched(stop.number, already)
+
+
+def _draw_switched(result: Switched) -> RenderableType:
+    return Text(f'stop {result.stop} has the prompt already') if result.already else Group()
 
 
 def _switch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,5 +55,5 @@ def _switch_arguments(parser: argparse.ArgumentParser) -> None:
 
 THREADS = Command('threads', 'the threads that wait at a stop, and the calls that run', 'look', _threads, threads_view,
                   needs_program=True)
-SWITCH = Command('switch', 'give the prompt to another thread that waits', 'look', _switch, draw_resumed, _switch_arguments,
-                 needs_program=True)
+SWITCH = Command('switch', 'give the prompt to another thread that waits', 'look', _switch, _draw_switched,
+                 _switch_arguments, needs_program=True)

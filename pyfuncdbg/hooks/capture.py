@@ -73,6 +73,7 @@ class Capture:
             self._starts -= 1
             if self._starts == 0:
                 hooks.remove(self)
+                self._standing = _UNSEEN
                 _process.release()
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
@@ -85,9 +86,10 @@ class Capture:
             return proceed()
         standing = self._standing
         try:
-            if standing.stdout() is not sys.stdout or standing.stderr() is not sys.stderr:
-                standing = self._look()
-        except AttributeError:                  # the program has deleted one
+            held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
+        except AttributeError:                  # the program has deleted one, or has none
+            held = False
+        if not held and not standing.holds(getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)):
             standing = self._look()
         output = call.output
         if output is None:

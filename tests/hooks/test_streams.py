@@ -12,7 +12,7 @@ import threading
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -237,6 +237,68 @@ def test_a_write_that_the_program_had_on_its_stream_comes_back(keeper: Keeper) -
     assert seen == ['x', '\n']
     assert keeper.said() == [('out', 'x\n')]
     assert stream.write is theirs
+
+
+@contextlib.contextmanager
+def cell(history: list[str]) -> Iterator[None]:
+    """What IPython 9 does around each cell: a `write` of its own on the stream, and then what was there before."""
+    stream: Any = sys.stdout
+    before = stream.write
+
+    def write(text: str) -> Any:
+        history.append(text)
+        return before(text)
+    stream.write = write
+    try:
+        yield
+    finally:
+        stream.write = before
+
+
+@pytest.mark.parametrize('first', ['in a cell', 'outside'])
+def test_a_write_that_is_put_there_for_each_cell_is_watched_and_noted_once(first: str, keeper: Keeper) -> None:
+    stream, history = io.StringIO(), list[str]()
+    call = wrap(lambda text: print(text))
+    with contextlib.redirect_stdout(stream):
+        capture = Capture()
+        capture.start()
+        if first == 'outside':
+            call('zero')
+        for text in ('one', 'two', 'three'):
+            with cell(history):
+                call(text)
+                call(text)
+        call('four')
+        with cell(history):
+            call('five')
+            capture.stop()
+            print('six')
+        print('seven')
+    said = ['zero'] * (first == 'outside') + ['one', 'one', 'two', 'two', 'three', 'three', 'four', 'five']
+    assert [keeper.said(index) for index in range(len(keeper.calls))] == [[('out', f'{word}\n')] for word in said]
+    assert stream.getvalue().split() == [*said, 'six', 'seven']
+    assert ''.join(history).split() == ['one', 'one', 'two', 'two', 'three', 'three', 'five', 'six']
+
+
+def test_what_another_thread_prints_at_that_moment_is_its_own(keeper: Keeper, capture: Capture) -> None:
+    """A write that waits within one of ours keeps no other call's print from being noted."""
+    inside, go = threading.Event(), threading.Event()
+
+    class Slow(io.StringIO):
+        def write(self, text: str) -> int:
+            if text == 'slow':
+                inside.set()
+                go.wait(60)
+            return super().write(text)
+
+    with contextlib.redirect_stdout(Slow()):
+        thread = threading.Thread(target=wrap(lambda: print('slow', end='')))
+        thread.start()
+        inside.wait(60)
+        wrap(lambda: print('quick', end=''))()
+        go.set()
+        thread.join()
+    assert (keeper.said(0), keeper.said(1)) == ([('out', 'slow')], [('out', 'quick')])
 
 
 def test_a_stream_without_room_for_attributes_is_left_alone(capture: Capture, keeper: Keeper) -> None:

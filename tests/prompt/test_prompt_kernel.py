@@ -230,6 +230,22 @@ def test_what_the_prompt_says_is_not_the_calls_output(tmp_path: Path) -> None:
         assert ''.join(said.text for call in trace.calls() for said in call.output) == 'in the call 2.0\n'
 
 
+def test_prints_of_every_cell_are_captured_and_shown_once(tmp_path: Path) -> None:
+    """IPython 9 puts a `write` of its own on sys.stdout for each cell, and takes it off again."""
+    path = str(tmp_path / 'cells.pfd')
+    with started() as notebook:
+        notebook.run(TWICE.format(stop='y = np.asarray(y)') + f'recorder = pyfuncdbg.record({path!r})\nrecorder.start()')
+        for value in (1, 2, 3):
+            for kind in (CALL, EAGER):
+                cell = notebook.run(kind.format(value=value))
+                assert (cell.status, cell.text) == ('ok', f'in the call {value * 2}.0\n{value * 2 + 1}.0\n')
+        assert notebook.run('recorder.stop()').status == 'ok'
+        assert notebook.run(CALL.format(value=9)).text == 'in the call 18.0\n19.0\n'
+    with pyfuncdbg.load(path) as trace:
+        said = [said.text for call in trace.calls() for said in call.output]
+    assert said == [f'in the call {value * 2}.0\n' for value in (1, 1, 2, 2, 3, 3)]
+
+
 def test_nbclient_goes_past_a_breakpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join((str(HERE), str(TESTS))))
     cells = [nbformat.v4.new_code_cell(SETUP + TWICE.format(stop='breakpoint()')),
