@@ -22,31 +22,31 @@ class Group:
 class ControlStack:
     """The groups in force, outermost first."""
 
-    __slots__ = ('_groups',)
+    __slots__ = ('groups',)
 
     def __init__(self) -> None:
-        self._groups: list[Group] = []
+        self.groups: list[Group] = []
 
     @contextmanager
     def entered(self, ops: Sequence[Any] | None) -> Iterator[None]:
         """Under one more group; None: under none at all."""
-        before = self._groups
-        self._groups = [] if ops is None else [*before, Group(ops)]
+        before = self.groups
+        self.groups = [] if ops is None else [*before, Group(ops)]
         try:
             yield
         finally:
-            self._groups = before
+            self.groups = before
 
     def wanted(self, producers: set[Any]) -> list[Any]:
         """The control inputs of a node whose inputs come from `producers`: a group that one of these was made under, or
         is an op of, is waited for anyway."""
         found: dict[Any, None] = {}
-        for group in self._groups:
+        for group in self.groups:
             if not any(op in group.made for op in producers):
                 found.update(dict.fromkeys(op for op in group.ops if op not in producers))
         return list(found)
 
     def add(self, op: Any) -> None:
         """A node was made under the groups in force."""
-        for group in self._groups:
+        for group in self.groups:
             group.made.add(op)

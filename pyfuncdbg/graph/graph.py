@@ -316,6 +316,11 @@ class Graph:
         """All nodes in order of creation."""
         return list(self._ops)
 
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The nodes made since `from_version`, and the functions they call, as a GraphDef."""
+        from pyfuncdbg.graph.graphdef import graph_def
+        return graph_def(self, from_version, add_shapes)
+
     @property
     def root(self) -> Graph:
         """The outermost graph around this one."""

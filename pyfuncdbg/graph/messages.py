@@ -145,7 +145,8 @@ def _message(name: str) -> Any:
     return message_factory.GetMessageClass(_pool.FindMessageTypeByName(f'tensorflow.{name}'))
 
 
-AttrValue, NodeDef, GraphDef, OpDef, FunctionDef = map(_message, ('AttrValue', 'NodeDef', 'GraphDef', 'OpDef', 'FunctionDef'))
+AttrValue, NodeDef, GraphDef = map(_message, ('AttrValue', 'NodeDef', 'GraphDef'))
+OpDef, FunctionDef = map(_message, ('OpDef', 'FunctionDef'))
 TensorProto, TensorShapeProto, NameAttrList = map(_message, ('TensorProto', 'TensorShapeProto', 'NameAttrList'))
 MetaGraphDef, CollectionDef, VersionDef = map(_message, ('MetaGraphDef', 'CollectionDef', 'VersionDef'))
 ClusterDef, JobDef, ServerDef = map(_message, ('ClusterDef', 'JobDef', 'ServerDef'))

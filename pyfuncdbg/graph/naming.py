@@ -7,6 +7,11 @@ _NODE = re.compile(r'^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$')
 _SCOPE = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
 
 
+def is_node_name(name: str) -> bool:
+    """Whether a node may be called this."""
+    return _NODE.fullmatch(name) is not None
+
+
 class Names:
     """The names one graph has given out, and its current scope ('a/b', '' at the top)."""
 

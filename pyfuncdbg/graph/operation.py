@@ -20,11 +20,12 @@ class Operation:
         attrs: Static arguments by TensorFlow's attr names.
         stack: The user's frames that made it, innermost last.
         serial: Position in the graph's order of creation, which is a valid order of execution.
+        version: Of the graph since which it is there.
         hidden: Outputs that no user sees: what the op recorded for a gradient.
     """
 
     __slots__ = ('__weakref__', 'attrs', 'control_inputs', 'definition', 'device', 'graph', 'hidden', 'inputs',
-                 'name', 'outputs', 'serial', 'stack', 'type')
+                 'name', 'outputs', 'serial', 'stack', 'type', 'version')
 
     def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
                  attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...],
@@ -39,6 +40,7 @@ class Operation:
         self.device = ''
         self.stack = stack
         self.serial = serial
+        self.version = graph.version + 1
         self.outputs = [SymbolicTensor(self, i, dtype, shape) for i, (dtype, shape) in enumerate(types)]
         self.hidden: list[SymbolicTensor] = []
 

@@ -19,8 +19,11 @@ Attrs = Mapping[str, Any]
 Kernel = Callable[..., Any]
 Output = tuple[DType, TensorShape]
 """Static type of one output."""
-INPUT, CONSTANT, CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall'
+INPUT, CONSTANT, CALL, PURE_CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall', 'PartitionedCall'
 """The op types that give graphs and functions their form; everything else is vocabulary."""
+IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE = ('If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
+                                                                  'StatelessWhile')
+"""The op types that run a part of a graph, or run it again and again."""
 SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
 """The op types that a backward pass is made of, whatever it differentiates."""
 IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
@@ -83,11 +86,14 @@ class OpDef:
         into: The kernel is a ufunc-like that takes `out=`.
         in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
         hidden: Types of what the op records for its gradient: outputs that no user sees. With `record=True` its
-            kernel returns them too, as a `Recorded`.
+            kernel returns them too, as a `Recorded`. The keyword `asked`, if it is among `kernel_attrs`, says of each
+            whether it is looked at; the others may be None.
         python: It may call the user's Python functions, so a run can be paused after it, and what it saw or returned is
             never overwritten. A kernel input that the run owns and that is used here for the last time is named by the
             position in the keyword `owned`; every other one must be protected from being written to.
         sealed: A Python op that depends on its inputs only: tensors that its functions capture are among them.
+        restore: `restore(inputs, attrs, functions)` gives the private attrs of a node that comes from a GraphDef, where
+            `functions` finds a function of its library by name.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -107,6 +113,7 @@ class OpDef:
     sealed: bool = False
     selective: bool = False
     sparse: bool = False
+    restore: Callable[[Sequence[Any], Attrs, Any], Attrs] | None = None
 
     def __repr__(self) -> str:
         return f'<OpDef {self.name}>'

@@ -101,10 +101,8 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None) -> Any:
     array = np.asarray(to_array(values, None if dtype is None else as_dtype(dtype)))
     if shape is not None:
         sizes: Any = tuple(TensorShape(shape).as_list())
-        if array.size == 1 and math.prod(sizes) != 1:
-            array = np.full(sizes, array.reshape(()))
-        else:
-            array = array.reshape(sizes)
+        fills = array.size == 1 and math.prod(sizes) != 1
+        array = np.full(sizes, array.reshape(())) if fills else array.reshape(sizes)
     return tensor_proto(array)
 
 

@@ -104,6 +104,11 @@ def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
     return stored(execution, storage)
 
 
+def _shape_of_handle(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+    """A NodeDef does not say the shape of what is read; the variable's does."""
+    return {'shape': inputs[0].op.attrs.get('shape') if inputs[0].op.type == 'VarHandleOp' else TensorShape(None)}
+
+
 def _resource(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
     return [(dtypes.resource, TensorShape([]))]
 
@@ -129,7 +134,7 @@ def _initialized(execution: Execution, storage: Storage) -> Any:
 register(OpDef('VarHandleOp', _handle, _resource, stateful=True, kernel_attrs=('shared_name', '_py_storage'),
                in_execution=True))
 register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, kernel_attrs=('dtype',),
-               in_execution=True))
+               in_execution=True, restore=_shape_of_handle))
 register(OpDef('AssignVariableOp', _assign, _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
 register(OpDef('AssignAddVariableOp', _updated(np.add), _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
 register(OpDef('AssignSubVariableOp', _updated(np.subtract), _nothing, no_gradient, outputs=0, stateful=True,

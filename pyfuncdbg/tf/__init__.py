@@ -2,6 +2,8 @@
 
 At top level it has what TensorFlow 2 has and, so that old programs run unchanged, what only TensorFlow 1 had.
 """
+from typing import Any
+
 from pyfuncdbg.ops.comparison import where as where
 from pyfuncdbg.ops.filling import ones_like as ones_like
 from pyfuncdbg.ops.filling import zeros_like as zeros_like
@@ -20,9 +22,12 @@ from pyfuncdbg.tf import contrib as contrib
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import dtypes as dtypes
 from pyfuncdbg.tf import errors as errors
+from pyfuncdbg.tf import graph_util as graph_util
 from pyfuncdbg.tf import initializers as initializers
+from pyfuncdbg.tf import io as io
 from pyfuncdbg.tf import linalg as linalg
 from pyfuncdbg.tf import math as math
+from pyfuncdbg.tf import messages
 from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import nn as nn
 from pyfuncdbg.tf import random as random
@@ -32,3 +37,7 @@ from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    return messages.message(name, messages.GRAPH, __name__)

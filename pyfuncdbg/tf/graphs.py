@@ -22,6 +22,8 @@ from pyfuncdbg.ops.collections import (
 )
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, get_static_value, is_tensor
 from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, recompute_grad
+from pyfuncdbg.ops.graph_files import make_ndarray, make_tensor_proto
+from pyfuncdbg.ops.graph_import import import_graph_def
 from pyfuncdbg.ops.scopes import control_dependencies, group, init_scope, inside_function
 from pyfuncdbg.ops.scopes import grouped_tuple as tuple
 from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
@@ -38,6 +40,7 @@ __all__ = [
     'convert_to_tensor', 'custom_gradient', 'disable_eager_execution', 'enable_eager_execution',
     'executing_eagerly', 'executing_eagerly_outside_functions', 'function', 'get_default_graph', 'get_default_session',
     'get_static_value', 'global_variables', 'global_variables_initializer', 'grad_pass_through', 'gradients', 'group',
-    'init_scope', 'inside_function', 'is_tensor', 'no_op', 'placeholder', 'placeholder_with_default',
+    'import_graph_def', 'init_scope', 'inside_function', 'is_tensor', 'make_ndarray', 'make_tensor_proto', 'no_op',
+    'placeholder', 'placeholder_with_default',
     'recompute_grad', 'reset_default_graph', 'trainable_variables', 'tuple', 'variables_initializer',
 ]

@@ -1,4 +1,6 @@
 """`tf.compat.v1`: the namespace of TensorFlow 1."""
+from typing import Any
+
 from pyfuncdbg.ops.script.calls import numpy_function as numpy_function
 from pyfuncdbg.ops.script.calls import py_func as py_func
 from pyfuncdbg.ops.script.calls import py_function as py_function
@@ -6,9 +8,12 @@ from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import dtypes as dtypes
 from pyfuncdbg.tf import errors as errors
+from pyfuncdbg.tf import graph_util as graph_util
 from pyfuncdbg.tf import initializers as initializers
+from pyfuncdbg.tf import io as io
 from pyfuncdbg.tf import linalg as linalg
 from pyfuncdbg.tf import math as math
+from pyfuncdbg.tf import messages
 from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import strings as strings
 from pyfuncdbg.tf import train as train
@@ -19,3 +24,7 @@ from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    return messages.message(name, messages.GRAPH, __name__)

@@ -1,0 +1,184 @@
+"""Functions of a GraphDef's library: a trace as a FunctionDef, and a FunctionDef as a trace that nodes can call.
+
+`Graph.as_graph_def` asks traces for the one, an import makes the other. On the thread that builds.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.nodedef import put, value_of
+from pyfuncdbg.graph.registry import INPUT
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.signatures import signature
+from pyfuncdbg.runtime.node_import import NodeImport
+
+if TYPE_CHECKING:
+    from pyfuncdbg.runtime.traced import Traced
+
+
+# ---------------------------------------------------------------- a trace as data
+def function_def(trace: Traced) -> Any:
+    """The FunctionDef of a trace, with names as TensorFlow gives them."""
+    from pyfuncdbg.graph.messages import FunctionDef
+    message = FunctionDef()
+    message.signature.name = trace.name
+    taken: set[str] = set()
+    inputs = [*trace.inputs, *(inner for _, inner in trace.graph.captures)]
+    places: dict[int, str] = {}
+    for i, tensor in enumerate(inputs):
+        places[id(tensor)] = name = _unique(tensor.op.name, taken)
+        message.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+        attrs = message.arg_attr[i].attr
+        put(attrs['_user_specified_name'], tensor.op.attrs.get('_user_specified_name', tensor.op.name))
+        if tensor.dtype.is_numpy_compatible:
+            put(attrs['_output_shapes'], [tensor.shape])
+    fed = {tensor.op for tensor in inputs}
+    nodes = [op for op in trace.graph.operations if op not in fed]
+    for op in nodes:
+        _add_node(message, op, places)
+    for tensor in trace.outputs:
+        name = _unique(tensor.op.name, taken)
+        message.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+        message.ret[name] = places[id(tensor)]
+    for op in nodes:
+        if op.definition.stateful:
+            message.signature.is_stateful = True
+            message.signature.control_output.append(op.name)
+            message.control_ret[op.name] = op.name
+    put(message.attr['_construction_context'], 'kEagerRuntime')
+    return message
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """A node's name as that of an argument: small letters, digits and '_', not given twice."""
+    plain = re.sub(r'[^a-z0-9_]', '_', name.lower())
+    plain = plain.lstrip('0123456789_') or 'unknown'
+    found, count = plain, 0
+    while found in taken:
+        count += 1
+        found = f'{plain}_{count}'
+    taken.add(found)
+    return found
+
+
+def _add_node(message: Any, op: Any, places: dict[int, str]) -> None:
+    node = message.node_def.add()
+    node.CopyFrom(op.node_def)
+    del node.input[:]
+    node.input.extend([places[id(tensor)] for tensor in op.inputs] + [f'^{before.name}' for before in op.control_inputs])
+    for tensor, (output, index) in zip(op.outputs, _outputs(op.type, op.shown_attrs(), len(op.outputs)), strict=True):
+        places[id(tensor)] = f'{op.name}:{output}:{index}'
+
+
+def _outputs(op_type: str, attrs: Mapping[str, Any], count: int) -> list[tuple[str, int]]:
+    """For each output its name in TensorFlow's registry, and its place among those of that name."""
+    known = signature(op_type)
+    if known is not None:
+        found = [(argument.name, i) for argument in known.outputs for i in range(len(argument.dtypes(attrs)))]
+        if len(found) == count:
+            return found
+    return [('output', i) for i in range(count)]
+
+
+# ---------------------------------------------------------------- data as a trace
+class Library:
+    """The functions of a GraphDef, each made a trace when a node first asks for it."""
+
+    def __init__(self, message: Any) -> None:
+        self._messages = {function.signature.name: function for function in message.function}
+        self._made: dict[str, Traced] = {}
+        self._open: list[str] = []
+
+    def __call__(self, name: str) -> Traced:
+        """The function of this name.
+
+        Raises:
+            ValueError: There is none, it calls itself, or its body makes no graph.
+        """
+        if name in self._open:
+            raise ValueError(f'Function {name} calls itself: {" -> ".join([*self._open, name])}')
+        if name not in self._messages:
+            raise ValueError(f'Function {name} is not defined.')
+        if name not in self._made:
+            self._open.append(name)
+            try:
+                self._made[name] = self._trace(self._messages[name])
+            finally:
+                self._open.pop()
+        return self._made[name]
+
+    def _trace(self, message: Any) -> Traced:
+        from pyfuncdbg.runtime.traced import Traced
+        name = message.signature.name
+        graph = Graph(name=name, building_function=True)
+        types = [{'dtype': _dtype(argument), 'shape': _shape(message, i)}
+                 for i, argument in enumerate(message.signature.input_arg)]
+        inputs = [graph.create_op(INPUT, (), attrs, argument.name).outputs[0]
+                  for argument, attrs in zip(message.signature.input_arg, types, strict=True)]
+        tensors = {argument.name: tensor for argument, tensor in zip(message.signature.input_arg, inputs, strict=True)}
+        nodes = [_flattened(node, tensors, message) for node in message.node_def]
+        wanted = [_flat(message.ret[argument.name], tensors, message) for argument in message.signature.output_arg]
+        made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self)
+        outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
+        return Traced(graph, inputs, outputs, list, name)
+
+
+def _dtype(argument: Any) -> Any:
+    from pyfuncdbg.graph.dtypes import as_dtype
+    try:
+        return as_dtype(argument.type)
+    except TypeError:
+        raise ValueError(f"Argument '{argument.name}' of a function has no dtype that is known: {argument.type}") from None
+
+
+def _shape(message: Any, index: int) -> TensorShape:
+    if index in message.arg_attr and '_output_shapes' in message.arg_attr[index].attr:
+        shapes = value_of(message.arg_attr[index].attr['_output_shapes'])
+        if isinstance(shapes, list) and len(shapes) == 1 and isinstance(shapes[0], TensorShape):
+            return shapes[0]
+    return TensorShape(None)
+
+
+def _flattened(node: Any, arguments: Mapping[str, Any], message: Any) -> Any:
+    """A body's NodeDef with its inputs as a GraphDef names them."""
+    flat = type(node)()
+    flat.CopyFrom(node)
+    del flat.input[:]
+    flat.input.extend(name if name.startswith('^') else _flat(name, arguments, message) for name in node.input)
+    return flat
+
+
+def _flat(name: str, arguments: Mapping[str, Any], message: Any) -> str:
+    """'node:output:1' as 'node:3'.
+
+    Raises:
+        ValueError: No such node or output.
+    """
+    if name in arguments:
+        return name
+    node_name, _, rest = name.partition(':')
+    output, _, index = rest.partition(':')
+    node = next((node for node in message.node_def if node.name == node_name), None)
+    if node is None or not index.isdecimal():
+        raise ValueError(f"Function {message.signature.name}: no node gives '{name}'")
+    return f'{node_name}:{_position(node, output, int(index))}'
+
+
+def _position(node: Any, output: str, index: int) -> int:
+    known = signature(node.op)
+    if known is None:
+        return index
+    attrs = {key: value_of(value) for key, value in node.attr.items()}
+    position = 0
+    for argument in known.outputs:
+        if argument.name == output:
+            return position + index
+        try:
+            position += len(argument.dtypes({**known.defaults, **attrs}))
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"Node '{node.name}': its attrs do not say how many outputs it has") from error
+    raise ValueError(f"Node '{node.name}': {node.op} has no output '{output}'")
+
