@@ -114,7 +114,8 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
     Args:
         spec: Node name, glob, op type, function name, 'FILE:LINE', '#17' or 'norm[3]'. It need not exist yet.
         when: Text over the function's parameters, `out`, `inputs`, `call`, `history`; a Python function of the call; or made
-            of `has_nan` and its kin by `&`, `|`, `~`.
+            of `has_nan` and its kin by `&`, `|`, `~`. At a line: text over the variables there, or a Python function whose
+            parameters name those that it looks at, as in `lambda sd, mu: sd.min() == mu`.
         **options: `timing` ('before', 'after-call', 'error', 'gradient'), `once`, `every`, `after`, `do` ('stop', 'log',
             'snap'); as in the command `break`.
 

@@ -148,7 +148,11 @@ class SiteTests:
 
     def after(self, call: Call, outputs: Sequence[Any]) -> Sequence[Hit]:
         """Tested with the outputs."""
-        hits = [hit for armed in self._after if (hit := armed.tested(call, outputs)) is not None]
+        hits: tuple[Hit, ...] = ()
+        for armed in self._after:
+            hit = armed.tested(call, outputs)
+            if hit is not None:
+                hits = (*hits, hit)
         for armed in self._remembering:
             armed.end(call, outputs)
         return hits

@@ -153,7 +153,8 @@ class Breakpoints:
 
         Args:
             place: The SPEC; it need not exist yet.
-            when: The condition: text, a Python function of the call, a `Predicate`; None: always.
+            when: The condition: text, a `Predicate`, a Python function of the call; at a line one of the variables that its
+                parameters name. None: always.
             timing: When it is tested; by default before the call, or after it if the condition reads `out`.
             do, once, every, after, enabled: As in `Breakpoint`.
 
@@ -179,10 +180,7 @@ class Breakpoints:
         if when is None or when == '':
             return None
         if where.kind == 'line':
-            text = when if isinstance(when, str) else condition(when).text
-            if text is None:
-                raise CommandError(f'the condition of the line {where} must be text: it is compiled into the function')
-            return LineCondition(text.strip())
+            return LineCondition(when if isinstance(when, str) else condition(when))
         predicate = condition(when)
         for site in self.known.meant(where):
             if site.kind == 'python' and site.parameters is not None:
@@ -325,8 +323,6 @@ def _timing(where: Spec, when: Predicate | None, timing: Timing | None, do: Acti
     if where.kind == 'line':
         if timing not in (None, 'before'):
             raise CommandError(f'{where} is a line: a thread stops before it. --{timing} is for calls of a node or function')
-        if do == 'snap':
-            raise CommandError(f'{where} is a line, and --do snap keeps a call: set it on a node or function')
         return 'before'
     reads = when.reads if when is not None else frozenset()
     if 'error' in reads and timing not in (None, 'error'):

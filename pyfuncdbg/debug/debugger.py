@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -174,9 +175,14 @@ class Debugger:
                     continue
                 raise
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
-            if (tests is None or not tests.later) and call.thread not in self.flows:
+            flow = self.flows.get(call.thread) if self.flows else None
+            if tests is None or not tests.later:
+                hits = ()
+            else:
+                hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
+            if not hits and flow is None:
                 return outputs
-            result = self._after(call, tests, list(outputs))
+            result = self._after(call, hits, list(outputs))
             if result is not None:
                 return result
 
@@ -214,13 +220,9 @@ class Debugger:
         else:
             self.carry_on(decision, call.run, call.thread)
 
-    def _after(self, call: Call, tests: Tests | None, outputs: list[Any]) -> Outputs | None:
+    def _after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
         """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
         flow = self.flows.get(call.thread)
-        if tests is None:
-            hits: Sequence[Hit] = ()
-        else:
-            hits = tests.after(call, outputs) if flow is None else _tested(flow, lambda: tests.after(call, outputs))
         if not hits and not (flow is not None and flow.ends(call)):
             return outputs
         stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return', outputs=outputs)

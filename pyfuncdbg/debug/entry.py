@@ -13,9 +13,12 @@ from pyfuncdbg.debug.armed import Armed
 from pyfuncdbg.debug.breakpoint import Breakpoint, Hit, HitCount
 from pyfuncdbg.debug.catalogue import Catalogue
 from pyfuncdbg.debug.history import stands_for
+from pyfuncdbg.debug.line_snap import LineSnaps, variables
 from pyfuncdbg.debug.logline import log
 from pyfuncdbg.debug.parameters import names_of, parameter, reader
+from pyfuncdbg.debug.predicate import LineCondition, shown
 from pyfuncdbg.hooks.call import Call, CallSite, made_again
+from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.record.recorder import recorders
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ class Entry:
         self._count = HitCount()
         self._armed: dict[int, Armed] = {}
         self.sites: dict[str, None] = {}
+        self._snaps = LineSnaps()
+        self._named: frozenset[str] = frozenset()
 
     @property
     def hits(self) -> int:
@@ -125,8 +130,11 @@ class Entry:
                 raise
 
     def _set_line(self, one: Breakpoint) -> None:
-        text = one.when.text if one.when is not None else None
-        self._lines().set(one.number, one.spec.name, one.spec.number, text, self._at_line)
+        when = one.when
+        from pyfuncdbg.debug.lines.condition import Condition  # a program without line breakpoints need not have it
+        condition = Condition(when.expression, when.functions, shown(when)) if isinstance(when, LineCondition) else None
+        self._lines().set(one.number, one.spec.name, one.spec.number, condition, self._at_line)
+        self._named = condition.names if condition is not None else frozenset()
 
     # ------------------------------------------------------------------ hit
     def acts(self) -> bool:
@@ -144,10 +152,11 @@ class Entry:
         if error is None and not self.acts():
             return
         if error is None and one.do == 'log':
-            names = frame.f_code.co_names + frame.f_code.co_varnames
-            condition = one.when.text if one.when is not None and one.when.text else ''
-            shown = [name for name in frame.f_locals if name in names and (name in condition or not condition)]
-            log(one, f'{one.spec.name}:{one.spec.number}', 0, {name: frame.f_locals[name] for name in shown})
+            values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}
+            log(one, f'{one.spec.name}:{one.spec.number}', current_call(), values)
+            return
+        if error is None and one.do == 'snap':
+            self._snaps.take(frame, one.spec.number, recorders() or (self._program.recorder(),))
             return
         self._program.stop_here(frame, Hit(one, error).reason)
 

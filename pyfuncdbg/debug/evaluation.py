@@ -11,7 +11,7 @@ import numpy as np
 
 from pyfuncdbg.debug.expression import Evaluation, Expression
 from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
-from pyfuncdbg.debug.parameters import Get, names_of, parameter, reader
+from pyfuncdbg.debug.parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.hooks.call import Call, CallSite
 
@@ -109,11 +109,13 @@ def _answer(change: Change, get: True_, call: Call, outputs: Sequence[Any] | Non
 def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> True_:
     """The expression as a function of a call of this site.
 
-    The way from a call to the arguments is compiled too: a loop over getters costs 0.1 µs a name more.
+    The way from a call to the arguments is compiled too: a loop over getters costs 0.1 µs a name more, and a function that
+    reads what is NumPy's already 0.1 µs.
     """
     scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for, 'Tensors': Tensors,
-                             'memory': memory}
-    sources = {'out': 'stands_for([*map(read, outputs)])', 'inputs': '(*map(read, call.inputs),)', 'call': 'call',
+                             'memory': memory, 'ready': READY}
+    out = 'outputs[0] if len(outputs) == 1 and type(outputs[0]) in ready else stands_for([*map(read, outputs)])'
+    sources = {'out': out, 'inputs': '(*map(read, call.inputs),)', 'call': 'call',
                'error': 'error', 'history': 'memory.history', '_series': 'memory.series', '_changed': 'memory.changed(call)',
                '_tensors': 'Tensors([*map(read, call.inputs), *map(read, outputs or ())])'}
     arguments = []
@@ -122,6 +124,10 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
         if source is None:
             scope[f'get{number}'] = parameter(site, name) or _missing(site, name)
             source = f'get{number}(call)'
+            index = place_of(site, name)
+            if index is not None:
+                value = f'call.inputs[{index}]'
+                source = f'{value} if len(call.inputs) > {index} and type({value}) in ready else {source}'
         arguments.append(source)
     made: True_ = eval(f'lambda call, outputs, error: f({", ".join(arguments)})', scope)
     return made

@@ -16,6 +16,9 @@ Get = Callable[[Call], Any]
 
 _READ = (np.ndarray, np.generic)
 
+READY = frozenset((np.ndarray, np.float16, np.float32, np.float64, np.int32, np.int64, np.bool_))
+"""The usual types among those that need no reading: asking for one of them is quicker than `isinstance`."""
+
 
 def signature_of(function: Any) -> inspect.Signature | None:
     """The function's signature, None where Python cannot tell: of ufuncs and other built-in functions."""
@@ -58,6 +61,16 @@ def parameter(site: CallSite, name: str) -> Get | None:
     if wanted.kind not in (wanted.POSITIONAL_ONLY, wanted.POSITIONAL_OR_KEYWORD):
         return lambda call: default
     return lambda call: array(call.inputs[index]) if index < len(call.inputs) else default
+
+
+def place_of(site: CallSite, name: str) -> int | None:
+    """Which input a parameter is, None if it is not one input alone."""
+    signature = signature_of(site.function)
+    if signature is None or name not in signature.parameters or site.attrs.get('_arguments') is not None:
+        return None
+    wanted = signature.parameters[name]
+    single = wanted.kind in (wanted.POSITIONAL_ONLY, wanted.POSITIONAL_OR_KEYWORD)
+    return list(signature.parameters).index(name) if single else None
 
 
 def _laid_out(call: Call, name: str, signature: inspect.Signature, array: Callable[[Any], Any]) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from pyfuncdbg.debug import vocabulary
 from pyfuncdbg.debug.evaluation import Memory, True_, binding, remembers
 from pyfuncdbg.debug.expression import Expression as Compiled
+from pyfuncdbg.debug.parameters import signature_of
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite
 
@@ -38,8 +39,27 @@ class Predicate:
     def text(self) -> str | None:
         return None
 
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """What it is built of."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Predicate) and type(other) is type(self) and other.parts == self.parts
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.parts))
+
     def at(self, site: CallSite, memories: list[Memory]) -> True_:
         """The condition for calls of a site; what it remembers of them is added to `memories`."""
+        raise NotImplementedError
+
+    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
+        """It as an expression over the variables at a line; the Python functions it calls are added to `functions`.
+
+        Raises:
+            CommandError: There is no such expression.
+        """
         raise NotImplementedError
 
     def expressions(self) -> Iterable[Compiled]:
@@ -106,11 +126,12 @@ class Expression(Predicate):
     def expressions(self) -> Iterable[Compiled]:
         return (self._compiled,)
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Expression and other.text == self.text
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self.text,)
 
-    def __hash__(self) -> int:
-        return hash(self.text)
+    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
+        return self.text
 
     def __repr__(self) -> str:
         return f'condition({self.text!r})'
@@ -143,6 +164,13 @@ class Word(Predicate):
     def expressions(self) -> Iterable[Compiled]:
         return (self._compiled,)
 
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self.text,)
+
+    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
+        return self.text
+
     def __reduce__(self) -> str:
         return self.text
 
@@ -151,7 +179,10 @@ class Word(Predicate):
 
 
 class Test(Predicate):
-    """A Python function of the call. `call.outputs` is None before it, `call.error` set where it raised."""
+    """A Python function of the call. `call.outputs` is None before it, `call.error` set where it raised.
+
+    At a line it is a function of the variables there: its parameters say of which.
+    """
 
     __slots__ = ('function',)
     __test__ = False
@@ -163,36 +194,45 @@ class Test(Predicate):
         function = self.function
         return lambda call, outputs, error: function(call)
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Test and other.function == self.function
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self.function,)
 
-    def __hash__(self) -> int:
-        return hash(self.function)
+    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
+        name = f'__when{len(functions)}__'      # no name of the program's, and the same in every class
+        text = f'{name}({", ".join(_asked(self.function))})'
+        functions[name] = self.function
+        return text
 
     def __repr__(self) -> str:
         return f'condition({_name_of(self.function)})'
 
 
 class LineCondition(Predicate):
-    """The condition of a line: its names are those of the function there, so whoever puts it there reads it."""
+    """The condition of a line: its names are those of the function there, so whoever puts it there reads it.
 
-    __slots__ = ('_text',)
+    Attributes:
+        expression: Over the variables at the line.
+        functions: What it calls, by the names that it has for them.
+    """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    __slots__ = ('_of', 'expression', 'functions')
+
+    def __init__(self, of: str | Predicate) -> None:
+        self._of = of
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.expression = of.strip() if isinstance(of, str) else of.source(self.functions)
 
     @property
-    def text(self) -> str:
-        return self._text
+    def text(self) -> str | None:
+        return None if self.functions else self.expression
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is LineCondition and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash((LineCondition, self._text))
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self._of if self.functions else self.expression,)
 
     def __repr__(self) -> str:
-        return f'condition({self._text!r})'
+        return repr(self._of) if isinstance(self._of, Predicate) else f'condition({self._of!r})'
 
 
 class _Joined(Predicate):
@@ -217,12 +257,13 @@ class _Joined(Predicate):
     def expressions(self) -> Iterable[Compiled]:
         return (*self.left.expressions(), *self.right.expressions())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Joined) and type(other) is type(self) and (
-            (other.left, other.right) == (self.left, self.right))
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return self.left, self.right
 
-    def __hash__(self) -> int:
-        return hash((type(self), self.left, self.right))
+    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
+        left = self.left.source(functions)      # first: it may be the first to name a function
+        return f'({left}) {self._word} ({self.right.source(functions)})'
 
     def __repr__(self) -> str:
         def part(one: Predicate) -> str:
@@ -276,11 +317,12 @@ class Not(Predicate):
     def expressions(self) -> Iterable[Compiled]:
         return self.of.expressions()
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Not and other.of == self.of
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self.of,)
 
-    def __hash__(self) -> int:
-        return hash((Not, self.of))
+    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
+        return f'not ({self.of.source(functions)})'
 
     def __repr__(self) -> str:
         return f'~({self.of!r})' if isinstance(self.of, _Joined) else f'~{self.of!r}'
@@ -317,6 +359,25 @@ def truth(value: Any) -> bool:
         raise ValueError(f'the condition gave an array, {value.dtype}{list(value.shape)}, which is neither true nor false: '
                          'end it with .any() or .all()')
     return bool(value)
+
+
+def _asked(function: Callable[..., Any]) -> list[str]:
+    """The parameters of a condition of a line that get variables: those without a default.
+
+    Raises:
+        CommandError: They cannot be told, or there are others than plain ones.
+    """
+    signature = signature_of(function)
+    if signature is None:
+        raise CommandError(f'{_name_of(function)} does not tell its parameters, which at a line name variables: '
+                           'use a lambda')
+    asked = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise CommandError(f'{_name_of(function)} takes {parameter}, and at a line the parameters name variables')
+        if parameter.default is parameter.empty:
+            asked.append(f'{name}={name}' if parameter.kind is parameter.KEYWORD_ONLY else name)
+    return asked
 
 
 def _name_of(function: Any) -> str:

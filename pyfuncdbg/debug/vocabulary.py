@@ -4,8 +4,8 @@ Evaluated on the thread of a call or a line. Each gives a NumPy scalar, so that 
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from math import isfinite, isinf
 from typing import Any
 
 import numpy as np
@@ -13,25 +13,35 @@ import numpy as np
 from pyfuncdbg.record.dtypes import as_numbers
 
 _READ = (np.ndarray, np.generic)
+_SCALARS = frozenset((float, np.float16, np.float32, np.float64))        # which go without an array
+_SMALL = 1_000
 _NO, _YES = np.bool_(False), np.bool_(True)
 
 
 def has_nan(x: Any) -> np.bool_:
     """Whether any element is NaN; False for what holds no floats."""
-    if type(x) is not np.ndarray and isinstance(x, np.floating):
-        return np.bool_(x != x)
+    if type(x) in _SCALARS:
+        return _YES if x != x else _NO
     array = _floats(x)
-    return _NO if array is None or _all_finite(array) else np.bool_(np.isnan(array).any())
+    if array is None:
+        return _NO
+    if array.size <= _SMALL:
+        return _YES if b'\1' in np.isnan(array).tobytes() else _NO
+    return _NO if _all_finite(array) else np.bool_(np.isnan(array).any())
 
 
 def has_inf(x: Any) -> np.bool_:
     """Whether any element is infinite; False for what holds no floats."""
+    if type(x) in _SCALARS:
+        return _YES if isinf(x) else _NO
     array = _floats(x)
     return _NO if array is None or _all_finite(array) else np.bool_(np.isinf(array).any())
 
 
 def has_inf_or_nan(x: Any) -> np.bool_:
     """Whether any element is NaN or infinite; False for what holds no floats."""
+    if type(x) in _SCALARS:
+        return _NO if isfinite(x) else _YES
     array = _floats(x)
     return _NO if array is None or _all_finite(array) else _YES
 
@@ -70,7 +80,7 @@ BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
 
 def _floats(x: Any) -> np.ndarray | None:
     """The array if its elements can be NaN or infinite, else None."""
-    array: Any = x if isinstance(x, _READ) else np.asarray(x)
+    array: Any = x if type(x) is np.ndarray or isinstance(x, _READ) else np.asarray(x)
     kind = array.dtype.kind
     if kind in 'fc':
         return array  # type: ignore[no-any-return]  # a scalar has what is asked of it
@@ -79,8 +89,11 @@ def _floats(x: Any) -> np.ndarray | None:
 
 
 def _all_finite(array: np.ndarray) -> bool:
-    """The dot product with itself is the cheapest first look: 0.5 µs where `isfinite(x).all()` takes 2."""
-    if array.dtype.kind == 'f' and math.isfinite(np.vdot(array, array)):        # `dot` would warn of an overflow
+    """`isfinite(x).all()`, but quicker: of few elements by looking at the bytes (0.6 µs, not 2), of many by the dot product
+    with itself, which is finite mostly."""
+    if array.size <= _SMALL:
+        return b'\0' not in np.isfinite(array).tobytes()
+    if array.dtype.kind == 'f' and isfinite(np.vdot(array, array)):        # `dot` would warn of an overflow
         return True
     return bool(np.isfinite(array).all())
 

@@ -431,8 +431,12 @@ def test_a_line_counts_like_a_call():
 def test_a_line_is_refused_what_it_cannot_do():
     with debugging() as (debugger, _):
         for when, options, why in ((None, {'timing': 'error'}, 'a thread stops before it'),
-                                   (None, {'do': 'snap'}, 'keeps a call'), (lambda call: True, {}, 'must be text'),
-                                   ('nowhere > 1', {}, 'nowhere')):
+                                   ('nowhere > 1', {}, "nothing is called 'nowhere'"), ('i >', {}, r'\n  i >\n   +\^'),
+                                   ('has_nan', {}, r'needs a value: has_nan\(x\)'),
+                                   ('history[-1].out > 2', {}, "'history' is known in conditions of calls"),
+                                   (lambda call: True, {}, "'call' is known in conditions of calls"),
+                                   (lambda *names: True, {}, r'takes \*names, and at a line the parameters name variables'),
+                                   (dict, {}, 'dict does not tell its parameters')):
             with pytest.raises(CommandError, match=why):
                 debugger.breakpoints.set(f'{__file__}:{LINE}', when, **options)
         assert not debugger.breakpoints.entries

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from pyfuncdbg.debug.vocabulary import BARE
 from pyfuncdbg.errors import CommandError
 
 _REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
@@ -29,30 +30,37 @@ class Condition:
     """One expression.
 
     Attributes:
-        text: As typed.
+        text: As typed, or as the user knows it.
+        functions: What it calls, by the names that it has for them; they are none of the program's.
         names: What it reads from outside of itself.
+        bare: Words among them that stand without a value.
         nested: Whether it holds functions or comprehensions of its own; inlined, they would make cells of the locals.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, source: str, functions: Mapping[str, Callable[..., Any]] | None = None, text: str = '') -> None:
         """Read it.
 
         Raises:
             CommandError: It is no expression, or one that would change the function.
         """
-        self.text = text.strip()
+        self._source = source.strip()
+        self.text = text or self._source
+        self.functions = dict(functions or {})
         tree = self._parse()
-        self.names = frozenset(_free(tree, frozenset()))
+        self.names = frozenset(_free(tree, frozenset())) - set(self.functions)
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        self.bare = frozenset(node.id for node in ast.walk(tree)
+                              if isinstance(node, ast.Name) and node.id in BARE and id(node) not in called)
         self.nested = any(isinstance(node, _Scoped) for node in ast.walk(tree))
         self._functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
 
     def _parse(self) -> ast.expr:
-        if not self.text:
+        if not self._source:
             raise CommandError('the condition is empty: give an expression after `if`, or leave `if` out')
         try:
-            body = ast.parse(f'({self.text}\n)', mode='eval').body
+            body = ast.parse(f'({self._source}\n)', mode='eval').body
         except SyntaxError as error:
-            raise CommandError(_pointed(self.text, error)) from None
+            raise CommandError(_pointed(self._source, error)) from None
         except ValueError as error:             # a NUL
             raise CommandError(f'the condition {self.text!r} cannot be read: {error}') from None
         for node in ast.walk(body):
@@ -86,7 +94,8 @@ class Condition:
                 body.__dict__.setdefault('type_params', [])
             module = ast.fix_missing_locations(ast.Module([body], []))
             code = compile(module, '<condition>', 'exec', dont_inherit=True)
-            space = {**{name: vocabulary[name] for name in self.names if name in vocabulary}, '__builtins__': {}}
+            space = {**{name: vocabulary[name] for name in self.names if name in vocabulary}, **self.functions,
+                     '__builtins__': {}}
             known = self._functions[key] = FunctionType(_inner(code, '<lambda>'), space)
         return known
 

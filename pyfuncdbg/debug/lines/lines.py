@@ -79,21 +79,21 @@ class Lines:
         self._seen: dict[int, weakref.ref[CodeType]] = {}
 
     # ------------------------------------------------------------------ set and clear
-    def set(self, number: int, filename: str, line: int, condition: str | None, on_hit: OnHit) -> Placed:
+    def set(self, number: int, filename: str, line: int, condition: str | Condition | None, on_hit: OnHit) -> Placed:
         """Stop at a line.
 
         Args:
             number: By which it is cleared.
             filename: As the user knows it.
             line: In it.
-            condition: An expression of the function's names; None: always.
+            condition: Of the function's names; None: always.
             on_hit: Called inside of the user's frame, just before the line, on the thread that came to it; with what the
                 condition raised, if it did. `frame.f_lineno` is None then: the test has no line.
 
         Raises:
             CommandError: No such file or line, or a condition that cannot be tested there; nothing has changed then.
         """
-        asked = Condition(condition) if condition is not None else None
+        asked = Condition(condition) if isinstance(condition, str) else condition
         with self._lock:
             if number in self._points:
                 raise CommandError(f'there is a line breakpoint {number} already')

@@ -14,6 +14,7 @@ from pyfuncdbg.debug.lines.condition import Condition, mangled
 from pyfuncdbg.debug.lines.place import Function, Scope, Spot
 from pyfuncdbg.errors import CommandError, nearest
 
+_OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
 _OPTIMIZED = 0x1        # classes and modules lack it: their names are looked up in a dict
 
 
@@ -37,7 +38,7 @@ def vocabulary_for(condition: Condition, spot: Spot, base: CodeType, spaces: Ite
     enclosing = {name for code in chain[:-1] if not _is_class(code) for name in _locals(code)}
     known = set(dir(builtins)).union(*spaces)
     within = ', '.join(sorted(own)) or 'none'
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict(condition.functions)
     for name in sorted(condition.names):
         spelled = mangled(name, spot.owner)
         if spelled in own:
@@ -48,9 +49,15 @@ def vocabulary_for(condition: Condition, spot: Spot, base: CodeType, spaces: Ite
         if spelled in known or spelled in _assigned(tree):
             continue
         if name not in vocabulary:
+            if name in _OF_CALLS:
+                raise CommandError(f'{name!r} is known in conditions of calls, and {condition.text!r} is tested at a line: '
+                                   'set the breakpoint on the function or node.')
             close = nearest(name, [*own, *sorted(known), *vocabulary])
             raise CommandError(f'nothing is called {name!r} at line {spot.line} in {_title(spot)}, of the condition '
                                f'{condition.text!r}.{close or f" Its variables are: {within}."}')
+        if name in condition.bare:
+            raise CommandError(f'{name} stands alone in {condition.text!r}, and at a line it needs a value: {name}(x). '
+                               f'The variables there are: {within}.')
         found[name] = vocabulary[name]
     return found
 
