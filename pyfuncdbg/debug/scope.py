@@ -38,6 +38,8 @@ def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
     else:
         read, outer = dict(_named(stop, entry)), _around(stop, entry)
     tensors = Tensors(stop, _run_of(stop, entry))
+    if not isinstance(entry, FrameEntry):
+        read = {**dict(_held(tensors, outer)), **read}
     text, meaning = without_colons(text, tensors.names())
     for word, tensor in meaning.items():
         read[word] = tensors.reader(tensor)
@@ -71,6 +73,10 @@ class Tensors:
         found = {name for site in self.sites() for name in (*site.inputs, *site.outputs) if name}
         return found | set(self._run.feeds if self._run is not None else ())
 
+    def name_of(self, value: Any) -> str:
+        """The name of a tensor that an object of the program stands for, '' if for none."""
+        return self._run.host.tensor_name(value) if self._run is not None else ''
+
     def reader(self, tensor: str) -> Read:
         """How to get one, when it is needed."""
         return lambda: self.value(tensor)
@@ -86,6 +92,8 @@ class Tensors:
                 return value
         if tensor not in self.names():
             raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
+        if self._stop.phase == 'post-mortem':
+            raise CommandError(f"{tensor!r} cannot be had any more: the run is over. Had it been recorded, 'pt' would show it")
         if self._view is None:
             raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
         try:
@@ -128,6 +136,9 @@ def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
     for site in tensors.sites():
         if site.outputs and site.name.isidentifier():
             yield site.name, tensors.reader(site.outputs[0])
+    for name in run.feeds if run is not None else ():
+        if (word := name.removesuffix(':0')).isidentifier():
+            yield word, tensors.reader(name)
     if isinstance(entry, NodeEntry):
         inputs = node_inputs(stop, entry)
         yield 'inputs', lambda: [read() for _, _, read in inputs]
@@ -139,6 +150,15 @@ def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
                 yield name, read
     elif isinstance(entry, RunEntry):
         yield 'feeds', lambda: {name: tensors.value(name) for name in entry.run.feeds}
+
+
+def _held(tensors: Tensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
+    """The program's own names for tensors of the run: at a node they mean the values."""
+    known = tensors.names()
+    for word in names:
+        tensor = tensors.name_of(names[word])
+        if tensor in known:
+            yield word, tensors.reader(tensor)
 
 
 def _around(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:

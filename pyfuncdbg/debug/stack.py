@@ -13,7 +13,7 @@ from types import FrameType
 from pyfuncdbg.debug.stop import PYTHON, Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.entrance import Entrance, entrance_of
+from pyfuncdbg.hooks.entrance import Entrance, entrance_of, failed_at
 from pyfuncdbg.hooks.machinery import is_machinery
 
 
@@ -162,6 +162,8 @@ class _Builder:
                 self._segment.clear()
             elif (entrance := entrance_of(frame)) is not None:
                 self._enter(entrance.site, entrance.run, entrance.call)
+            elif (failure := failed_at(frame)) is not None:
+                self._enter(*failure, None)
         if stop.phase in ('before', 'after', 'run', 'end') and stop.call is not None:
             self._enter(stop.call.site, stop.call.run, stop.call)
         elif stop.phase in ('node', 'error') and stop.call is None and stop.run is not None:

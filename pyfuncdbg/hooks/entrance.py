@@ -39,6 +39,7 @@ class Entrance:
 Describe = Callable[[FrameType], Entrance]
 _callers: set[CodeType] = set()
 _beginnings: dict[CodeType, Describe] = {}
+_failures: dict[CodeType, Callable[[FrameType], tuple[CallSite, Run] | None]] = {}
 
 
 def calls_wrapped(function: _Function) -> _Function:
@@ -57,6 +58,20 @@ def begins_call(describe: Describe) -> Callable[[_Function], _Function]:
         _beginnings[function.__code__] = describe
         return function
     return mark
+
+
+def tells_failure(describe: Callable[[FrameType], tuple[CallSite, Run] | None]) -> Callable[[_Function], _Function]:
+    """Mark a function of a host that runs nodes: its frame in the traceback of an error tells which of them has failed."""
+    def mark(function: _Function) -> _Function:
+        _failures[function.__code__] = describe
+        return function
+    return mark
+
+
+def failed_at(frame: FrameType) -> tuple[CallSite, Run] | None:
+    """The node that failed in this frame of ours, and its run; None if it tells of none."""
+    describe = _failures.get(frame.f_code)
+    return describe(frame) if describe is not None else None
 
 
 def calls_function(frame: FrameType) -> bool:

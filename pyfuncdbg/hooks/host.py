@@ -27,6 +27,9 @@ class Host(Protocol):
         A value that is no tensor (None, an arbitrary object) becomes a 0-d object array.
         """
 
+    def tensor_name(self, value: Any) -> str:
+        """'mm:0' of an object that stands for a tensor of a graph in the program's own code; '' of any other."""
+
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
         """A host value of the kind of `like` (tensor, array, NumPy scalar) that holds a copy of `array`.
 

@@ -9,7 +9,7 @@ import threading
 
 from pyfuncdbg.commands.frames import chain_of
 from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.stack import raised_by_host
+from pyfuncdbg.debug.stack import NodeEntry, raised_by_host, stack_of
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt import front_ends
@@ -34,9 +34,11 @@ def pm(error: BaseException | None = None) -> None:
     shown = error
     while raised_by_host(shown) and shown.__cause__ is not None and shown.__cause__.__traceback__ is not None:
         shown = shown.__cause__
-    node = getattr(getattr(error, 'op', None), 'name', '')
-    stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}' + (f" in node '{node}'" if node else ''))
+    stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}')
     stop.chain = chain
+    node = getattr(getattr(error, 'op', None), 'name', '')
+    if node and not any(isinstance(entry, NodeEntry) for entry in stack_of(stop)):
+        stop.reason += f" in node '{node}'"     # of an error that has lost its frames
     front_ends.install(debugger)
     flow = debugger.flow(threading.get_native_id())
     flow.asking = True

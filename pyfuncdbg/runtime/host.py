@@ -28,6 +28,10 @@ class GraphHost:
         boxed[()] = value
         return boxed
 
+    def tensor_name(self, value: Any) -> str:
+        """'mm:0' of a symbolic tensor, '' of anything else."""
+        return value.name if isinstance(value, SymbolicTensor) else ''
+
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
         """A value of the kind of `like` with a copy of `array`.
 

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.entrance import tells_failure
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import execute
 from pyfuncdbg.runtime.failure import KERNEL_ERRORS, session_error
-from pyfuncdbg.runtime.plan import Plan
+from pyfuncdbg.runtime.plan import Plan, failed_in
 
 
+@tells_failure(failed_in)
 def run_located(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a plan.
 

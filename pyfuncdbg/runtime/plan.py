@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.graph.tensor import SymbolicTensor
-from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.runtime.dispatch import computed_again
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_step import GradientStep
@@ -119,6 +120,12 @@ class Plan:
         if self._by_name is None:
             self._by_name = {t.name: slot for t in self.graph.tensors() if (slot := self.slots.get(id(t))) is not None}
         return self._by_name
+
+
+def failed_in(frame: FrameType) -> tuple[CallSite, Run] | None:
+    """The node that has failed in a frame of a function with `step` and `execution`: what debuggers ask about an error."""
+    step, execution = frame.f_locals.get('step'), frame.f_locals['execution']
+    return (site_of(step.op), execution.run) if step is not None else None
 
 
 def site_of(op: Operation) -> CallSite:

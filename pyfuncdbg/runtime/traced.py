@@ -19,6 +19,7 @@ from pyfuncdbg.graph.registry import CALL, CONSTANT, IDENTITY, INPUT, Attrs, Nod
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.entrance import tells_failure
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.dispatch import apply
@@ -27,7 +28,7 @@ from pyfuncdbg.runtime.executor import execute, take_over
 from pyfuncdbg.runtime.failure import KERNEL_ERRORS, function_error
 from pyfuncdbg.runtime.gradients import backpropagated
 from pyfuncdbg.runtime.host import host
-from pyfuncdbg.runtime.plan import Plan, compiled
+from pyfuncdbg.runtime.plan import Plan, compiled, failed_in
 from pyfuncdbg.runtime.usercode import in_user_code
 
 
@@ -121,6 +122,7 @@ class Traced:
             run.control = None
             outer.errstate = execution.errstate
 
+    @tells_failure(failed_in)
     def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         try:
             return execute(plan, execution, values)

@@ -349,7 +349,7 @@ def test_afterwards_pm_shows_the_cause_first():
             pyfuncdbg.pm(error)
     card = typist.cards[0]
     assert card.startswith('ERROR in deeper at test_command_frames.py:')
-    assert "raised ValueError in node 'b'" in card
+    assert ", node 'b'  raised ValueError\n" in card
     rows = [line.split(' in ')[-1] for line in typist.said[0][1].splitlines() if ' in ' in line]
     assert rows[-3:] == ['fail', 'failing', 'deeper']
     assert typist.said[1][1].startswith('float32 [2]')
@@ -359,6 +359,56 @@ def test_afterwards_pm_shows_the_cause_first():
     assert '> 1  InvalidArgumentError' in typist.shown('exceptions 1')
     assert typist.shown('next').startswith("*** 'next' cannot go on")
     assert 'numbered from 0 to 1' in typist.shown('exceptions 7')
+
+
+@pytest.mark.parametrize('kind', ['session', 'function', 'an op', 'stepped'])
+def test_pm_has_the_run_and_the_nodes_in_its_stack(kind):
+    def failing(a):
+        raise ValueError('no')
+
+    def built(x):
+        middle = tf.multiply(x, 2.0, name='middle')
+        bad = tf.numpy_function(failing, [middle], tf.float32, name='bad') if kind != 'an op' else tf.add(
+            middle, tf.reshape(middle, [-1])[1:], name='bad')
+        return tf.add(bad, 1.0, name='late')
+    lines = ['bt', 'up', 'up', 'p x', 'p late', 'quit'] if kind != 'an op' else ['bt', 'quit']
+    with typing(*(['node', 'cont'] if kind == 'stepped' else []), *lines, at_next_call=kind == 'stepped') as typist:
+        if kind == 'stepped':
+            debugger.stop_at_next_call(threading.get_native_id())
+        try:
+            if kind == 'function':
+                tf.function(built)(tf.constant([1.0, 2.0, 3.0]))
+            else:
+                with tf.Graph().as_default(), tf.Session() as session:
+                    x = tf.placeholder(tf.float32, None, name='x')
+                    session.run(built(x), {x: [1.0, 2.0, 3.0]})
+        except tf.errors.OpError as error:
+            caught = error
+        pyfuncdbg.pm(caught)
+    rows = [line.strip('> ').split('  ')[0].split(' in ')[-1] for line in typist.shown('bt').splitlines()
+            if ' in ' in line or ' node ' in line or ' run #' in line]
+    start = next(i for i, row in enumerate(rows) if row.startswith('run #'))
+    end = next(i for i, row in enumerate(rows) if row == 'node bad')
+    assert rows[end - 1] == 'node late' and rows[0] != 'node late' and start < end - 1
+    assert rows[end + 1:] == ([] if kind == 'an op' else ['failing'])
+    if kind != 'an op':
+        assert isinstance(caught.__cause__, ValueError)
+        assert 'the run is over' in typist.shown('p late')
+
+
+def test_the_programs_names_for_tensors_mean_their_values_at_a_node():
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = tf.placeholder(tf.float32, [2], name='fed')
+        double = tf.multiply(given, 2.0, name='twice')
+        out = tf.add(double, 1.0, name='last')
+        with typing('node', 'p given + double', 'p fed * 1', 'p out', 'up', 'p double', 'up', 'p double', 'cont',
+                    at_next_call=False) as typist:
+            debugger.stop_at_next_call(threading.get_native_id())
+            session.run(out, {given: [1.0, 2.0]})
+    assert '[0]  3  6' in typist.shown('p given + double') and '[0]  1  2' in typist.shown('p fed * 1')
+    assert 'not computed yet' in typist.shown('p out')
+    at_run, in_frame = [shown for line, shown in typist.said if line == 'p double']
+    assert '[0]  2  4' in at_run and "<tf.Tensor 'twice:0'" in in_frame
 
 
 def test_pm_without_an_error_says_so():
