@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import differences
 import pytest
 from probe import evaluate, functions
 
 HERE = Path(__file__).parent
 FACTS = {fact['code']: fact['result'] for fact in map(json.loads, (HERE / 'facts.jsonl').read_text().splitlines())}
-BETTER = json.loads((HERE / 'differences.json').read_text())
+BETTER = differences.read().snippets
 """Snippets where pyfuncdbg differs from TensorFlow on purpose, with the reason."""
 
 
@@ -44,7 +45,7 @@ def test_as_in_tensorflow(code: str, names: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize('code', BETTER)
 def test_differences_still_differ(code: str, names: dict[str, Any]) -> None:
-    assert not same(evaluate(code, names), FACTS[code]), 'this is no difference any more: take it out of differences.json'
+    assert not same(evaluate(code, names), FACTS[code]), 'this is no difference any more: take it out of differences.toml'
 
 
 @pytest.mark.tensorflow
