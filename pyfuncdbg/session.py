@@ -49,7 +49,7 @@ class SessionLike(Protocol):
 
 def is_session(value: Any) -> bool:
     """Whether it can be wrapped as a session."""
-    return not isinstance(value, type) and all(hasattr(value, name) for name in ('graph', 'run', 'make_callable', 'close'))
+    return not isinstance(value, type) and all(hasattr(value, name) for name in ('graph', 'run', 'close'))
 
 
 class DebugSession:

@@ -80,8 +80,8 @@ def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
 
 
 def is_pass(run: CallRecord) -> bool:
-    """Whether a run is a backward pass of eager code: what it gives are gradients, not fetches."""
-    return run.site.op_type == 'GradientTape'
+    """Whether a run is a backward pass of eager code or of a traced function: what it gives are gradients, not fetches."""
+    return run.site.op_type == 'GradientTape' or run.site.name.startswith('__backward_')
 
 
 def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> bool:

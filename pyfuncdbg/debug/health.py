@@ -29,6 +29,9 @@ JUDGED = 5_000
 SUSPECTS = 1_000
 """Calls that said something which are searched for errors that NumPy reported."""
 
+SHAPE_ONLY = frozenset(('Shape', 'ShapeN', 'Rank', 'Size', 'ZerosLike', 'OnesLike'))
+"""Op types that look at no element: finite outputs of theirs mask nothing."""
+
 KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient')
 
 
@@ -104,7 +107,7 @@ def judge(trace: Queries, limit: int = JUDGED) -> Health:
     calls = sorted((*met, *_suspects(trace)), key=_when)
     tracker = _Tracker(trace)
     findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
-    return Health(_innermost(findings), max(0, total - limit))
+    return Health(_innermost(trace, findings), max(0, total - limit))
 
 
 def _when(call: CallRecord) -> float:
@@ -182,6 +185,8 @@ class _Tracker:
         tensor = call.inputs[came]
         source, certain = self._source(call, tensor)
         if made is None and call.outputs and call.error is None:
+            if call.site.kind == 'op' and call.site.op_type in SHAPE_ONLY:
+                return None
             return Finding('masked', call, came, tensor, origin=source or '', certain=certain)
         if source is not None:
             self._began(call, source)
@@ -259,19 +264,68 @@ def _bad_names(run: RunRecord | None) -> list[str]:
     return [tensor.name for tensor in run.feeds if tensor.stats is not None and tensor.stats.bad]
 
 
-def _innermost(findings: list[Finding]) -> tuple[Finding, ...]:
-    """A call in whose function another one gave birth has inherited from it: the inner one is nearer to the cause."""
+def _innermost(trace: Queries, findings: list[Finding]) -> tuple[Finding, ...]:
+    """A call in which another one gave birth has inherited from it: the inner one is nearer to the cause.
+
+    A call of which not all inputs are known may also have got it as a call inside of it did, from an earlier one.
+    """
+    above = _Above(trace)
     inner: dict[str, str] = {}
+    within: dict[str, str] = {}
+    doubted = {finding.call.number for finding in findings if not finding.certain}
     for finding in findings:
-        if finding.verdict == 'born' and finding.call.parent:
-            inner.setdefault(finding.call.parent, finding.call.number)
+        if finding.verdict == 'born' or (doubted and finding.verdict == 'inherited'):
+            for number in above.of(finding.call):
+                if finding.verdict == 'born':
+                    inner.setdefault(number, finding.call.number)
+                elif number in doubted and finding.certain:
+                    within.setdefault(number, finding.origin)
     result = []
     for finding in findings:
         number = finding.call.number if finding.verdict == 'born' else finding.origin
+        if number and not finding.certain:
+            number = inner.get(finding.call.number) or within.get(finding.call.number, number)
         origin = _followed(number, inner)
-        result.append(finding if origin == number else replace(
+        result.append(finding if origin == number == finding.origin or origin == finding.call.number else replace(
             finding, verdict='inherited' if finding.verdict == 'born' else finding.verdict, origin=origin))
-    return tuple(result)
+    known = {finding.call.number: finding.origin for finding in result if finding.verdict == 'inherited'}
+    return tuple(replace(finding, origin=_followed(finding.origin, known)) if finding.origin in known else finding
+                 for finding in result)
+
+
+class _Above:
+    """The calls that a call was made in, the nearest first: in their functions, and in runs inside of them."""
+
+    def __init__(self, trace: Queries) -> None:
+        self._trace = trace
+        self._runs: dict[tuple[int, int], str] = {}
+        self._parents: dict[str, str] = {}
+
+    def of(self, call: CallRecord) -> list[str]:
+        found: list[str] = []
+        number = call.parent or self._around(call)
+        while number and number not in found:
+            found.append(number)
+            number = self._next(number)
+        return found
+
+    def _next(self, number: str) -> str:
+        if number not in self._parents:
+            try:
+                call = self._trace.call(number)
+            except CommandError:                # it was not recorded, or lost
+                self._parents[number] = ''
+            else:
+                self._parents[number] = call.parent or self._around(call)
+        return self._parents[number]
+
+    def _around(self, call: CallRecord) -> str:
+        """The call that made the run of a call."""
+        key = call.process, call.run
+        if key not in self._runs:
+            runs = self._trace.calls(kind='run', run=call.run, limit=10)
+            self._runs[key] = next((run.parent for run in runs if run.process == call.process), '')
+        return self._runs[key]
 
 
 def _followed(number: str, inner: dict[str, str]) -> str:

@@ -230,10 +230,10 @@ class Variable:
 
     def _as_graph_element(self, graph: Graph) -> Any:
         """What a session fetches for it."""
-        if self._parent_op is not None:
-            return self._read()
         if self._graph is not None:
             return self._snapshot
+        if self._parent_op is not None:
+            return self._read()
         handle = graph.admit(self._handle)
         known = graph.reads.get(id(handle))
         if known is None:
@@ -298,6 +298,8 @@ class Variable:
         assigned = copies.copy(self)
         assigned._origin = self                     # lives as long
         assigned._name, assigned._parent_op = 'UnreadVariable:0' if op is None else f'{op.name}:0', op
+        if self._graph is not None and op is not None and op.graph is self._graph:
+            assigned._snapshot = assigned._read()   # now: a run adds nothing to the graph
         return assigned
 
     def load(self, value: Any, session: Any = None) -> None:

@@ -522,3 +522,40 @@ def test_after_the_program_nothing_stops_in_a_re_run(tmp_path, set_breakpoint):
         with recorder.trace() as trace:
             report = execute('health --line f', Context(trace)).result
     assert user.phases == ['line'] and report.cause[0].line == line
+
+
+# ---------------------------------------------------------------- through the gradient of a traced function
+@pytest.mark.parametrize(('values', 'births', 'gradient_only'), [([0.0, 4.0], ['SqrtGrad'], True),
+                                                                 ([-1.0, 2.0], ['Sqrt'], False)])
+def test_a_gradient_through_a_function_in_a_traced_function_has_one_origin(recorded, values, births, gradient_only):
+    """The backward function's node knows its inputs in part only; what happened in the steps inside it decides."""
+    def nothing(x):
+        return tf.sqrt(x) * 0.0
+
+    @tf.function
+    def model(x):
+        return tf.reduce_sum(tf.py_function(nothing, [x], tf.float32, name='nothing'))
+
+    def program():
+        x = tf.Variable(values)
+        with tf.GradientTape() as tape:
+            y = model(x)
+        assert np.isnan(tape.gradient(y, x).numpy()[0])
+    context = recorded(program, ops=True)
+    report = execute('health', context).result
+    assert [f.call.site.name for f in report.findings if f.verdict in ('born', 'suspected', 'entered', 'fed')] == births
+    (origin,) = {f.origin for f in report.findings if f.verdict == 'inherited'}
+    (fate,) = report.fates
+    assert fate.origin.call.number == origin and fate.origin.tensor.stats.first_bad == (0,)
+    assert fate.gradient_only == gradient_only
+    assert [fetch.source for fetch in fate.fetches] == ([] if gradient_only else ['model'])
+
+
+def test_ops_that_look_at_the_shape_only_mask_nothing(recorded):
+    def program():
+        x = tf.numpy_function(np.log, [np.float32([-1.0])], tf.float32, name='log')
+        tf.shape(x), tf.rank(x), tf.size(x), tf.zeros_like(x), tf.ones_like(x)
+        tf.math.is_nan(x)
+    context = recorded(program, ops=True)
+    assert [(f.call.site.op_type, f.verdict) for f in execute('health', context).result.findings
+            if f.call.site.kind == 'op' and f.verdict == 'masked'] == [('IsNan', 'masked')]
