@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from pyfuncdbg.debug.breakpoint_list import BreakpointState, state_of, states
 from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.dotfile import Filed
 from pyfuncdbg.debug.spec import Spec, spec
-from pyfuncdbg.debug.stack import selected_frame
+from pyfuncdbg.debug.stack import NodeEntry, selected_entry, selected_frame
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.views.breakpoints import breakpoint_line, breakpoint_table, filed_view
 from pyfuncdbg.views.page import Page
@@ -69,8 +69,7 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
         return _list(context)
     where = spec(place) if place else _here(context)
     if where.kind == 'name' and where.text.isdecimal():
-        where = replace(_here(context), number=int(where.text))
-        where = spec(f'{where.name}:{where.number}')
+        where = spec(f'{_line(context).name}:{where.text}')
     _learn(context, breakpoints)
     note = _note(where, context, breakpoints)
     timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
@@ -111,6 +110,14 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _here(context: Context) -> Spec:
+    """The node or the line that the user looks at."""
+    entry = selected_entry(context.stop) if context.stop is not None else None
+    if isinstance(entry, NodeEntry):
+        return Spec(entry.site.name, 'name', entry.site.name)
+    return _line(context)
+
+
+def _line(context: Context) -> Spec:
     """The line that the user looks at."""
     frame = selected_frame(context.stop) if context.stop is not None else None
     if frame is None:
@@ -145,7 +152,7 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
 def _break_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('spec', metavar='SPEC', nargs='?',
                         help="node, glob, op type, function, FILE:LINE, call such as '#17' or 'norm[3]'; "
-                             'without it, the line that is stopped at')
+                             'without it, the line or node that is stopped at')
     parser.add_argument('--once', action='store_true', help='only at the first hit')
     parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
     parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')

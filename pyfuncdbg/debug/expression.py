@@ -125,7 +125,8 @@ def _parsed(text: str) -> ast.Expression:
     except SyntaxError as error:
         lines = text.split('\n')
         at = min(max(error.lineno or 1, 1), len(lines)) - 1
-        column = sum(len(line) + 1 for line in lines[:at]) + max((error.offset or 1) - 1, 0)
+        place = error.offset - 1 if error.offset else len(lines[at])         # 0: something is missing at the end
+        column = sum(len(line) + 1 for line in lines[:at]) + place
         refuse(text, min(column, len(text)), error.msg)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise CommandError(f'bad condition: {error or type(error).__name__}') from None

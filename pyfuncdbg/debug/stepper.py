@@ -157,7 +157,7 @@ class Stepper(bdb.Bdb):
             if frame.f_trace == self.trace_dispatch:
                 frame.f_trace = None            # a generator that slept while the others were given back theirs
             return None
-        if event == 'call' and not _in_program(frame):
+        if event == 'call' and (not _in_program(frame) or (self.stepping_in and _of_condition(frame))):
             return None
         try:
             followed = super().trace_dispatch(frame, event, arg)
@@ -219,6 +219,17 @@ def _in_program(frame: FrameType) -> bool:
         if calls_function(frame.f_back):
             return True
         frame = frame.f_back
+    return False
+
+
+def _of_condition(frame: FrameType) -> bool:
+    """Whether a call is made by the condition of a line breakpoint: that is no step of the program."""
+    caller = frame.f_back
+    while caller is not None:
+        # The tests that are compiled into a function have no line.
+        if caller.f_lineno is None or caller.f_code.co_filename == '<condition>':
+            return True
+        caller = caller.f_back
     return False
 
 

@@ -153,6 +153,15 @@ def test_break_alone_is_the_line_that_is_looked_at(at_stop, debugger):
     assert answers[3].startswith('4 breakpoints')
 
 
+def test_break_alone_at_a_node_is_the_node(at_stop, debugger):
+    answers, stops = at_stop('break', 'break if x[0] == 2', 'break 12', 'up', 'break', 'clear 1 2 4', at='norm[1]')
+    assert answers[:2] == ['breakpoint 2 set at norm   before\n',
+                           'breakpoint 3 set at norm if x[0] == 2   before\n']
+    assert 'no line of Python is selected here' in answers[2]
+    assert answers[4] == 'breakpoint 4 set at out   before\n'
+    assert stops == [('before', 'breakpoint 1'), ('before', 'breakpoint 3')]
+
+
 def test_the_table(typed, debugger):
     typed('break norm if has_nan(out) --every 2')
     typed('tbreak other')

@@ -194,7 +194,7 @@ def test_the_text_of_a_condition_says_the_same_of_calls(tree, values):
 # --- mistakes -----------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('text', 'mark', 'why'), [
-    ('x >> > 3', '     ^', 'invalid syntax'), ('x = 3', '  ^', 'invalid syntax'),
+    ('x >> > 3', '     ^', 'invalid syntax'), ('x = 3', '  ^', 'invalid syntax'), ('x >', '   ^', 'invalid syntax'),
     ('x.max(', '     ^', "'(' was never closed"), ("é + 'abc", '    ^', 'unterminated string literal'),
     ('history.ema(history)', '            ^', 'no history in it'), ('changed and x', '^', 'changed needs an expression'),
     ('x > 1 and changed(1, 2)', '          ^', 'changed() takes one expression'),

@@ -57,6 +57,11 @@ def helper(y):
     z = y
     return z
 
+def asked(x):
+    y = x + 1
+    z = y + 1
+    return z
+
 class Counter:
     def __init__(self):
         self.__n = 0
@@ -66,7 +71,7 @@ class Counter:
 '''
 CALLS = {'looped': lambda m: m.looped(3), 'one_line_loop': lambda m: m.one_line_loop(3), 'short': lambda m: m.short(1),
          'long': lambda m: m.long(1), 'handled': lambda m: m.handled(1), 'generated': lambda m: list(m.generated(2)),
-         'late': lambda m: m.late([1]), 'Counter': lambda m: m.Counter().add(2)}
+         'late': lambda m: m.late([1]), 'asked': lambda m: m.asked(1), 'Counter': lambda m: m.Counter().add(2)}
 
 
 @pytest.fixture
@@ -149,6 +154,17 @@ def test_stepping_sees_no_test(lines: Lines, program: ModuleType) -> None:
         number += 1
     assert number > 30
     assert {name: walk(name) for name in names} == plain
+
+
+@pytest.mark.parametrize('condition', ['helper(y) == 0', 'any(helper(y) == n for n in (0,))', '(lambda n: helper(n))(y) < 0',
+                                       'sorted([y], key=helper) == 0'])
+def test_a_step_does_not_go_into_what_a_condition_calls(lines: Lines, program: ModuleType, condition: str) -> None:
+    first = program.asked.__code__.co_firstlineno
+    session = Session('step', 'step', 'step')
+    lines.set(1, program.__file__, first + 1, None, session.hit)
+    lines.set(2, program.__file__, first + 2, condition, session.hit)
+    assert program.asked(1) == 3
+    assert [line for _, _, line in session.places[:3]] == [first + 1, first + 2, first + 3]
 
 
 def test_next_over_lines_with_breakpoints_stops_once_on_each(lines: Lines, program: ModuleType) -> None:
