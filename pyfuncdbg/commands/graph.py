@@ -161,7 +161,7 @@ def _target(place: Place, given: str) -> int:
     if count < 1:
         raise CommandError(f'expected a number of nodes to go back, 1 or more, not {given}')
     if count > done:
-        raise CommandError(f"cannot go back {count} nodes: {done or 'none'} of {len(place.sites)} ha"
+        raise CommandError(f"cannot go back {count} node{'s' * (count != 1)}: {done or 'none'} of {len(place.sites)} ha"
                            f"{'s' if done == 1 else 've'} run" + (f"; 'rewind {done}' goes to the start" if done else ''))
     return done - count
 

@@ -31,6 +31,7 @@ class HealthReport:
         filters: What was asked for, by name.
         unjudged: Calls with non-finite values that were not looked at, there being too many.
         ops: Whether graph nodes were recorded.
+        stopped: Whether the program is stopped, and more may come.
     """
 
     findings: tuple[Finding, ...]
@@ -40,6 +41,7 @@ class HealthReport:
     filters: dict[str, object]
     unjudged: int
     ops: bool
+    stopped: bool
 
 
 def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:
@@ -58,7 +60,8 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     origins = {finding.origin or finding.call.number for finding in found[:args.n]}
     return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
                         tuple(fate for fate in fates(trace, health) if fate.origin.call.number in origins),
-                        filters_of(args, 'run', 'call'), health.unjudged, trace.count(kind='op') > 0)
+                        filters_of(args, 'run', 'call'), health.unjudged, trace.count(kind='op') > 0,
+                        context.stop is not None)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +76,7 @@ def _draw(result: HealthReport | LineReport) -> RenderableType:
     if isinstance(result, LineReport):
         return line_view(result)
     return health_view(result.findings, result.total, result.counts, result.fates, filters=result.filters,
-                       unjudged=result.unjudged, ops=result.ops)
+                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped)
 
 
 HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyfuncdbg.debug.breakpoint import Breakpoint
 from pyfuncdbg.debug.value import array_of, array_text, bounded
-from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.hooks.aside import printable, say
 from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.record.recorder import recorders
 from pyfuncdbg.record.statistics import stats_of
@@ -35,7 +35,7 @@ def log(breakpoint: Breakpoint, where: str, call: int, values: Mapping[str, Any]
     line = f'{number}{where} breakpoint {breakpoint.number}{": " if shown else ""}{shown}'
     say(line)
     for listener in listeners:
-        listener(_printable(f'pyfuncdbg: {line}'))
+        listener(printable(f'pyfuncdbg: {line}'))
     for recorder in recorders():
         recorder.note('log', {'breakpoint': breakpoint.number, 'spec': breakpoint.spec.text, 'where': where, 'call': call,
                               'values': {name: _text(value) for name, value in values.items()}})
@@ -61,7 +61,3 @@ def _text(value: Any) -> str:
     counts = {'NaN': stats.nan, 'inf': stats.pos_inf + stats.neg_inf}
     bad = ', '.join(f'{count:,} {name}' for name, count in counts.items() if count)
     return f'{array_text(array)} {stats.min:g}..{stats.max:g} mean {stats.mean:g}{", " if bad else ""}{bad}'
-
-
-def _printable(line: str) -> str:
-    return ''.join(char if char.isprintable() else char.encode('unicode_escape', 'surrogatepass').decode() for char in line)

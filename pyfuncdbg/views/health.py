@@ -29,7 +29,8 @@ ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 
 
 def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
-                filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True) -> Page:
+                filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
+                stopped: bool = False) -> Page:
     """Every finding in one line, then the ways from births to fetches.
 
     Args:
@@ -40,6 +41,7 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         filters: What was asked for, by name.
         unjudged: Calls that were not looked at.
         ops: Whether graph nodes were recorded.
+        stopped: Whether the program is stopped, and more may come.
     """
     first = heading(total, 'finding', shown=len(findings), filters=filters)
     named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
@@ -52,7 +54,7 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         return Page(first, Text(f'{met}.' if ops or call is not None else
                                 f'{met}; nodes of the graph were not recorded: --ops does that.', 'green'))
     by_number = {fate.origin.call.number: fate for fate in fates}
-    parts.append(_table(findings, by_number))
+    parts.append(_table(findings, by_number, stopped))
     parts += _ways(fates)
     if unjudged:
         parts.append(Text(f'{count(unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
@@ -65,7 +67,7 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
     return Page(*parts)
 
 
-def _table(findings: Sequence[Finding], fates: Mapping[str, Fate]) -> Table:
+def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
     table.add_column('call', overflow='fold')
     table.add_column('verdict', no_wrap=True)
@@ -77,7 +79,7 @@ def _table(findings: Sequence[Finding], fates: Mapping[str, Fate]) -> Table:
         fate = fates.get(call.number)
         table.add_row(Text.assemble((f'#{one_line(call.number, 20)} ', 'dim'), label(call.label, limit=40)),
                       _verdict(finding), _value(finding), location(finding),
-                      _fate(fate) if fate is not None and not finding.origin else Text())
+                      _fate(fate, stopped) if fate is not None and not finding.origin else Text())
     return table
 
 
@@ -105,7 +107,7 @@ def _value(finding: Finding) -> Text:
     return text
 
 
-def _fate(fate: Fate) -> Text:
+def _fate(fate: Fate, stopped: bool) -> Text:
     words = []
     for fetch in fate.fetches[:2]:
         words.append(f'reached fetch {_named(fetch)}' + ('' if fetch.certain else '?'))
@@ -117,7 +119,8 @@ def _fate(fate: Fate) -> Text:
         words.append('gradient only')
     if not words:
         inherited = fate.heirs + fate.likely
-        words.append(f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
+        words.append((f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
+                     + ' so far' * stopped)
     return Text(', '.join(words), 'bold' if fate.fetches else 'none')
 
 

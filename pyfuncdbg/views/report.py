@@ -107,7 +107,7 @@ def _title(summary: Summary) -> Text:
     functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
     called = summary.calls.get('python', 0)
     calls = [f'{count(called, "call")} of {count(functions, "Python function")}'] if called else []
-    more = [f'{summary.calls[kind]:,} {name}' for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
+    more = [count(summary.calls[kind], name) for kind, name in (('op', 'graph node'), ('gradient', 'gradient step'))
             if summary.calls.get(kind)]
     processes = f' in {len(info.processes)} processes' if len(info.processes) > 1 else ''
     return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([count(info.runs, 'run'), *calls, *more]), processes,

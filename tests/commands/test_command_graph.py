@@ -305,6 +305,18 @@ def test_a_swapped_function_stays_until_quit(program: Program, lines: tuple[str,
         assert program.run() == PLAIN
 
 
+def test_at_a_stop_health_says_what_is_so_so_far():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+        made = tf.numpy_function(lambda a: a * np.float32('nan'), [x], tf.float32, name='made')
+        out = tf.add(made, 1.0, name='out')
+    lines = ['node', 'node', 'health', 'rewind 1', 'rewind 1', 'rewind 1', 'cont']
+    with typing(*lines) as typist, tf.Session(graph=graph) as session:
+        session.run(out, {x: [1.0, 2.0]})
+    assert 'BORN' in typist.texts[2] and 'not seen again so far' in ' '.join(typist.texts[2].split())
+    assert 'cannot go back 1 node: none of 2 have run' in typist.refusal(5)
+
+
 # ---------------------------------------------------------------- retry
 def test_retry_where_nothing_was_made(program: Program):
     with typing('retry', 'cont') as typist:

@@ -319,6 +319,34 @@ def test_a_python_call_is_made_again_for_other_inputs_and_only_then():
     assert seen == [2.0, 6.0]
 
 
+def test_a_python_call_that_read_another_value_of_a_variable_is_made_again():
+    """Only Python leads to the variable: no input tells."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name='x')
+        first = tf.py_function(lambda a: TAKEN.assign(a + tf.zeros(SIZE)).read_value(), [x], tf.float32, name='first')
+        with tf.control_dependencies([first]):
+            read = tf.py_function(lambda: tf.reduce_sum(TAKEN), [], tf.float32, name='read')
+        out = tf.add(read, 0.0, name='out')
+
+    def inject(control: Any) -> None:
+        control.inject('x:0', np.float32(5))
+        control.go_to(index_of(control, 'out'))
+    assert steered(out, {x: 1.0}, graph, to_out, lambda control: control.rewind(0), inject) == 5.0 * SIZE
+
+
+def test_what_other_threads_write_meanwhile_is_left_alone():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name='x')
+        out = tf.add(tf.py_function(lambda a: a, [x], tf.float32, name='py'), 0.0, name='out')
+    TAKEN.assign([1.0, 1.0, 1.0])
+
+    def elsewhere(control: Any) -> None:
+        TAKEN._storage.value = np.float32([2, 2, 2])
+        control.rewind(0)
+    steered(out, {x: 1.0}, graph, to_out, elsewhere)
+    assert TAKEN.numpy().tolist() == [2.0, 2.0, 2.0]
+
+
 def test_random_numbers_drawn_inside_of_a_function_are_taken_back_with_it():
     @tf.function
     def inner(a: Any) -> Any:
