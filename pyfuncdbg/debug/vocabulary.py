@@ -12,6 +12,7 @@ import numpy as np
 
 from pyfuncdbg.record.dtypes import as_numbers
 
+_ndarray, _isnan = np.ndarray, np.isnan
 _READ = (np.ndarray, np.generic)
 _SCALARS = frozenset((float, np.float16, np.float32, np.float64))        # which go without an array
 _SMALL = 1_000
@@ -22,11 +23,11 @@ def has_nan(x: Any) -> np.bool_:
     """Whether any element is NaN; False for what holds no floats."""
     if type(x) in _SCALARS:
         return _YES if x != x else _NO
-    array = _floats(x)
+    array = x if type(x) is _ndarray and x.dtype.char in 'efd' else _floats(x)
     if array is None:
         return _NO
     if array.size <= _SMALL:
-        return _YES if b'\1' in np.isnan(array).tobytes() else _NO
+        return _YES if 1 in _isnan(array).tobytes() else _NO
     return _NO if _all_finite(array) else np.bool_(np.isnan(array).any())
 
 
@@ -92,7 +93,7 @@ def _all_finite(array: np.ndarray) -> bool:
     """`isfinite(x).all()`, but quicker: of few elements by looking at the bytes (0.6 µs, not 2), of many by the dot product
     with itself, which is finite mostly."""
     if array.size <= _SMALL:
-        return b'\0' not in np.isfinite(array).tobytes()
+        return 0 not in np.isfinite(array).tobytes()
     if array.dtype.kind == 'f' and isfinite(np.vdot(array, array)):        # `dot` would warn of an overflow
         return True
     return bool(np.isfinite(array).all())

@@ -6,7 +6,6 @@ compared. Rounds of the untouched function and of each kind of breakpoint follow
 from __future__ import annotations
 
 import bdb
-import importlib.util
 import sys
 import tempfile
 import time
@@ -14,6 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from types import FrameType, ModuleType
+
+sys.path.insert(0, str(Path(__file__).parent.parent / 'debug' / 'lines'))
+from debug_program import loaded
 
 from pyfuncdbg.debug.lines.lines import Lines
 from pyfuncdbg.debug.vocabulary import VOCABULARY
@@ -46,16 +48,6 @@ class OnLine(bdb.Bdb):
 
     def user_line(self, frame: FrameType) -> None:
         self.set_continue()
-
-
-def loaded(name: str, text: str, folder: Path) -> ModuleType:
-    path = folder / f'{name}.py'
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def taken(work: Callable[[], object]) -> float:

@@ -432,7 +432,7 @@ def test_a_line_is_refused_what_it_cannot_do():
     with debugging() as (debugger, _):
         for when, options, why in ((None, {'timing': 'error'}, 'a thread stops before it'),
                                    ('nowhere > 1', {}, "nothing is called 'nowhere'"), ('i >', {}, r'\n  i >\n   +\^'),
-                                   ('has_nan', {}, r'needs a value: has_nan\(x\)'),
+                                   ('has_nan', {}, r'needs a value, as in has_nan\(x\)'),
                                    ('history[-1].out > 2', {}, "'history' is known in conditions of calls"),
                                    (lambda call: True, {}, "'call' is known in conditions of calls"),
                                    (lambda *names: True, {}, r'takes \*names, and at a line the parameters name variables'),

@@ -80,6 +80,20 @@ def test_words_against_a_loop(values, dtype):
             assert isinstance(word(value), np.bool_), kind
 
 
+@pytest.mark.parametrize('size', [999, 1000, 1001, 70_000])
+@pytest.mark.parametrize('bad', [NAN, INF, -INF])
+def test_words_of_few_and_of_many_elements(size, bad):
+    for dtype in (np.float32, np.float64, np.complex128):
+        array = np.ones(size, dtype)
+        assert not vocabulary.has_nan(array) and not vocabulary.has_inf(array) and not vocabulary.has_inf_or_nan(array)
+        for place in (0, size // 2, size - 1):
+            array[place] = bad
+            for view in (array, array.reshape(-1, 1), array[::-1]):
+                assert (vocabulary.has_nan(view), vocabulary.has_inf(view), vocabulary.has_inf_or_nan(view)) == (
+                    math.isnan(bad), math.isinf(bad), True)
+            array[place] = 1
+
+
 def test_words_at_their_edges():
     with warnings.catch_warnings():
         warnings.simplefilter('error')

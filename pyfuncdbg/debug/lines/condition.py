@@ -71,6 +71,10 @@ class Condition:
                 raise CommandError(f'the condition {self.text!r} cannot be used: {reason}')
         return body
 
+    def needs_value(self, word: str) -> CommandError:
+        """Says that a word stands alone: of a line there is nothing that it would be asked of."""
+        return CommandError(f'{word} stands alone in {self.text!r}, and at a line it needs a value, as in {word}(x)')
+
     def expression(self) -> ast.expr:
         """A fresh tree of it."""
         return self._parse()

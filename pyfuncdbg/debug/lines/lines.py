@@ -283,7 +283,7 @@ class Lines:
             why = ('its source is missing or was changed since it was loaded' if installation.file.loose
                    else 'it is at module level, which runs already')
             self._placed[number] = Placed(watched, file.filename, line, code.co_qualname,
-                                          f'{watched}, not compiled in: {why}')
+                                          f'not compiled in: {why}')
         elif not file.sources or (is_loaded and not inside) or (not spots):
             self._refuse(file, point)
         else:

@@ -44,9 +44,12 @@ def check_names(condition: Condition, code: CodeType, spaces: Iterable[Mapping[s
     Raises:
         CommandError: With the nearest names.
     """
+    spaces = list(spaces)
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names}
     known = own.union(dir(builtins), vocabulary, *spaces)
     for name in sorted(condition.names):
+        if name in condition.bare and name not in own and not any(name in space for space in spaces):
+            raise condition.needs_value(name)
         if name not in known and not name.startswith('__'):
             raise CommandError(f'nothing is called {name!r} in {code.co_qualname}, of the condition {condition.text!r}.'
                                f'{nearest(name, sorted(known))}')

@@ -56,8 +56,7 @@ def vocabulary_for(condition: Condition, spot: Spot, base: CodeType, spaces: Ite
             raise CommandError(f'nothing is called {name!r} at line {spot.line} in {_title(spot)}, of the condition '
                                f'{condition.text!r}.{close or f" Its variables are: {within}."}')
         if name in condition.bare:
-            raise CommandError(f'{name} stands alone in {condition.text!r}, and at a line it needs a value: {name}(x). '
-                               f'The variables there are: {within}.')
+            raise condition.needs_value(name)
         found[name] = vocabulary[name]
     return found
 

@@ -15,7 +15,6 @@ import pytest
 
 from pyfuncdbg.debug.lines.functions import Population
 from pyfuncdbg.debug.lines.lines import Lines
-from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError
 
 SHAPES = Path(__file__).with_name('shapes.py')
@@ -25,14 +24,6 @@ LAST = next(node.lineno for node in TREE.body if isinstance(node, ast.Assign)
 LINES = range(1, LAST)
 CONDITIONS = [None, 'ALWAYS', 'all(ALWAYS for _ in (1,))']
 Seen = tuple[int, dict[str, str]]
-
-
-@pytest.fixture
-def lines() -> Iterator[Lines]:
-    made = Lines(VOCABULARY)
-    yield made
-    for number in list(made._points):
-        made.clear(number)
 
 
 @pytest.fixture

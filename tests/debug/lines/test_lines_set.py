@@ -7,7 +7,7 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -18,7 +18,6 @@ from debug_program import loaded
 
 from pyfuncdbg import tf
 from pyfuncdbg.debug.lines.lines import Lines
-from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
 
@@ -79,14 +78,6 @@ def never_a_function():
 
 def line_of(text: str) -> int:
     return next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
-
-
-@pytest.fixture
-def lines() -> Iterator[Lines]:
-    made = Lines(VOCABULARY)
-    yield made
-    for number in list(made._points):
-        made.clear(number)
 
 
 @pytest.fixture
@@ -354,6 +345,7 @@ def test_an_edited_file_is_watched_as_it_was_loaded(lines: Lines, tmp_path: Path
     assert (module.named(1), module.named(1, 3), module.named(2)) == (2, 3, 4)
     assert [hit['x'] for hit in hits] == [1, 2]
     assert "nothing is called 'kk'" in refused(lines, module.__file__, line_of('return y'), 'kk == 2')
+    assert 'needs a value, as in has_inf(x)' in refused(lines, module.__file__, line_of('return y'), 'y > 1 or has_inf')
     lines.clear(1)
     assert sys.gettrace() is None and module.named(1) == 2 and len(hits) == 2
 

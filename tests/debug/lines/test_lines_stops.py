@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -13,7 +12,6 @@ from debug_program import loaded
 from pyfuncdbg.debug.lines.lines import Lines
 from pyfuncdbg.debug.stepper import Stepper
 from pyfuncdbg.debug.stop import Decision
-from pyfuncdbg.debug.vocabulary import VOCABULARY
 
 PROGRAM = '''
 def looped(n):
@@ -72,14 +70,6 @@ class Counter:
 CALLS = {'looped': lambda m: m.looped(3), 'one_line_loop': lambda m: m.one_line_loop(3), 'short': lambda m: m.short(1),
          'long': lambda m: m.long(1), 'handled': lambda m: m.handled(1), 'generated': lambda m: list(m.generated(2)),
          'late': lambda m: m.late([1]), 'asked': lambda m: m.asked(1), 'Counter': lambda m: m.Counter().add(2)}
-
-
-@pytest.fixture
-def lines() -> Iterator[Lines]:
-    made = Lines(VOCABULARY)
-    yield made
-    for number in list(made._points):
-        made.clear(number)
 
 
 @pytest.fixture
