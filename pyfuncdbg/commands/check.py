@@ -11,6 +11,7 @@ from pyfuncdbg.commands.arguments import filters_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.lookup import find_call
 from pyfuncdbg.debug.check import CheckedEdge, checked
+from pyfuncdbg.debug.rerun import is_here, run_again
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.check import check_view
@@ -46,6 +47,9 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
             trace.run(args.run)
             raise CommandError(f'run #{args.run} has no gradients to check; `tape` says which runs have some')
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+    if not is_here(trace):
+        raise CommandError("check makes calls again, and a finished trace holds no functions. Run the program, stop after "
+                           f"the gradients and ask there: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
     at = context.stop.call if context.stop is not None else None
     edges = [edge for step in steps[:args.n] for edge in checked(trace, step, at)]
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),

@@ -1,9 +1,11 @@
 """`pyfuncdbg verify`: does a program do exactly the same while it is watched, and what does watching cost.
 
-Runs the program again and again in child processes, on the caller's thread; their streams are pipes, their stdin is empty.
+Runs the program again and again in child processes, on the caller's thread. Each gets what the first one read from stdin;
+a terminal is not read.
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -11,7 +13,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -100,39 +103,41 @@ def verify(target: Sequence[str], repeats: int = 3) -> Verification:
         target: As on the command line: SCRIPT or '-m' MODULE, and its arguments.
         repeats: Of each level, for the times.
     """
-    plain = _run(target, 'plain', noted=True)
-    again = _first_difference('plain', plain, _run(target, 'plain', noted=True))
+    given = Given()
+    plain = _run(target, 'plain', given, noted=True)
+    again = _first_difference('plain', plain, _run(target, 'plain', given, noted=True))
     differences = [] if again is None else [again]
     if again is None:
         for level in LEVELS[1:]:
-            found = _first_difference(level, plain, _run(target, level, noted=True))
+            found = _first_difference(level, plain, _run(target, level, given, noted=True))
             differences += [] if found is None else [found]
     answer: Answer = 'nondeterministic' if again is not None else 'different' if differences else 'equal'
-    costs = _costs(target, repeats) if answer == 'equal' else ()
+    costs = _costs(target, repeats, given) if answer == 'equal' else ()
     listed = [values for lines in plain.results.values() for values in lines]
     return Verification(tuple(target), answer, len(listed), sum(len(line[2]) for line in listed), len(plain.stdout),
                         len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
 
 
-def _costs(target: Sequence[str], repeats: int) -> tuple[Cost, ...]:
+def _costs(target: Sequence[str], repeats: int, given: Given) -> tuple[Cost, ...]:
     """Times in turn, so that all levels see the same noise."""
     times: dict[str, list[float]] = {level: [] for level in LEVELS}
     for _ in range(repeats):
         for level in LEVELS:
-            times[level].append(_run(target, level, noted=False).seconds)
+            times[level].append(_run(target, level, given, noted=False).seconds)
     medians = {level: statistics.median(found) for level, found in times.items()}
     return tuple(Cost(level, medians[level], medians[level] / max(medians['plain'], 1e-9)) for level in LEVELS)
 
 
-def _run(target: Sequence[str], level: str, *, noted: bool) -> _Outcome:
+def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Outcome:
     place = Path(tempfile.mkdtemp(prefix='pyfuncdbg-verify-'))
     try:
         (place / 'task.json').write_text(json.dumps({'target': list(target), 'level': level, 'noted': noted}))
         environment = {'PYTHONHASHSEED': '0', **os.environ}
         root = str(Path(__file__).resolve().parents[2])
-        with (place / 'stdout').open('wb') as stdout, (place / 'stderr').open('wb') as stderr, subprocess.Popen(
-                [sys.executable, '-c', _BOOT, root, str(place)], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
-                env=environment) as child:
+        with (place / 'stdout').open('wb') as stdout, (place / 'stderr').open('wb') as stderr, given.source(
+                place) as stdin, subprocess.Popen([sys.executable, '-c', _BOOT, root, str(place)], stdin=stdin,
+                                                  stdout=stdout, stderr=stderr, env=environment, bufsize=0) as child:
+            given.feed(child)
             try:
                 code = child.wait()
             except BaseException:                   # Ctrl-C ends the program too
@@ -145,6 +150,48 @@ def _run(target: Sequence[str], level: str, *, noted: bool) -> _Outcome:
                         values.read_bytes() if values.exists() else b'')
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+class Given:
+    """What the program reads from stdin: the first run as it comes, each later one the same bytes.
+
+    Nothing is read that nobody asks for, but for what fits into a pipe: a stdin that never ends holds nobody up.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[bytes] = []
+        self._bytes: bytes | None = None
+        try:
+            self._none = os.isatty(0) or os.fstat(0) is None
+        except OSError:                                 # closed
+            self._none = True
+
+    @contextlib.contextmanager
+    def source(self, place: Path) -> Iterator[Any]:
+        """For `Popen`: what the next run has as stdin."""
+        if self._none:
+            yield subprocess.DEVNULL
+        elif self._bytes is None:
+            yield subprocess.PIPE
+            self._bytes = b''.join(self._seen)
+        else:
+            (place / 'stdin').write_bytes(self._bytes)
+            with (place / 'stdin').open('rb') as again:
+                yield again
+
+    def feed(self, child: subprocess.Popen[bytes]) -> None:
+        """Begin to hand on to the first run what comes."""
+        if child.stdin is not None:
+            threading.Thread(target=self._pass_on, args=(child.stdin, self._seen), daemon=True).start()
+
+    @staticmethod
+    def _pass_on(stdin: Any, data: list[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the program does not read any more, or has ended
+            while chunk := os.read(0, 1 << 16):
+                data.append(chunk)
+                stdin.write(chunk)
+        with contextlib.suppress(OSError):
+            stdin.close()
 
 
 def _ended(place: Path) -> dict[str, Any]:

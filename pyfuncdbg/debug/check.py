@@ -21,6 +21,7 @@ from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 SECONDS = 2.0
 """Time for the calls of one backward step; one pass of directions is finished in any case."""
+CALL = 'StatefulPartitionedCall'
 PYTHON_OPS = ('EagerPyFunc', 'EagerPyFuncGrad')
 _SAME = {8: 1e-9, 4: 1e-3, 2: 5e-2}
 
@@ -89,7 +90,10 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
              and call.site.op_type == kind and call.process == step.process and call.started <= step.started]
     if found:
         return found[-1]
-    how = 'it was not recorded' if kind in PYTHON_OPS else 'nodes of the graph were not recorded: --ops (ops=True) does that'
+    how = ('it was not recorded' if kind in PYTHON_OPS else
+           'nodes of the graph were not recorded: --ops (ops=True) does that' if not trace.count(kind='op') else
+           'a call of a traced function is checked step by step, by those inside of it' if kind == CALL else
+           'it was made in a traced function, and the backward pass does not say in which call of it')
     raise CommandError(f'its forward call is not in the trace: {how}')
 
 

@@ -6,6 +6,7 @@ put back; what it does outside (files, its own globals) it does again.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.record import alive
 from pyfuncdbg.record.records import CallRecord, OutputRecord
 
-FINISHED = ('this is a finished trace, which holds no function. Run the program again with a breakpoint and ask there: '
-            '`pyfuncdbg run --break {spec} SCRIPT`')
+FINISHED = ("a finished trace holds no function. Run the program, stop after the call and ask there: {run}, then 'return' "
+            "and 'health --line {label}'")
 GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a '
         'stop inside or after the call: `break {spec} --after-call`')
 GRAPH_GONE = 'the program has let its graph go. Ask while it lives, such as at a stop'
@@ -48,8 +49,19 @@ def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallS
     site = alive.find(call.site.id) if here else None
     if site is None:
         why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE
-        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {why.format(spec=call.site.name)}')
+        told = why.format(spec=call.site.name, label=call.label, run='' if here else run_again(trace, '--break', call.label))
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {told}')
     return site
+
+
+def is_here(trace: Queries) -> bool:
+    """Whether a trace is, in part at least, of this process: its functions may be alive."""
+    return os.getpid() in trace.info().processes
+
+
+def run_again(trace: Queries, *options: str) -> str:
+    """The command line that runs a trace's program again."""
+    return shlex.join(['pyfuncdbg', 'run', *options, *(trace.info().argv or ('SCRIPT',))])
 
 
 def kept_inputs(call: CallRecord) -> list[np.ndarray]:

@@ -37,15 +37,15 @@ print('args', sys.argv[1:])
 '''
 
 
-def verify(tmp_path, *args):
+def verify(tmp_path, *args, given=''):
     done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'verify', *args], cwd=tmp_path, capture_output=True, text=True,
-                          env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'COLUMNS': '200'}, timeout=110)
+                          env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'COLUMNS': '200'}, timeout=110, input=given)
     return done.returncode, done.stdout, done.stderr
 
 
-def found(tmp_path, text, *args):
+def found(tmp_path, text, *args, given=''):
     (tmp_path / 'program.py').write_text(text)
-    code, out, err = verify(tmp_path, '--json', '--repeat', '1', 'program.py', *args)
+    code, out, err = verify(tmp_path, '--json', '--repeat', '1', 'program.py', *args, given=given)
     assert err == ''
     return code, json.loads(out)
 
@@ -109,6 +109,38 @@ def test_an_error_is_compared_too(tmp_path):
     code, answer = found(tmp_path, MODEL + "raise KeyError('mine')\n")
     assert (code, answer['answer'], answer['exit_code'], answer['exception']) == (0, 'equal', 1, 'KeyError')
     assert answer['stderr'] > 50
+
+
+def test_every_run_reads_the_same_from_stdin(tmp_path):
+    code, answer = found(tmp_path, MODEL + "print(sum(len(line) for line in sys.stdin))\n", given='12345\n' * 40_000)
+    assert (code, answer['answer'], answer['exit_code']) == (0, 'equal', 0)
+    code, answer = found(tmp_path, MODEL + "print(input('how many? ') * 2)\n", given='7\n' * 100_000)
+    assert (code, answer['answer'], answer['exit_code'], answer['exception']) == (0, 'equal', 0, '')
+
+
+def test_a_stdin_that_never_ends_holds_nobody_up(tmp_path):
+    (tmp_path / 'program.py').write_text('print(1)')
+    with subprocess.Popen([sys.executable, '-m', 'pyfuncdbg', 'verify', '--repeat', '1', 'program.py'], cwd=tmp_path,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}) as child:
+        try:
+            assert child.wait(100) == 0 and child.stdout.readline().startswith('EQUAL')
+        finally:
+            child.kill()
+
+
+def test_one_bit_that_differs_is_found(tmp_path):
+    text = MODEL.replace('return (x - x.mean()) / x.std()', """
+    y = (x - x.mean()) / x.std()
+    import pyfuncdbg.hooks.chain as chain
+    if chain.hooks.python and x[0] == 2:
+        y.view(np.uint32)[1] ^= 1
+    return y""")
+    code, answer = found(tmp_path, text)
+    assert (code, answer['answer'], answer['costs']) == (1, 'different', [])
+    first = answer['differences'][0]
+    assert (first['level'], first['where']) == ('hooks', 'norm number 3, value 0 element [1]')
+    assert float(first['plain']) == 0.0 and 0 < float(first['watched']) < 1e-44
 
 
 def test_a_module_and_the_picture(tmp_path):

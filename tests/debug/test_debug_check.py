@@ -310,3 +310,22 @@ def test_nothing_to_check(report, line, message):
 def test_filters(report):
     program = slope_of(lambda x: tf.reduce_sum(tf.exp(tf.sin(x))), X)
     assert len(report(program, 'check -n 1')) == 1
+
+
+def test_steps_of_a_traced_function_whose_call_is_unknown_say_so(report):
+    @tf.function
+    def model(x):
+        return tf.reduce_sum(tf.square(x))
+
+    def program():
+        for value in (1.0, 2.0):
+            slope_of(model, np.float32([value, 3.0]))()
+    edges = report(program)
+    assert {(edge.op_type, edge.outcome.verdict, edge.outcome.reason) for edge in edges} == {
+        ('StatefulPartitionedCall', 'unchecked', NOT_LINKED + 'a call of a traced function is checked step by step, by '
+                                                              'those inside of it'),
+        *((kind, 'unchecked', NOT_LINKED + 'it was made in a traced function, and the backward pass does not say in which '
+                                           'call of it') for kind in ('Square', 'Sum'))}
+
+
+NOT_LINKED = 'its forward call is not in the trace: '
