@@ -21,7 +21,7 @@ from pyfuncdbg.debug.differences import arrays, differences
 from pyfuncdbg.debug.flow import Flow, Flows
 from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
-from pyfuncdbg.debug.stepper import Stepper, settle
+from pyfuncdbg.debug.stepper import Stepper, program_around, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.debug.swaps import Swaps
 from pyfuncdbg.errors import RunAborted
@@ -362,7 +362,8 @@ class Debugger:
             raise Retried(call.id)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
         over = phase == 'return' and call is None and nodes.pausable(run) and begins_function(frame)
-        if over:
+        outermost = phase == 'return' and call is None and not over and not program_around(frame)
+        if over or outermost:                   # nothing of the program is left to step in
             flow.stepper.disarm()
         else:
             flow.stepper.follow(decision, selected_frame(stop) or frame)

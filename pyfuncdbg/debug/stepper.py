@@ -68,8 +68,9 @@ class Stepper(bdb.Bdb):
         self._arm(sys._getframe(1))
 
     def here(self, frame: FrameType, reason: str) -> None:
-        """Stop at the next line (or return) of this frame."""
-        self._reason = reason
+        """Stop at the next line (or return) of this frame; of several breakpoints there each is told."""
+        again = self.active and self._arriving and self.stopframe is frame
+        self._reason = f'{self._reason}, {reason}' if again else reason
         self._arriving = True
         self._entering = False
         self._set_stopinfo(frame, None)  # type: ignore[attr-defined]
@@ -209,6 +210,14 @@ class Stepper(bdb.Bdb):
     def _tell(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         self._entering = self._arriving = False
         self._on_stop(phase, frame, reason, value)
+
+
+def program_around(frame: FrameType) -> bool:
+    """Whether a frame was called by the program, however far out, and not only by libraries and the interpreter."""
+    outer = frame.f_back
+    while outer is not None and (is_machinery(outer.f_code.co_filename) or is_library(outer.f_code.co_filename)):
+        outer = outer.f_back
+    return outer is not None
 
 
 def _in_program(frame: FrameType) -> bool:

@@ -47,6 +47,15 @@ def test_a_program_reads_the_lines_behind_its_commands(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, '10\n22\n34\n')
 
 
+@pytest.mark.parametrize('verb', ['step', 'next', 'return', 'until'])
+def test_steps_end_with_the_program_and_go_on_in_no_library(verb: str, tmp_path: Path) -> None:
+    source = 'import atexit, logging\nhandler = logging.StreamHandler()\natexit.register(print, "bye")\n' + MODEL
+    done = run(tmp_path, '--break', 'twice', '--if', 'x[0] == 2', given='next\n' * 3 + f'{verb}\n' * 5, source=source)
+    assert (done.returncode, done.stdout) == (0, '0\n2\n4\nbye\n')
+    assert done.stderr.count('STOPPED') == 4 and 'STOPPED returning from <module>' in done.stderr
+    assert 'Exception ignored' not in done.stderr and 'nobody is there' not in done.stderr
+
+
 STEPPED = MODEL + 'import sys\nprint(sys.gettrace())\n'
 
 

@@ -227,6 +227,17 @@ def test_inject(program: Program, paused: Any) -> None:
     assert program.run()[0].tolist() == [30.5, 60.5]
 
 
+def test_what_was_computed_before_an_injection_stays_also_where_it_was_dropped(program: Program, paused: Any) -> None:
+    seen: list[Any] = []
+
+    def inject(control: Any) -> None:
+        assert not control.holds('doubled:0')
+        control.inject('x:0', np.float32([100, 200]))
+        seen.extend(control.value(name).tolist() for name in ('doubled:0', 'py:0', 'x:0'))
+    paused(inject)
+    assert program.run()[0].tolist() == [9.5, 15.5] and seen == [[2.0, 4.0], [3.0, 5.0], [100.0, 200.0]]
+
+
 def test_an_exception_in_a_step_names_its_node_also_after_a_pause(paused: Any) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [2])
