@@ -8,12 +8,12 @@ import re
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.control import ControlStack
-from pyfuncdbg.graph.device import chosen, parsed
+from pyfuncdbg.graph.device_scopes import DeviceScopes
 from pyfuncdbg.graph.elements import element
 from pyfuncdbg.graph.misfit import completed
 from pyfuncdbg.graph.naming import Names
@@ -39,6 +39,7 @@ class Graph:
         seed: Graph-level random seed, None if not set.
         reads: By id of a handle here, the value of an eager variable as a session fetches it.
         variables: Those that the function of this graph reads, in order, by id of the handle.
+        waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
     """
 
@@ -56,6 +57,7 @@ class Graph:
         self.reads: dict[int, SymbolicTensor] = {}
         self.variables: dict[int, weakref.ref[Any]] = {}
         self.variables_made: int | None = None
+        self.waits: list[Operation] = []
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
         self.finalized = False
@@ -65,8 +67,7 @@ class Graph:
         self._by_name: dict[str, Operation] = {}
         self._names = Names()
         self._control = ControlStack()
-        self._devices: list[Any] = []
-        self._with: Operation | None = None
+        self.placing = DeviceScopes()
         self._collections: dict[Any, list[Any]] = {}
         self._lock = threading.RLock()
 
@@ -93,10 +94,7 @@ class Graph:
             except ValueError as error:
                 raise completed(error, op_type, full, admitted, control, attrs) from None
             op = Operation(self, definition, full, admitted, types, attrs, control, creation_stack(), len(self._ops))
-            if self._devices:
-                op.device = chosen(self._devices, op)
-            if self._with is not None:
-                op.attrs['_class'] = self._with.colocation_groups()
+            self.placing.apply(op)
             self._control.add(op)
             self._ops.append(op)
             self._by_name[full] = op
@@ -175,7 +173,7 @@ class Graph:
         for op in self._ops:
             op.inputs, op.attrs, op.control_inputs = (), {}, []
         for held in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded, self.resources,
-                     self.reads, self.gradient_steps, self.sites, self._collections):
+                     self.reads, self.gradient_steps, self.sites, self._collections, self.waits):
             held.clear()
 
     def standing_for(self, tensor: Tensor) -> SymbolicTensor | None:
@@ -238,57 +236,40 @@ class Graph:
             ValueError: An op of another graph.
             TypeError: Not an op or tensor.
         """
-        ops = None if control_inputs is None else [self._as_op(item) for item in control_inputs]
+        ops = None if control_inputs is None else [self._as_op(item) for item in control_inputs if not self._waits(item)]
         for op in ops or ():
             op.attrs['_has_manual_control_dependencies'] = True
         with self._control.entered(ops):
             yield
 
-    @contextmanager
-    def device(self, device: Any) -> Iterator[None]:
-        """Put new nodes on a device: a string, a function of the operation, or None to clear.
+    def device(self, device: Any) -> AbstractContextManager[None]:
+        """Put new nodes on a device: a name or spec, a function of the operation, or None to clear."""
+        return self.placing.on(device)
 
-        Raises:
-            ValueError: The string is no device name.
-        """
-        if isinstance(device, str):
-            parsed(device)
-        self._devices.append(device)
-        try:
-            yield
-        finally:
-            self._devices.pop()
-
-    @contextmanager
-    def colocated(self, op: Operation) -> Iterator[None]:
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
         """Put new nodes where `op` is."""
-        before, self._with = self._with, op
-        try:
-            with self.device(None), self.device(op.device or None):
-                yield
-        finally:
-            self._with = before
+        found = getattr(op, 'op', op)
+        return self.placing.beside(None if op is None else self._as_op(found), ignore_existing)
+
+    def container(self, container_name: str) -> AbstractContextManager[str]:
+        """Keep new variables in a container."""
+        return self.placing.within(container_name)
 
     @contextmanager
     def outside_scopes(self) -> Iterator[None]:
         """Without the name scope, control dependencies and devices of the moment."""
-        scope, devices = self._names.scope, self._devices
-        self._names.scope, self._devices = '', []
+        scope, self._names.scope = self._names.scope, ''
         try:
-            with self._control.entered(None):
+            with self._control.entered(None), self.placing.none():
                 yield
         finally:
-            self._names.scope, self._devices = scope, devices
+            self._names.scope = scope
 
     @contextmanager
     def outside_scopes_of(self, name: str) -> Iterator[None]:
         """In a scope below the current one, without control dependencies and devices."""
-        devices, self._devices = self._devices, []
-        try:
-            with self._control.entered(None), self.name_scope(name):
-                yield
-        finally:
-            self._devices = devices
+        with self._control.entered(None), self.placing.none(), self.name_scope(name):
+            yield
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A node or scope name that is free, in the current scope."""
@@ -297,6 +278,14 @@ class Graph:
     def get_name_scope(self) -> str:
         """The current scope, without a trailing '/'."""
         return self._names.scope
+
+    def _waits(self, item: Any) -> bool:
+        """Whether it is an op outside of this function, which then waits for it as a whole."""
+        op = getattr(item, 'op', item)
+        if not self.building_function or not isinstance(op, Operation) or op.graph is self:
+            return False
+        self.waits.append(op)
+        return True
 
     def _as_op(self, item: Any) -> Operation:
         element = self.as_graph_element(item)

@@ -94,6 +94,7 @@ class OpDef:
         sealed: A Python op that depends on its inputs only: tensors that its functions capture are among them.
         restore: `restore(inputs, attrs, functions)` gives the private attrs of a node that comes from a GraphDef, where
             `functions` finds a function of its library by name.
+        retains: Its output may hold what it is given, or it gives what an input holds: that is never overwritten.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -113,6 +114,7 @@ class OpDef:
     sealed: bool = False
     selective: bool = False
     sparse: bool = False
+    retains: bool = False
     restore: Callable[[Sequence[Any], Attrs, Any], Attrs] | None = None
 
     def __repr__(self) -> str:

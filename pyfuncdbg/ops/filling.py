@@ -20,6 +20,7 @@ from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.shaping import expand_dims, reshape
 from pyfuncdbg.ops.shaping import shape as shape_of
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.tensor_list import TensorList
 
 
 def _zero(dtype: DType) -> Any:
@@ -27,6 +28,8 @@ def _zero(dtype: DType) -> Any:
 
 
 def _zeros_like(x: Any) -> Any:
+    if isinstance(x, TensorList):
+        return x.zeros()
     if x.dtype.hasobject:
         return np.full(x.shape, b'', object)
     return np.zeros(x.shape, x.dtype) if x.ndim else x.dtype.type(0)

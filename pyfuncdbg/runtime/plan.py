@@ -22,6 +22,7 @@ from pyfuncdbg.runtime.dispatch import computed_again
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_step import GradientStep
 from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.server import check_function
 from pyfuncdbg.runtime.sharing import Sharing
 from pyfuncdbg.runtime.source import Source
 
@@ -198,6 +199,8 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
     """
     fed = {id(t) for t in feeds}
     ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, done)
+    if graph.building_function:                 # a session asks for all of its graph
+        check_function(ops)
     wanted = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
     slots: dict[int, int] = {}
     for tensor in feeds:
@@ -211,7 +214,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         fed_outputs = [t for t in op.outputs if id(t) in fed]
         for tensor in outputs:
             slots.setdefault(id(tensor), len(slots))
-        kernel = _bound(op)
+        kernel = _bound(op, wanted if recorded else ())
         numbers = tuple(slots[id(t)] for t in outputs) if not fed_outputs else tuple(
             slots[id(t)] if id(t) not in fed else -1 for t in outputs)
         if is_constant(op):
@@ -222,13 +225,17 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
     return Plan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect), hand_over)
 
 
-def _bound(op: Operation) -> Kernel:
+def _bound(op: Operation, wanted: Collection[int]) -> Kernel:
     definition = op.definition
     dtype = op.inputs[0].dtype.array if op.inputs and not definition.in_execution else None
     kernel = kernel_for(definition, dtype if isinstance(dtype, np.dtype) else None)
     attrs = {key: op.attrs[key] for key in definition.kernel_attrs if key in op.attrs}
     if 'node' in definition.kernel_attrs:
         attrs['node'] = op.name
+    if 'device' in definition.kernel_attrs:
+        attrs['device'] = op.device
+    if wanted and 'asked' in definition.kernel_attrs:
+        attrs['asked'] = tuple(id(t) in wanted for t in op.hidden)
     return partial(kernel, **attrs) if attrs else kernel
 
 

@@ -44,13 +44,14 @@ class Sharing:
     def _add(self, index: int, step: Step, slots: Mapping[int, int]) -> None:
         definition = step.op.definition
         for slot in step.inputs:
-            self._use(slot, index, kept=definition.in_execution)     # a user's function or a variable may keep it
+            # A user's function, a variable or a list may keep it.
+            self._use(slot, index, kept=definition.in_execution or definition.retains)
         for slot, tensor in zip(step.outputs, [*step.op.outputs, *step.op.hidden], strict=False):
             self.last_use.setdefault(slot, index)
             sizes = tensor.shape.sizes
             if sizes is not None and None not in sizes:
                 self._shapes[slot] = (tensor.dtype.name, *sizes)
-            if not definition.free and not definition.in_execution:
+            if not (definition.free or definition.in_execution or definition.retains):
                 self._fresh.add(slot)
         if definition.free and step.inputs:
             self._pass_on(step)

@@ -6,6 +6,7 @@ order finds what it needs and no Python function is called twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -15,13 +16,26 @@ from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import of_value
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import CALL, CONSTANT, IDENTITY, INPUT, Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.registry import (
+    CALL,
+    CONSTANT,
+    IDENTITY,
+    INPUT,
+    PURE_CALL,
+    Attrs,
+    Node,
+    OpDef,
+    Output,
+    Typed,
+    register,
+)
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.entrance import tells_failure
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
+from pyfuncdbg.runtime.backward import zeros_like
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution, eager_execution
 from pyfuncdbg.runtime.executor import execute, take_over
@@ -43,7 +57,7 @@ class Traced:
         name: '__inference_f_7'.
     """
 
-    __slots__ = ('_backward', '_plans', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
+    __slots__ = ('_backward', '_kept', '_plans', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
 
     def __init__(self, graph: Graph, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor],
                  pack: Callable[[Sequence[Any]], Any], name: str) -> None:
@@ -53,6 +67,7 @@ class Traced:
         self.pack = pack
         self.name = name
         self._plans: dict[Any, Plan] = {}
+        self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
         self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
         self._site = CallSite(self.short_name, 'tf.function', 'run', host)
 
@@ -68,23 +83,37 @@ class Traced:
         """The name of the Python function."""
         return self.name.removeprefix('__inference_').rpartition('_')[0]
 
-    def kept(self) -> list[SymbolicTensor]:
-        """The tensors that a call gives beside the outputs when a gradient may need them: all but the inputs."""
-        given = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
-        found = []
-        for op in self.graph.operations:
-            if op.type not in (INPUT, CONSTANT):
-                for tensor in (*op.outputs, *op.recorded()):
-                    if id(tensor) not in given:
-                        found.append(tensor)
-        return found
+    def function_def(self) -> Any:
+        """Its FunctionDef, for the library of a GraphDef."""
+        from pyfuncdbg.runtime.function_library import function_def  # who writes no graph needs no messages
+        return function_def(self)
 
-    def plan(self, record: bool) -> Plan:
-        """The plan of a call; with `record` one that also gives `kept()`."""
-        kept = self.kept() if record else []
+    def kept(self) -> Sequence[SymbolicTensor]:
+        """The tensors that a call gives beside the outputs when a gradient may need them: all but the inputs."""
+        if self._kept is None or self._kept[0] != self.graph.version:
+            given = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
+            found = []
+            for op in self.graph.operations:
+                if op.type not in (INPUT, CONSTANT):
+                    for tensor in (*op.outputs, *op.recorded()):
+                        if id(tensor) not in given:
+                            found.append(tensor)
+            self._kept = self.graph.version, tuple(found)
+        return self._kept[1]
+
+    def available(self) -> list[SymbolicTensor]:
+        """What a gradient may need of a call: arguments, captured tensors, outputs, and what else is kept."""
+        return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
+
+    def plan(self, record: bool | tuple[int, ...]) -> Plan:
+        """The plan of a call; with `record` one that also gives `kept()`, or of `available()` those at these places."""
+        if record is True:
+            self.kept()                             # the nodes have their hidden outputs from now on: another version
         key = record, self.graph.version, bool(hooks.gradient)
         plan = self._plans.get(key)
         if plan is None:
+            available = self.available() if isinstance(record, tuple) and record else []
+            kept = [available[place] for place in record] if isinstance(record, tuple) else self.kept() if record else ()
             self._plans = {k: p for k, p in self._plans.items() if k[1] == self.graph.version}
             feeds = [*self.inputs, *(inner for _, inner in self.graph.captures)]
             effects = [op for op in self.graph.operations if op.definition.stateful and op.type != INPUT]
@@ -138,33 +167,36 @@ class Traced:
             raised = None                           # its traceback leads here: a cycle
 
     # ------------------------------------------------------------------ differentiating
-    def backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[Any]]:
-        """The function from (gradients of the outputs that have one, what it needs of the forward call) to input gradients.
+    def backward(self, targets: Sequence[int], filled: Sequence[int] = ()) -> tuple[Traced, list[Any]]:
+        """The function from gradients of its tensors, and what it needs of the forward call, to gradients of its inputs.
 
         Args:
-            wanted: For each output and kept tensor, whether its gradient is given.
+            targets: Of which tensors a gradient is given: places in `available()`; one may stand more than once.
+            filled: Inputs that get zeros where no gradient comes to them; the others have none there.
 
         Returns:
-            The function, and for each value that it needs: its index among inputs, captures, outputs and kept, or a tensor
-            from outside that the rules brought in.
+            The function, which packs a list with the gradient or None of each input and captured tensor; and for each value
+            that it needs: its place in `available()`, or a tensor from outside that the rules brought in.
         """
-        key = tuple(wanted), self.graph.version
+        key = tuple(targets), tuple(filled), self.graph.version
         found = self._backward.get(key)
         if found is None:
-            found = self._made_backward(wanted)
-            self._backward[tuple(wanted), self.graph.version] = found
+            found = self._made_backward(targets, filled)
+            self._backward[tuple(targets), tuple(filled), self.graph.version] = found
         return found
 
-    def _made_backward(self, wanted: Sequence[bool]) -> tuple[Traced, list[Any]]:
-        available = [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
+    def _made_backward(self, targets: Sequence[int], filled: Sequence[int]) -> tuple[Traced, list[Any]]:
+        available = self.available()
         index = {id(t): i for i, t in reversed(list(enumerate(available)))}
         inputs = available[:len(self.inputs) + len(self.graph.captures)]
-        results = available[len(inputs):]
         graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
-        chosen = [t for t, want in zip(results, wanted, strict=True) if want]
-        with graph.as_default():
+        chosen = [available[place] for place in targets]
+        with graph.as_default(), recording.suspended():
             seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
             found = backpropagated(graph, chosen, inputs, seeds)
+            found = [zeros_like(t) if g is None and i in filled else g
+                     for i, (t, g) in enumerate(zip(inputs, found, strict=True))]
+            found = [None if g is None else graph.admit(g) for g in found]
         needed = [outer for outer, _ in graph.captures]
         missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
         if missing:
@@ -193,15 +225,21 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     trace: Traced = node.attrs['_py_trace']
     hidden = node.recorded()
     incoming = [*grads, *[None] * (len(node.outputs) + len(hidden) - len(grads))]
-    backward, needed = trace.backward([g is not None for g in incoming])
+    first = len(trace.inputs) + len(trace.graph.captures)
+    backward, needed = trace.backward([first + i for i, g in enumerate(incoming) if g is not None])
     available = [*node.inputs, *node.outputs, *hidden]
     values = [g for g in incoming if g is not None] + [available[i] if isinstance(i, int) else i for i in needed]
     results = apply(CALL, values, {'f': FunctionName(backward.name), '_py_trace': backward})
     return backward.pack(results if isinstance(results, list) else [])  # type: ignore[no-any-return]
 
 
-register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel_attrs=('_py_trace',), in_execution=True,
-               hidden=_hidden, python=True, sealed=True))
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], Traced]) -> Attrs:
+    return {'_py_trace': functions(attrs['f'].name)}
+
+
+_CALL = register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel_attrs=('_py_trace',),
+                       in_execution=True, hidden=_hidden, python=True, sealed=True, restore=_restored))
+register(replace(_CALL, name=PURE_CALL, stateful=False))
 
 
 def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool,

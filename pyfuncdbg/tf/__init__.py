@@ -4,7 +4,10 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 """
 from typing import Any
 
+from pyfuncdbg.graph.device import DeviceSpec as DeviceSpec
 from pyfuncdbg.ops.comparison import where as where
+from pyfuncdbg.ops.control.cond import cond as cond
+from pyfuncdbg.ops.control.while_loop import while_loop as while_loop
 from pyfuncdbg.ops.filling import ones_like as ones_like
 from pyfuncdbg.ops.filling import zeros_like as zeros_like
 from pyfuncdbg.ops.scopes import device as device
@@ -20,6 +23,7 @@ from pyfuncdbg.tf import compat as compat
 from pyfuncdbg.tf import config as config
 from pyfuncdbg.tf import contrib as contrib
 from pyfuncdbg.tf import debugging as debugging
+from pyfuncdbg.tf import distribute as distribute
 from pyfuncdbg.tf import dtypes as dtypes
 from pyfuncdbg.tf import errors as errors
 from pyfuncdbg.tf import graph_util as graph_util

@@ -21,6 +21,8 @@ from pyfuncdbg.ops.collections import (
     variables_initializer,
 )
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, get_static_value, is_tensor
+from pyfuncdbg.ops.control.case import case
+from pyfuncdbg.ops.control.cond import switch_case
 from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, recompute_grad
 from pyfuncdbg.ops.graph_files import make_ndarray, make_tensor_proto
 from pyfuncdbg.ops.graph_import import import_graph_def
@@ -36,11 +38,11 @@ from pyfuncdbg.runtime.unconnected import UnconnectedGradients
 
 __all__ = [
     'DType', 'GradientTape', 'Graph', 'InteractiveSession', 'Operation', 'Session', 'Tensor', 'TensorShape',
-    'TensorSpec', 'TypeSpec', 'UnconnectedGradients', 'Variable', 'as_dtype', 'constant', 'control_dependencies',
+    'TensorSpec', 'TypeSpec', 'UnconnectedGradients', 'Variable', 'as_dtype', 'case', 'constant', 'control_dependencies',
     'convert_to_tensor', 'custom_gradient', 'disable_eager_execution', 'enable_eager_execution',
     'executing_eagerly', 'executing_eagerly_outside_functions', 'function', 'get_default_graph', 'get_default_session',
     'get_static_value', 'global_variables', 'global_variables_initializer', 'grad_pass_through', 'gradients', 'group',
     'import_graph_def', 'init_scope', 'inside_function', 'is_tensor', 'make_ndarray', 'make_tensor_proto', 'no_op',
     'placeholder', 'placeholder_with_default',
-    'recompute_grad', 'reset_default_graph', 'trainable_variables', 'tuple', 'variables_initializer',
+    'recompute_grad', 'reset_default_graph', 'switch_case', 'trainable_variables', 'tuple', 'variables_initializer',
 ]

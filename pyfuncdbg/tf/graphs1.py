@@ -1,6 +1,4 @@
 """Names of TensorFlow 1 for variables, collections and settings. `tf` has them too, so that its programs run unchanged."""
-from pyfuncdbg.graph.context import disable_eager_execution as disable_v2_behavior
-from pyfuncdbg.graph.context import enable_eager_execution as enable_v2_behavior
 from pyfuncdbg.ops.collections import (
     GraphKeys,
     add_to_collection,
@@ -17,6 +15,13 @@ from pyfuncdbg.ops.collections import (
 )
 from pyfuncdbg.ops.collections import global_variables as all_variables
 from pyfuncdbg.ops.collections import global_variables_initializer as initialize_all_variables
+from pyfuncdbg.ops.control.version import (
+    control_flow_v2_enabled,
+    disable_control_flow_v2,
+    disable_v2_behavior,
+    enable_control_flow_v2,
+    enable_v2_behavior,
+)
 from pyfuncdbg.ops.initializers import (
     constant_initializer,
     glorot_normal_initializer,
@@ -30,13 +35,13 @@ from pyfuncdbg.ops.initializers import (
 )
 from pyfuncdbg.ops.scopes import colocate_with
 from pyfuncdbg.ops.variable_scope import AUTO_REUSE, VariableScope, get_variable, get_variable_scope, variable_scope
-from pyfuncdbg.runtime.settings import ConfigProto, GPUOptions, RunMetadata, RunOptions
 
 __all__ = [
-    'AUTO_REUSE', 'ConfigProto', 'GPUOptions', 'GraphKeys', 'RunMetadata', 'RunOptions', 'VariableScope',
+    'AUTO_REUSE', 'GraphKeys', 'VariableScope',
     'add_to_collection',
     'add_to_collections', 'all_variables', 'assign', 'assign_add', 'assign_sub', 'colocate_with', 'constant_initializer',
-    'disable_v2_behavior', 'enable_v2_behavior', 'get_collection', 'get_collection_ref', 'get_variable',
+    'control_flow_v2_enabled', 'disable_control_flow_v2', 'disable_v2_behavior', 'enable_control_flow_v2',
+    'enable_v2_behavior', 'get_collection', 'get_collection_ref', 'get_variable',
     'get_variable_scope',
     'glorot_normal_initializer', 'glorot_uniform_initializer', 'initialize_all_variables', 'is_variable_initialized',
     'local_variables', 'local_variables_initializer', 'ones_initializer', 'random_normal_initializer',

@@ -20,8 +20,9 @@ from pyfuncdbg.runtime.tape import GradientTape
 
 CASES = [pytest.param(op, example, id=f'{op}-{i}') for op, group in EXAMPLES.items() for i, example in enumerate(group)]
 DIFFERENTIABLE = [case for case in CASES if lookup(case.values[0]).gradient not in (None, no_gradient)]
-ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWithDefault', 'StatefulPartitionedCall'}
-"""Ops of variables and functions have tests of their own."""
+ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWithDefault', 'StatefulPartitionedCall',
+             'PartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile'}
+"""Ops of variables, functions and control flow have tests of their own."""
 
 
 def test_every_differentiable_op_has_an_example() -> None:

@@ -1,11 +1,18 @@
 """Names of `tf.compat.v1` that `tf` does not have or has with other arguments."""
+from pyfuncdbg.graph.device import DeviceSpecV1 as DeviceSpec
 from pyfuncdbg.ops.comparison import where_v1 as where
+from pyfuncdbg.ops.control.cond import cond_v1 as cond
+from pyfuncdbg.ops.control.while_loop import while_loop_v1 as while_loop
 from pyfuncdbg.ops.filling import ones_like_v1 as ones_like
 from pyfuncdbg.ops.filling import zeros_like_v1 as zeros_like
+from pyfuncdbg.ops.scopes import container
 from pyfuncdbg.ops.scopes import device_v1 as device
 from pyfuncdbg.ops.scopes import name_scope_v1 as name_scope
 from pyfuncdbg.ops.shaping import transpose_v1 as transpose
 from pyfuncdbg.ops.sorting import argmax_v1 as argmax
 from pyfuncdbg.ops.sorting import argmin_v1 as argmin
 
-__all__ = ['argmax', 'argmin', 'device', 'name_scope', 'ones_like', 'transpose', 'where', 'zeros_like']
+__all__ = [
+    'DeviceSpec', 'argmax', 'argmin', 'cond', 'container', 'device', 'name_scope', 'ones_like', 'transpose', 'where',
+    'while_loop', 'zeros_like',
+]

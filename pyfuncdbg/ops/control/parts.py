@@ -1,0 +1,97 @@
+"""Functions of a program as parts of a graph: what they return as tensors, and tensors in the structure that they gave.
+
+A TensorArray is passed through parts by its flow.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.registry import IDENTITY
+from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.traced import Traced
+
+_numbers = itertools.count()
+
+
+def graph_around(values: Iterable[Any]) -> Graph | None:
+    """The graph that control flow over these values is part of: the current one, or that of a symbolic value."""
+    return context.current_graph() or next((v.graph for v in values if isinstance(v, SymbolicTensor)), None)
+
+
+def entered(graph: Graph) -> AbstractContextManager[Any]:
+    """Make the graph current, if it is not."""
+    return nullcontext() if context.current_graph() is graph else graph.as_default()
+
+
+def part_name(scope: str, part: str) -> str:
+    """A function's name in the library, such as 'cond_true_7'."""
+    return f'{scope.replace("/", "_")}{part}_{next(_numbers)}'
+
+
+def scalar_condition(value: Any) -> Any:
+    """A condition as a tensor of rank 0, as far as is known."""
+    tensor = convert_to_tensor(value)
+    return tensor if tensor.shape.rank == 0 else apply('Squeeze', (tensor,))
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a TensorArray."""
+    return hasattr(value, '_with_flow')
+
+
+def flow_of(leaf: Any) -> Any:
+    """The tensor that stands for a leaf of a structure: the flow of a TensorArray, else itself."""
+    return leaf.flow if is_array(leaf) else convert_to_tensor(leaf)
+
+
+def packed(structure: Any, tensors: Sequence[Any]) -> Any:
+    """Tensors in a structure, where flows become TensorArrays like those in it."""
+    leaves = [leaf._with_flow(tensor) if is_array(leaf) else tensor
+              for leaf, tensor in zip(nest.flatten(structure), tensors, strict=True)]
+    return nest.pack_sequence_as(structure, leaves)
+
+
+class Returned:
+    """What a part of a graph returns: the structure, and the tensors in it (None stays None)."""
+
+    def __init__(self, structure: Any, done: Callable[[], Any]) -> None:
+        self.leaves = nest.flatten(structure)
+        self.structure = structure
+        self.tensors = [self._tensor(leaf, done) for leaf in self.leaves if leaf is not None]
+
+    @staticmethod
+    def _tensor(leaf: Any, done: Callable[[], Any]) -> Any:
+        if isinstance(leaf, Operation):
+            graph = context.get_default_graph()
+            with graph.control_dependencies([leaf]):
+                return apply(IDENTITY, (done(),))
+        return flow_of(leaf)
+
+    def shown(self) -> Any:
+        """The structure with the tensors, for messages."""
+        tensors = iter(self.tensors)
+        return nest.pack_sequence_as(self.structure, [None if leaf is None else next(tensors) for leaf in self.leaves])
+
+    def pack(self, tensors: Sequence[Any]) -> Any:
+        """Other tensors in the same structure."""
+        given = iter(tensors)
+        return packed(self.structure, [None if leaf is None else next(given) for leaf in self.leaves])
+
+
+def waited_for(parts: Sequence[Traced]) -> list[Any]:
+    """The ops around that nodes inside the parts wait for."""
+    return list(dict.fromkeys(op for part in parts for op in part.graph.waits))
+
+
+def inner_shape(shape: Any) -> TensorShape:
+    """A `TensorShape`, whatever it was given as."""
+    return shape if isinstance(shape, TensorShape) else TensorShape(shape)

@@ -1,0 +1,194 @@
+"""If and Case: nodes that run one of several traced branches, in the run of the graph around, and their gradient.
+
+`ops` builds the branches; kernels run on the thread of the run. The gradient is such a node again, over the same selector:
+its branches are the backward functions of the branches. What these need of the forward call are hidden outputs; those of a
+branch that was not taken are a zero that nobody reads.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph.attributes import FunctionName
+from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.registry import CASE, IF, STATELESS_CASE, STATELESS_IF, Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.inner import has_state, run_inner
+from pyfuncdbg.runtime.recording import Recorded
+from pyfuncdbg.runtime.tensor_list import TensorList, zero_of
+from pyfuncdbg.runtime.traced import Traced
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """What an If or Case runs.
+
+    Attributes:
+        branches: In order of the selector's values; of an If the one for true comes first.
+        feeds: For each branch, which inputs of the node (without the selector) are its inputs and captured tensors.
+        results: For each branch and output of the node: which output of the branch it is; -1 - i: zeros like input i.
+        types: Static types of the node's outputs.
+    """
+
+    branches: tuple[Traced, ...]
+    feeds: tuple[tuple[int, ...], ...]
+    results: tuple[tuple[int, ...], ...]
+    types: tuple[Output, ...]
+
+    def kept(self) -> list[list[Tensor]]:
+        """What each branch keeps for a gradient."""
+        return [list(branch.kept()) for branch in self.branches]
+
+
+# ---------------------------------------------------------------- running
+def _selected(selector: Any, branches: Branches, two: bool) -> int:
+    if not two:
+        index = int(selector)
+        return index if 0 <= index < len(branches.branches) else len(branches.branches) - 1
+    if np.ndim(selector):
+        raise InvalidArgumentError(None, None, 'If: the predicate must be a scalar, got shape '
+                                               f'{list(np.shape(selector))}')
+    if selector.dtype.hasobject:
+        return 0 if selector[()] else 1
+    return 0 if selector else 1
+
+
+def _kernel(two: bool) -> Any:
+    def run(execution: Execution, selector: Any, *values: Any, _py_branches: Branches, asked: Sequence[bool] = (),
+            owned: Any = (), record: bool = False) -> Any:
+        index = _selected(selector, _py_branches, two)
+        branch = _py_branches.branches[index]
+        fed = [values[i] for i in _py_branches.feeds[index]]
+        if not record:
+            found: Sequence[Any] = run_inner(branch.plan(()), execution, fed)
+            kept: list[Any] = []
+        else:
+            places, hidden = _places(_py_branches, index, asked)
+            found = run_inner(branch.plan(tuple(places)), execution, fed)
+            count = len(branch.outputs)
+            kept = [absent(dtype) if wanted else None for wanted, dtype in zip(asked, hidden, strict=True)]
+            first = sum(len(other.kept()) for other in _py_branches.branches[:index])
+            offset = len(branch.inputs) + len(branch.graph.captures) + count
+            for place, value in zip(places, found[count:], strict=True):
+                kept[first + place - offset] = value
+        outputs = [found[place] if place >= 0 else zero_of(values[-1 - place]) for place in _py_branches.results[index]]
+        return Recorded(outputs, kept) if record else outputs
+    return run
+
+
+def _places(branches: Branches, index: int, asked: Sequence[bool]) -> tuple[list[int], list[DType]]:
+    """Of what the taken branch keeps, the places that are asked for; and the dtypes of all hidden outputs."""
+    kept = branches.kept()
+    branch = branches.branches[index]
+    offset = len(branch.inputs) + len(branch.graph.captures) + len(branch.outputs)
+    first = sum(map(len, kept[:index]))
+    return ([offset + i for i in range(len(kept[index])) if asked[first + i]],
+            [tensor.dtype for one in kept for tensor in one])
+
+
+def absent(dtype: DType) -> Any:
+    """Stands for a value of a branch that was not taken."""
+    if not dtype.is_numpy_compatible:
+        return TensorList([])
+    return np.full((), b'', object) if dtype.array.hasobject else dtype.array.type(0)
+
+
+# ---------------------------------------------------------------- making a node
+def choose(op_type: str, selector: Any, tensors: Sequence[Any], branches: Branches, attrs: Attrs,
+           name: str | None = None) -> list[Any]:
+    """Add a node that runs one of the branches; its outputs."""
+    names = [FunctionName(branch.name) for branch in branches.branches]
+    functions: dict[str, Any] = ({'then_branch': names[0], 'else_branch': names[1]} if op_type in (IF, STATELESS_IF) else
+                                 {'branches': names})
+    made = apply(op_type, (selector, *tensors), {
+        **functions, 'Tin': [t.dtype for t in tensors], 'Tout': [dtype for dtype, _ in branches.types],
+        'output_shapes': [shape for _, shape in branches.types], **attrs, '_py_branches': branches}, name)
+    return made if isinstance(made, list) else []
+
+
+class Pool:
+    """Tensors that become the inputs of a node, each once."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def place(self, tensor: Any) -> int:
+        """Where a tensor stands among them."""
+        found = self._places.get(id(tensor))
+        if found is None:
+            found = self._places[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return found
+
+
+def _hidden(node: Node) -> Sequence[Output]:
+    return [(t.dtype, t.shape) for kept in node.attrs['_py_branches'].kept() for t in kept]
+
+
+def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    branches: Branches = node.attrs['_py_branches']
+    inputs = node.inputs[1:]
+    hidden, count = node.recorded(), len(node.outputs)
+    incoming = [*grads, *[None] * (count + len(hidden) - len(grads))]
+    pool, feeds, backwards, first = Pool(), [], [], 0
+    for number, branch in enumerate(branches.branches):
+        kept = len(branch.kept())
+        values = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs), *hidden[first:first + kept]]
+        offset = len(values) - kept - len(branch.outputs)
+        for k, place in enumerate(branches.results[number]):
+            if place >= 0:
+                values[offset + place] = node.outputs[k]
+        seeds = [(offset + place, incoming[k]) for k, place in enumerate(branches.results[number])
+                 if place >= 0 and incoming[k] is not None]
+        seeds += [(len(values) - kept + i, g) for i, g in enumerate(incoming[count + first:count + first + kept])
+                  if g is not None]
+        backward, needed = branch.backward([place for place, _ in seeds])
+        feeds.append(tuple(pool.place(t) for t in (*(seed for _, seed in seeds),
+                                                   *(values[n] if isinstance(n, int) else n for n in needed))))
+        backwards.append(backward)
+        first += kept
+    return [None, *_differentiated(node, branches, backwards, feeds, pool)]
+
+
+def _differentiated(node: Node, branches: Branches, backwards: Sequence[Traced], feeds: Sequence[tuple[int, ...]],
+                    pool: Pool) -> list[Any]:
+    """The gradients of the inputs, from the node that runs the backward branches."""
+    selector, *inputs = node.inputs
+    found: list[dict[int, int]] = []            # for each branch: the output that is the gradient of an input
+    for number, backward in enumerate(backwards):
+        packed = backward.pack(range(len(backward.outputs)))
+        found.append({branches.feeds[number][i]: place for i, place in enumerate(packed) if place is not None})
+    reached = sorted({i for one in found for i in one})
+    if not reached:
+        return [None] * len(inputs)
+    types = []
+    for i in reached:
+        backward, place = next((b, one[i]) for b, one in zip(backwards, found, strict=True) if i in one)
+        types.append((backward.outputs[place].dtype, backward.outputs[place].shape))
+    results = tuple(tuple(one[i] if i in one else -1 - pool.place(inputs[i]) for i in reached) for one in found)
+    made = Branches(tuple(backwards), tuple(feeds), results, tuple(types))
+    two = node.type in (IF, STATELESS_IF)
+    stateful = any(has_state(backward.graph) for backward in backwards)
+    kind = (IF if stateful else STATELESS_IF) if two else (CASE if stateful else STATELESS_CASE)
+    outputs = choose(kind, selector, pool.tensors, made, {})
+    gradients: list[Any] = [None] * len(inputs)
+    for i, output in zip(reached, outputs, strict=True):
+        gradients[i] = output
+    return gradients
+
+
+def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return attrs['_py_branches'].types  # type: ignore[no-any-return]
+
+
+for _name in (IF, STATELESS_IF, CASE, STATELESS_CASE):
+    register(OpDef(_name, _kernel(_name in (IF, STATELESS_IF)), _types, _gradient, outputs=-1,
+                   stateful=_name in (IF, CASE), kernel_attrs=('_py_branches', 'asked'), in_execution=True, hidden=_hidden,
+                   python=True, sealed=True, sparse=True))
