@@ -90,11 +90,17 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
              and call.site.op_type == kind and call.process == step.process and call.started <= step.started]
     if found:
         return found[-1]
-    how = ('it was not recorded' if kind in PYTHON_OPS else
-           'nodes of the graph were not recorded: --ops (ops=True) does that' if not trace.count(kind='op') else
-           'a call of a traced function is checked step by step, by those inside of it' if kind == CALL else
-           'it was made in a traced function, and the backward pass does not say in which call of it')
-    raise CommandError(f'its forward call is not in the trace: {how}')
+    raise CommandError(f'its forward call is not in the trace: {_why_missing(trace, step)}')
+
+
+def _why_missing(trace: Queries, step: CallRecord) -> str:
+    if step.site.op_type in PYTHON_OPS:
+        return 'it was not recorded'
+    if step.site.op_type == CALL and trace.count(kind='op'):
+        return 'a call of a traced function is checked step by step, by those inside of it'
+    if not trace.count(kind='op', run=step.run):
+        return f'nodes of run #{step.run} were not recorded: --ops (ops=True) does that'
+    return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 
 def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,

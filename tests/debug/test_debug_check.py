@@ -329,3 +329,9 @@ def test_steps_of_a_traced_function_whose_call_is_unknown_say_so(report):
 
 
 NOT_LINKED = 'its forward call is not in the trace: '
+
+
+def test_a_run_of_which_no_node_was_recorded_says_so(report):
+    (edge,) = report(in_a_graph(tf.square, X), ops=False)
+    assert (edge.outcome.verdict, edge.outcome.reason.partition('#')[0]) == ('unchecked', NOT_LINKED + 'nodes of run ')
+    assert edge.outcome.reason.endswith(' were not recorded: --ops (ops=True) does that')
