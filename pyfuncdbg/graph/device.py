@@ -1,48 +1,186 @@
 """Device names such as '/job:worker/task:1/device:CPU:0': read, completed by an outer scope's, and written.
 
-Everything runs on this machine's CPU; the names are kept because programs and tools look at them. No state.
+`tf.DeviceSpec`, device scopes and placement use it. No state.
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-_FIELDS = ('job', 'replica', 'task', 'device')
+_TYPES = frozenset(('CPU', 'GPU', 'TPU'))
+"""What may stand alone in a name: 'cpu:0' for 'device:CPU:0'."""
+_PARTS = ('job', 'replica', 'task', 'device_type', 'device_index')
 
 
-def parsed(text: str) -> dict[str, str]:
-    """The parts of a device name.
+class DeviceSpecV2:
+    """`tf.DeviceSpec`: the parts of a device name, each None where it is not said. It does not change."""
 
-    Raises:
-        ValueError: A part that is not one.
-    """
-    found: dict[str, str] = {}
-    for part in text.strip().split('/'):
-        key, _, value = part.partition(':')
-        if not part:
-            continue
-        if key in ('job', 'replica', 'task'):
-            found[key] = value
-        elif key == 'device':
-            found[key] = value if ':' in value else f'{value}:0'
-        elif re.fullmatch(r'(?i:cpu|gpu|tpu)(:(\d+|\*))?', part):
-            found['device'] = f'{key.upper()}:{value or 0}'
-        else:
+    __slots__ = ('_job', '_replica', '_task', '_device_type', '_device_index')  # noqa: RUF023  in the order of the name
+
+    def __init__(self, job: Any = None, replica: Any = None, task: Any = None, device_type: Any = None,
+                 device_index: Any = None) -> None:
+        self._job = None if job is None else str(job)
+        self._replica = None if replica is None else int(replica)
+        self._task = None if task is None else int(task)
+        kind = None if device_type is None else str(device_type)
+        self._device_type = kind.upper() if kind in ('cpu', 'gpu') else kind
+        self._device_index = None if device_index is None else int(device_index)
+
+    @classmethod
+    def from_string(cls, spec: str) -> Any:
+        """The parts of a device name.
+
+        Raises:
+            ValueError: A part that is none.
+        """
+        return cls(**_components(spec))
+
+    def parse_from_string(self, spec: str) -> Any:
+        """A spec of the parts of a device name."""
+        return self.from_string(spec)
+
+    def to_string(self) -> str:
+        """The name, its parts in order."""
+        found = [f'/{part}:{value}' for part, value in zip(_PARTS[:3], self.parts()[:3], strict=True) if value is not None]
+        if self._device_type is not None:
+            found.append(f'/device:{self._device_type}:{"*" if self._device_index is None else self._device_index}')
+        return ''.join(found)
+
+    def parts(self) -> tuple[Any, ...]:
+        """Job, replica, task, device type and index."""
+        return self._job, self._replica, self._task, self._device_type, self._device_index
+
+    def make_merged_spec(self, dev: DeviceSpecV2) -> Any:
+        """This spec, with what `dev` says in place of its own."""
+        return type(self)(*[own if given is None else given for own, given in zip(self.parts(), dev.parts(), strict=True)])
+
+    def replace(self, **kwargs: Any) -> Any:
+        """This spec with some parts replaced."""
+        return type(self)(**{**dict(zip(_PARTS, self.parts(), strict=True)), **kwargs})
+
+    @property
+    def job(self) -> str | None:
+        """Its job."""
+        return self._job
+
+    @property
+    def replica(self) -> int | None:
+        """Its replica."""
+        return self._replica
+
+    @property
+    def task(self) -> int | None:
+        """Its task in the job."""
+        return self._task
+
+    @property
+    def device_type(self) -> str | None:
+        """'CPU', 'GPU', ..."""
+        return self._device_type
+
+    @property
+    def device_index(self) -> int | None:
+        """Which device of its type."""
+        return self._device_index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeviceSpecV2) and self.parts() == other.parts()
+
+    def __hash__(self) -> int:
+        return hash(self.parts())
+
+    def __str__(self) -> str:
+        return self.to_string()
+
+
+DeviceSpec = DeviceSpecV2
+
+
+class DeviceSpecV1(DeviceSpecV2):
+    """`tf.compat.v1.DeviceSpec`: one whose parts can be set."""
+
+    __slots__ = ()
+
+    def merge_from(self, dev: DeviceSpecV2) -> None:
+        """Take what `dev` says."""
+        self._become(self.make_merged_spec(dev))
+
+    def parse_from_string(self, spec: str) -> DeviceSpecV1:
+        """Become what a device name says."""
+        self._become(self.from_string(spec))
+        return self
+
+    def _become(self, other: DeviceSpecV2) -> None:
+        for slot, value in zip(DeviceSpecV2.__slots__, other.parts(), strict=True):
+            setattr(self, slot, value)
+
+    def _set(self, part: str, value: Any) -> None:
+        self._become(self.replace(**{part: value}))
+
+    job = property(lambda self: self._job, lambda self, value: self._set('job', value))
+    replica = property(lambda self: self._replica, lambda self, value: self._set('replica', value))
+    task = property(lambda self: self._task, lambda self, value: self._set('task', value))
+    device_type = property(lambda self: self._device_type, lambda self, value: self._set('device_type', value))
+    device_index = property(lambda self: self._device_index, lambda self, value: self._set('device_index', value))
+
+
+def _components(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part in text.split('/'):
+        key, *values = part.split(':')
+        if key in ('job', 'replica', 'task') and len(values) == 1:
+            found[key] = values[0] if key == 'job' else int(values[0])
+        elif (key == 'device' and len(values) == 2) or (key.upper() in _TYPES and len(values) < 2):
+            if 'device_type' in found:
+                raise ValueError(f'Multiple device types are not allowed while parsing the device spec: {text}.')
+            kind, index = values if key == 'device' else [key.upper(), *values, '*'][:2]
+            found['device_type'] = kind
+            if index != '*':
+                found['device_index'] = int(index)
+        elif key:
             raise ValueError(f"Unknown attribute '{key}' is encountered while parsing the device spec: '{text}'.")
     return found
 
 
+@lru_cache(1024)
+def parsed(text: str) -> DeviceSpecV2:
+    """The parts of a device name.
+
+    Raises:
+        ValueError: A part that is none.
+    """
+    return DeviceSpecV2.from_string(text)  # type: ignore[no-any-return]
+
+
+def canonical(device: Any) -> str:
+    """A device name, or a spec, as a node has it: '/cpu:0' as '/device:CPU:0'.
+
+    Raises:
+        ValueError: A part that is none.
+    """
+    return device.to_string() if isinstance(device, DeviceSpecV2) else parsed(str(device)).to_string()
+
+
+@lru_cache(4096)
 def merged(outer: str, inner: str) -> str:
     """`inner`, with what it does not say taken from `outer`."""
-    parts = {**parsed(outer), **parsed(inner)}
-    return ''.join(f'/{field}:{parts[field]}' for field in _FIELDS if field in parts)
+    return parsed(outer).make_merged_spec(parsed(inner)).to_string()  # type: ignore[no-any-return]
 
 
-def chosen(stack: Sequence[Any], op: Any) -> str:
-    """The device of a node: `stack` holds strings, functions of the op, and None where a scope clears those around it."""
-    found = ''
-    for entry in stack:
-        named = (entry(op) or '') if callable(entry) else entry
-        found = '' if named is None else merged(found, str(named))
-    return found
+def place(op: Any, stack: Sequence[Any]) -> None:
+    """Give a node its device.
+
+    Args:
+        op: The node; functions see on it what scopes further in have said.
+        stack: Outermost first: names, functions of the node, and None where a scope clears those around it. What a function
+            gives replaces what scopes further in have said.
+    """
+    for entry in reversed(stack):
+        if entry is None:
+            return
+        if callable(entry):
+            named = entry(op) or ''             # as the function writes it
+            op.device = named.to_string() if isinstance(named, DeviceSpecV2) else str(named)
+        elif entry:
+            op.device = merged(entry, op.device)

@@ -16,6 +16,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.eager_device import eager_device
 
 
 class _EagerScope(threading.local):
@@ -108,6 +109,7 @@ def device(device_name: Any) -> AbstractContextManager[None]:
     Raises:
         RuntimeError: A function.
         ValueError: No device name.
+        InvalidArgumentError: In eager mode, a device that is not there.
     """
     if callable(device_name):
         raise RuntimeError('tf.device does not support functions.')
@@ -119,18 +121,18 @@ def device_v1(device_name_or_function: Any) -> AbstractContextManager[None]:
     graph = context.current_graph()
     if graph is None and context.process.mixed:
         graph = context.get_default_graph()
-    return nullcontext() if graph is None else graph.device(device_name_or_function)
+    return eager_device(device_name_or_function) if graph is None else graph.device(device_name_or_function)
 
 
-@contextmanager
-def colocate_with(op: Any, ignore_existing: bool = False) -> Iterator[None]:
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Place what is made inside with `op`."""
     graph = context.current_graph()
-    if graph is None:
-        yield
-        return
-    with graph.colocated(getattr(op, 'op', op)):
-        yield
+    return nullcontext() if graph is None else graph.colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> AbstractContextManager[str]:
+    """Keep variables made inside in a container of the server that they are on."""
+    return context.graph_for_nodes().container(container_name)
 
 
 @contextmanager

@@ -27,14 +27,17 @@ class Storage:
 
     Attributes:
         name: The variable's name, for messages.
+        container: What it is kept in; '' for the place that has no name.
         value: NumPy value, None until it is initialized.
         variable: Gives the `Variable` it belongs to, None if that is gone.
     """
 
-    __slots__ = ('__weakref__', 'name', 'value', 'variable')
+    __slots__ = ('__weakref__', 'container', 'name', 'value', 'variable')
 
-    def __init__(self, name: str, value: Any = None, variable: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, name: str, value: Any = None, variable: Callable[[], Any] = lambda: None,
+                 container: str = '') -> None:
         self.name = name
+        self.container = container
         self.value = value
         self.variable = variable
         storages.add(self)
@@ -79,8 +82,19 @@ def _typed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
 register(OpDef(INPUT, _unfed, _typed, stateful=True, kernel_attrs=('dtype', 'shape', 'node')))
 
 
-def _handle(execution: Execution, *, shared_name: str, _py_storage: Storage | None = None) -> Any:
-    return _py_storage or execution.resource(('variable', shared_name), lambda: Storage(shared_name))
+def _handle(execution: Execution, *, shared_name: Any, container: Any = '', device: str = '', node: str = '',
+            _py_storage: Storage | None = None) -> Any:
+    if _py_storage is not None:
+        return _py_storage
+    name, box = _text(shared_name) or node, _text(container)
+    kept = execution.resources
+    key = ('variable', box, name) if type(kept) is dict else kept.variable(device, box, name)  # type: ignore[attr-defined]
+    return execution.resource(key, lambda: Storage(name, container=box))
+
+
+def _text(name: Any) -> str:
+    """A name as text: a node that comes from a GraphDef has it as bytes."""
+    return name.decode() if isinstance(name, bytes) else name
 
 
 def stored(execution: Execution, storage: Storage) -> Any:
@@ -91,12 +105,13 @@ def stored(execution: Execution, storage: Storage) -> Any:
     """
     if storage.value is None:
         others = any(isinstance(known, Storage) and known.value is not None for known in execution.resources.values())
-        status = (f'Resource localhost/{storage.name}/N10tensorflow3VarE does not exist.' if others else
-                  f'Container localhost does not exist. (Could not find resource: localhost/{storage.name})')
+        box = storage.container or 'localhost'
+        status = (f'Resource {box}/{storage.name}/N10tensorflow3VarE does not exist.' if others else
+                  f'Container {box} does not exist. (Could not find resource: {box}/{storage.name})')
         raise FailedPreconditionError(
             None, None, f'Could not find variable {storage.name}. This could mean that the variable has been deleted. In '
                         f'TF1, it '
-            f'can also mean the variable is uninitialized. Debug info: container=localhost, status error message={status}')
+            f'can also mean the variable is uninitialized. Debug info: container={box}, status error message={status}')
     return storage.value
 
 
@@ -131,8 +146,8 @@ def _initialized(execution: Execution, storage: Storage) -> Any:
     return np.bool_(storage.value is not None)
 
 
-register(OpDef('VarHandleOp', _handle, _resource, stateful=True, kernel_attrs=('shared_name', '_py_storage'),
-               in_execution=True))
+register(OpDef('VarHandleOp', _handle, _resource, stateful=True, in_execution=True,
+               kernel_attrs=('shared_name', 'container', 'device', 'node', '_py_storage')))
 register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, kernel_attrs=('dtype',),
                in_execution=True, restore=_shape_of_handle))
 register(OpDef('AssignVariableOp', _assign, _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))

@@ -121,7 +121,8 @@ class Variable:
             self._shared_name = full
             self._storage = None
             self._graph = graph
-            attrs = {'shared_name': full, 'debug_name': full, 'dtype': self.dtype, 'shape': self._shape}
+            attrs = {'shared_name': full, 'debug_name': full, 'dtype': self.dtype, 'shape': self._shape,
+                     'container': graph.placing.container}
             self._handle = graph.create_op('VarHandleOp', (), attrs, scope).outputs[0]
             self._initial_value = value
             with graph.name_scope('IsInitialized'):

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.errors import NotFoundError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.dtypes import string
 from pyfuncdbg.graph.graph import Graph
@@ -15,6 +14,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.runtime import devices, server
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import take_over
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
@@ -22,10 +22,12 @@ from pyfuncdbg.runtime.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.located import run_located
 from pyfuncdbg.runtime.partial import PartialRuns
+from pyfuncdbg.runtime.placement import Devices, placement
 from pyfuncdbg.runtime.plan import Plan, compiled
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
 _PLANS_KEPT = 256
+_HERE = Devices()
 
 
 class _Entry:
@@ -74,7 +76,7 @@ class Session:
     """Runs operations and evaluates tensors of one graph; variables have their values here.
 
     Args:
-        target: '' for this process.
+        target: '' for this process, or that of a server in it.
         graph: The graph; by default the current default graph.
         config: Accepted for compatibility.
 
@@ -87,14 +89,13 @@ class Session:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph)}"')
         if target:
-            raise NotFoundError(None, None, f'No session factory registered for the given session options: '
-                                            f'{{target: "{target}" '
-                                            'config: } Registered factories are {DIRECT_SESSION}.')
+            server.check_target(target)
         self._graph = context.get_default_graph() if graph is None else graph
-        self.sess_str = target
+        self.sess_str = target.encode()
         self._config = config
         self._closed = False
-        self._resources: dict[Any, Any] = {}
+        self._resources: dict[Any, Any] = {}        # of a session on a server: made when it first runs
+        self._target, self._placed = target, 0
         self._entries: dict[Any, _Entry] = {}
         self._last: tuple[Any, tuple[Any, ...], bool, _Entry] | None = None
         self._lock = threading.Lock()
@@ -180,6 +181,7 @@ class Session:
         graph = self._graph
         if not graph.version and not isinstance(fetches, Tensor):
             raise RuntimeError('The Session graph is empty. Add operations to the graph before calling run().')
+        self._place()
         wanted = Fetches(graph, fetches)
         keys = flat_feeds(feed_dict) if feed_dict else {}
         feeds = [feed_tensor(graph, key) for key in keys]
@@ -189,6 +191,27 @@ class Session:
                         gradients=graph.gradient_steps if hooks.gradient else ())
         return _Entry(plan, [converter(t) for t in feeds], wanted.pack, len(keys) != len(feed_dict or ()) or any(
             isinstance(key, tuple) for key in feed_dict or ()), fetches)
+
+    def _place(self) -> None:
+        """See that each node of the graph has a device that is there.
+
+        Raises:
+            InvalidArgumentError: One has not.
+            UnavailableError: The session's server is not of this process.
+        """
+        if self._target and type(self._resources) is dict:
+            self._resources = server.Resources(self._target)
+        if self._placed != self._graph.version:
+            log = bool(getattr(self._config, 'log_device_placement', False)) or devices.get_log_device_placement()
+            ops = [op for op in self._graph.operations if log or op.device]
+            placed = placement(ops, self._devices(), bool(getattr(self._config, 'allow_soft_placement', False)))
+            if log:
+                print(*[f'{op.name}: ({op.type}): {device.to_string()}' for op, device in placed.items()
+                        if op.version > self._placed], sep='\n', flush=True)
+            self._placed = self._graph.version
+
+    def _devices(self) -> Devices:
+        return getattr(self._resources, 'devices', _HERE)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None,
                       accept_options: bool = False) -> Callable[..., Any]:
@@ -267,9 +290,24 @@ class Session:
             self.close()
 
     def list_devices(self) -> list[Any]:
-        """The devices there are: one CPU."""
-        from pyfuncdbg.runtime.eager import DEVICE
-        return [DEVICE]
+        """The devices there are: one CPU for each task.
+
+        Raises:
+            UnavailableError: The session's server is not of this process.
+        """
+        if self._target and type(self._resources) is dict:
+            self._resources = server.Resources(self._target)
+        return [devices.DeviceAttributes(name) for name in self._devices().names()]
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Forget the variables of a server: those in `containers`, by default those in none.
+
+        Raises:
+            NotFoundError: No server is meant.
+            UnavailableError: It is not of this process.
+        """
+        server.reset(target, containers)
 
     @property
     def graph(self) -> Graph:
@@ -278,8 +316,8 @@ class Session:
 
     @property
     def graph_def(self) -> Any:
-        """The graph's nodes as NodeDefs."""
-        return [op.node_def for op in self._graph.operations]
+        """The graph as a GraphDef."""
+        return self._graph.as_graph_def()
 
 
 class InteractiveSession:

@@ -1,18 +1,33 @@
 """`tf.config`."""
+from types import SimpleNamespace
+
 from pyfuncdbg.runtime.devices import (
     LogicalDevice,
     PhysicalDevice,
     get_soft_device_placement,
+    get_visible_devices,
     list_logical_devices,
     list_physical_devices,
     set_soft_device_placement,
+    set_visible_devices,
 )
 from pyfuncdbg.runtime.function import functions_run_eagerly, run_functions_eagerly
 
 experimental_run_functions_eagerly = run_functions_eagerly
+experimental = SimpleNamespace(list_physical_devices=list_physical_devices, list_logical_devices=list_logical_devices,
+                               get_visible_devices=get_visible_devices, set_visible_devices=set_visible_devices)
+"""`tf.config.experimental`: the old names."""
 
 __all__ = [
-    'LogicalDevice', 'PhysicalDevice', 'experimental_run_functions_eagerly', 'functions_run_eagerly',
+    'LogicalDevice',
+    'PhysicalDevice',
+    'experimental_run_functions_eagerly',
+    'functions_run_eagerly',
     'get_soft_device_placement',
-    'list_logical_devices', 'list_physical_devices', 'run_functions_eagerly', 'set_soft_device_placement',
+    'get_visible_devices',
+    'list_logical_devices',
+    'list_physical_devices',
+    'run_functions_eagerly',
+    'set_soft_device_placement',
+    'set_visible_devices',
 ]

@@ -23,11 +23,13 @@ from pyfuncdbg.ops.training import (
     get_or_create_global_step,
     global_step,
 )
+from pyfuncdbg.runtime.cluster_spec import ClusterSpec
+from pyfuncdbg.runtime.server import Server
 from pyfuncdbg.tf import messages
 
 __all__ = [
-    'AdamOptimizer', 'ChiefSessionCreator', 'Coordinator', 'GradientDescentOptimizer', 'MomentumOptimizer',
-    'MonitoredSession', 'Optimizer', 'Scaffold', 'SessionCreator', 'SessionRunArgs', 'SessionRunContext',
+    'AdamOptimizer', 'ChiefSessionCreator', 'ClusterSpec', 'Coordinator', 'GradientDescentOptimizer', 'MomentumOptimizer',
+    'MonitoredSession', 'Optimizer', 'Scaffold', 'Server', 'SessionCreator', 'SessionRunArgs', 'SessionRunContext',
     'SessionRunHook', 'SessionRunValues', 'create_global_step', 'get_global_step', 'get_or_create_global_step',
     'global_step', 'write_graph',
 ]

@@ -5,9 +5,10 @@ from pyfuncdbg.ops.script.calls import numpy_function as numpy_function
 from pyfuncdbg.ops.script.calls import py_func as py_func
 from pyfuncdbg.ops.script.calls import py_function as py_function
 from pyfuncdbg.tf import bitwise as bitwise
+from pyfuncdbg.tf import config as config
 from pyfuncdbg.tf import debugging as debugging
+from pyfuncdbg.tf import distribute as distribute
 from pyfuncdbg.tf import dtypes as dtypes
-from pyfuncdbg.tf import errors as errors
 from pyfuncdbg.tf import graph_util as graph_util
 from pyfuncdbg.tf import initializers as initializers
 from pyfuncdbg.tf import io as io
@@ -17,8 +18,10 @@ from pyfuncdbg.tf import messages
 from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import strings as strings
 from pyfuncdbg.tf import train as train
+from pyfuncdbg.tf.compat.v1 import errors as errors
 from pyfuncdbg.tf.compat.v1 import nn as nn
 from pyfuncdbg.tf.compat.v1 import random as random
+from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403
