@@ -20,7 +20,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -66,22 +66,31 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
 class OpError(Exception):
     """TensorFlow's base class for what goes wrong in a graph.
 
+    Args:
+        node_def, op, message: As the attributes.
+        *rest: For this class itself the error code; then, for it and those that have their code, a dict of payloads.
+
     Attributes:
         node_def: Of the node that failed, or None (eager).
         op: The `Operation` that failed, or None.
         message: The whole text; `str()` gives the same.
         error_code: TensorFlow's integer code.
+        experimental_payloads: Details by name.
     """
 
-    code = 2
+    code: int | None = None
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int | None = None, *payloads: Any) -> None:
+    def __init__(self, node_def: Any, op: Any, message: str, *rest: Any, error_code: int | None = None) -> None:
         super().__init__()
+        if self.code is None and error_code is None:
+            if not rest:
+                raise TypeError(f"{type(self).__name__}.__init__() missing 1 required positional argument: 'error_code'")
+            error_code, *rest = rest  # type: ignore[assignment]
         self._node_def = node_def
         self._op = op
         self._message = message
-        self._error_code = self.code if error_code is None else error_code
-        self._payloads: dict[str, Any] = dict(payloads[0]) if payloads and payloads[0] else {}
+        self._error_code: int = self.code if self.code is not None else error_code  # type: ignore[assignment]
+        self._payloads: dict[Any, Any] = rest[0] if rest and isinstance(rest[0], Mapping) else {}
         self._appendix = ''
         self.located = False
 
@@ -107,7 +116,7 @@ class OpError(Exception):
         return self._node_def
 
     @property
-    def experimental_payloads(self) -> dict[str, Any]:
+    def experimental_payloads(self) -> dict[Any, Any]:
         return self._payloads
 
     def __str__(self) -> str:
@@ -115,7 +124,7 @@ class OpError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # TensorFlow loses the message when pickled; ours keeps it, without the graph the op belongs to.
-        return type(self), (None, None, self._message)
+        return type(self), (None, None, self._message, *([self._error_code] if self.code is None else []), self._payloads)
 
 
 class CancelledError(OpError):

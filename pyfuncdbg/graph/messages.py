@@ -10,6 +10,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from pyfuncdbg.graph import settings_schema
+
 # One message a line: its name, then `number type name` of each field; `*` is repeated, `name|group` a member of a oneof.
 _SCHEMA = '''
 TensorShapeProto 2 *TensorShapeProto.Dim dim; 3 bool unknown_rank
@@ -74,6 +76,7 @@ _ENUMS = {
                   'TFT_UINT32 TFT_UINT64 TFT_INT8 TFT_INT16 TFT_INT32 TFT_INT64 TFT_HALF TFT_FLOAT TFT_DOUBLE '
                   'TFT_COMPLEX64 TFT_COMPLEX128 TFT_STRING TFT_BFLOAT16 TFT_DATASET=10102 TFT_RAGGED TFT_ITERATOR '
                   'TFT_MUTEX_LOCK=10202 TFT_LEGACY_VARIANT',
+    **settings_schema.ENUMS,
 }
 _REFERENCE = 100
 """Added to the number of a dtype, it is that of TensorFlow 1's references to it."""
@@ -92,20 +95,21 @@ def _members(text: str) -> dict[str, int]:
 
 def _file() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(name='pyfuncdbg/tensorflow.proto', package='tensorflow', syntax='proto3')
-    for enum_name, text in _ENUMS.items():
-        enum = file.enum_type.add(name=enum_name)
-        members = _members(text)
-        if enum_name == 'DataType':
-            members.update({f'{name}_REF': number + _REFERENCE for name, number in members.items() if number})
-        for member, number in members.items():
-            enum.value.add(name=member, number=number)
     made: dict[str, Any] = {}
-    for line in _SCHEMA.strip().split('\n'):
+    for line in (_SCHEMA + settings_schema.SCHEMA).strip().replace('\n\n', '\n').split('\n'):
         name, _, rest = line.partition(' ')
         outer, _, inner = name.rpartition('.')
         message = made[name] = made[outer].nested_type.add(name=inner) if outer else file.message_type.add(name=name)
         for field in rest.split('; '):
             _add_field(message, name, *field.split())
+    for enum_name, text in _ENUMS.items():
+        outer, _, inner = enum_name.rpartition('.')
+        enum = (made[outer] if outer else file).enum_type.add(name=inner)
+        members = _members(text)
+        if enum_name == 'DataType':
+            members.update({f'{name}_REF': number + _REFERENCE for name, number in members.items() if number})
+        for member, number in members.items():
+            enum.value.add(name=member, number=number)
     return file
 
 
@@ -150,6 +154,8 @@ OpDef, FunctionDef = map(_message, ('OpDef', 'FunctionDef'))
 TensorProto, TensorShapeProto, NameAttrList = map(_message, ('TensorProto', 'TensorShapeProto', 'NameAttrList'))
 MetaGraphDef, CollectionDef, VersionDef = map(_message, ('MetaGraphDef', 'CollectionDef', 'VersionDef'))
 ClusterDef, JobDef, ServerDef = map(_message, ('ClusterDef', 'JobDef', 'ServerDef'))
+ConfigProto, RunOptions, RunMetadata = map(_message, ('ConfigProto', 'RunOptions', 'RunMetadata'))
+GPUOptions, GraphOptions, OptimizerOptions = map(_message, ('GPUOptions', 'GraphOptions', 'OptimizerOptions'))
 
 
 def datatype_number(name: str) -> int:

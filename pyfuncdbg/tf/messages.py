@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-GRAPH = frozenset(('AttrValue', 'GraphDef', 'MetaGraphDef', 'NameAttrList', 'NodeDef'))
+GRAPH = frozenset(('AttrValue', 'ConfigProto', 'GPUOptions', 'GraphDef', 'GraphOptions', 'MetaGraphDef', 'NameAttrList', 'NodeDef',
+                   'OptimizerOptions', 'RunMetadata', 'RunOptions'))
 """Those of `tf.compat.v1`."""
 CLUSTER = frozenset(('ClusterDef', 'JobDef', 'ServerDef'))
 """Those of `tf.train`."""

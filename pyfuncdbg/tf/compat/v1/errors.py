@@ -1,0 +1,41 @@
+"""`tf.compat.v1.errors`: the exceptions, and which code means which."""
+import warnings as _warnings
+from typing import Any as _Any
+
+from pyfuncdbg.tf import errors as _errors
+from pyfuncdbg.tf.errors import *  # noqa: F403
+from pyfuncdbg.tf.errors import OperatorNotAllowedInGraphError as _OnlyInVersion2
+from pyfuncdbg.tf.errors import OpError, UnknownError
+
+del globals()[_OnlyInVersion2.__name__]
+
+_CLASSES: dict[int, type[OpError]] = {kind.code: kind for kind in vars(_errors).values()
+                                      if isinstance(kind, type) and issubclass(kind, OpError) and kind.code is not None}
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class of a code.
+
+    Raises:
+        KeyError: No such code.
+    """
+    return _CLASSES[error_code]
+
+
+def error_code_from_exception_type(cls: _Any) -> _Any:
+    """The code of a class; for one without, as in TensorFlow, a warning and an UnknownError that is returned."""
+    code = getattr(cls, 'code', None)
+    if code not in _CLASSES or _CLASSES[code] is not cls:
+        _warnings.warn('Unknown class exception', stacklevel=2)
+        return UnknownError(None, None, 'Unknown class exception')
+    return code
+
+
+class raise_exception_on_not_ok_status:  # noqa: N801  TensorFlow's name
+    """A context for calls that report by status. Here all raise, so what is raised inside passes and there is no status."""
+
+    def __enter__(self) -> _Any:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        pass
