@@ -43,6 +43,7 @@ class Stepper(bdb.Bdb):
     Attributes:
         active: Whether the thread is traced.
         left: Id of the call whose function has come to its end while that end was stepped to: stop after the call. Else 0.
+        looked: Whether the breakpoints of the line that it is given next have been told already.
     """
 
     def __init__(self, on_stop: OnStop, hook: Hook | None = None) -> None:
@@ -51,6 +52,7 @@ class Stepper(bdb.Bdb):
         self._hook = hook
         self.active = False
         self.left = 0
+        self.looked = False
         self._before: Any = None
         self._given_up = False
         self._marked: list[tuple[FrameType, Any]] = []
@@ -185,7 +187,9 @@ class Stepper(bdb.Bdb):
         return self.trace_dispatch if followed is None and tracer.watches(frame) else followed
 
     def dispatch_line(self, frame: FrameType) -> Any:
-        tracer.look(frame)                      # a line breakpoint in code that runs already and got no test
+        if not self.looked:
+            tracer.look(frame)                  # a line breakpoint in code that runs already and got no test
+        self.looked = False
         return super().dispatch_line(frame)
 
     def user_call(self, frame: FrameType, argument_list: Any) -> None:

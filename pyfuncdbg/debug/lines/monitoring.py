@@ -46,6 +46,7 @@ def arrived(frame: FrameType, watched: Watched, line: int) -> None:
         arrival.met(frame, owner)
     if steps(frame):
         trace: Any = frame.f_trace
+        trace.__self__.looked = True
         frame.f_trace = trace(frame, 'line', None)
 
 

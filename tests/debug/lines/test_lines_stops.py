@@ -82,10 +82,12 @@ class Session:
 
     def __init__(self, *script: Any) -> None:
         self.script = list(script)
+        self.hits = 0
         self.stops: list[tuple[str, str, int, dict[str, Any]]] = []
         self.stepper = Stepper(self.stopped)
 
     def hit(self, frame: FrameType, error: Exception | None) -> None:
+        self.hits += 1
         self.stepper.here(frame, 'breakpoint' if error is None else f'condition raised {type(error).__name__}')
 
     def stopped(self, phase: str, frame: FrameType, reason: str, value: Any) -> None:
@@ -183,6 +185,15 @@ def test_a_condition_that_raises_stops_and_is_not_the_programs_error(lines: Line
     assert session.places == [('line', 'condition raised ZeroDivisionError', 5)]
 
 
+def test_all_breakpoints_of_a_line_are_told_at_its_one_stop(lines: Lines, program: ModuleType) -> None:
+    session = Session('next', 'cont')
+    lines.set(1, program.__file__, 5, 'i > 0', session.hit)
+    lines.set(2, program.__file__, 5, '1 // i', session.hit)
+    assert program.looped(3) == 5
+    assert session.places == [('line', 'condition raised ZeroDivisionError', 5), ('line', 'next', 4),
+                              ('line', 'breakpoint, breakpoint', 5), ('line', 'breakpoint', 5)]
+
+
 def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: Lines, program: ModuleType) -> None:
     session = Session()
 
@@ -196,6 +207,7 @@ def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: Lines, p
     assert program.looped(3) == 5
     assert [(reason, line, values.get('total')) for _, reason, line, values in session.stops] == [
         ('breakpoint', 3, None), ('breakpoint', 7, 4)]
+    assert session.hits == 2
     session.stops.clear()
     assert program.looped(3) == 5               # the next call has both compiled in
     assert [(line, values.get('total')) for _, _, line, values in session.stops] == [(3, None), (7, 4)]
