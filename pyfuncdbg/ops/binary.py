@@ -272,7 +272,8 @@ def _add_n(*values: Any) -> Any:
     return total
 
 
-register(OpDef('AddN', _add_n, merge_all_rule('AddN', (*NUMBER, dtypes.variant)), lambda node, grad: [grad] * len(node.inputs)))
+register(OpDef('AddN', _add_n, merge_all_rule('AddN', (*NUMBER, dtypes.variant)),
+               lambda node, grad: [grad] * len(node.inputs)))
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
