@@ -89,8 +89,7 @@ class Capture:
             held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
         except AttributeError:                  # the program has deleted one, or has none
             held = False
-        if not held and not standing.holds(getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)):
-            standing = self._look()
+        standing = standing if held else self._look()
         output = call.output
         if output is None:
             call.output = SILENCE
@@ -120,7 +119,9 @@ class Capture:
 
     def _look(self) -> Standing:
         """Watch the streams that stand there now."""
-        self._standing = _process.streams.watch(getattr(sys, 'stdout', None), getattr(sys, 'stderr', None), self.echo)
+        stdout, stderr = getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)
+        if not self._standing.holds(stdout, stderr):
+            self._standing = _process.streams.watch(stdout, stderr, self.echo)
         return self._standing
 
 

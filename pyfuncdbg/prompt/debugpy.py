@@ -1,19 +1,27 @@
-"""VS Code's breakpoints in wrapped functions: debugpy is told of each thread that comes to one, before the function starts.
+"""VS Code and other clients of debugpy: their breakpoints in wrapped functions, and our stops shown by them.
 
 debugpy traces threads that Python made. A native thread it does not know on Python 3.11, and a thread-local trace function
-would not last: the thread's Python state ends with each call. So it is told at every call, on the thread of the call. The
-hook is there once debugpy has been imported, and does something only while a client such as VS Code is attached.
+would not last: the thread's Python state ends with each call. So it is told at every call, on the thread of the call and
+before the function starts. The hook is there once debugpy has been imported, and does something only while a client such as
+VS Code is attached.
 """
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.hooks.aside import say
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import FrameType, ModuleType
 
+    from pyfuncdbg.debug.broker import Broker
+    from pyfuncdbg.debug.debugger import Debugger
+    from pyfuncdbg.debug.stop import Stop
     from pyfuncdbg.hooks.call import Call, Kind
     from pyfuncdbg.hooks.chain import Outputs
 
@@ -30,9 +38,84 @@ class ThreadTeller:
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         debugpy = sys.modules.get('debugpy')
         # A thread that is traced already is debugpy's, or somebody else's who must not lose it.
-        if debugpy is not None and sys.gettrace() is None and attached(debugpy):
-            debugpy.debug_this_thread()
+        if debugpy is not None and attached(debugpy):
+            _silence()
+            if sys.gettrace() is None:
+                debugpy.debug_this_thread()
         return proceed()
+
+
+def _silence() -> None:
+    """It warns of any `sys.settrace` but its own; ours gives back what it found."""
+    tracing = sys.modules.get('pydevd_tracing')
+    holder = getattr(tracing, 'TracingFunctionHolder', None)
+    if holder is not None:
+        holder._warn = False
+
+
+class DebugpyClient:
+    """The front end: a stop of ours is one of the client's, at the same line; it lets the thread go on, or steps it.
+
+    Args:
+        debugger: Whose stops.
+    """
+
+    name = 'debugpy'
+    priority = 100
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+
+    def usable(self) -> bool:
+        debugpy = sys.modules.get('debugpy')
+        return debugpy is not None and attached(debugpy)
+
+    def interact(self, stop: Stop, broker: Broker) -> None:
+        if stop.phase == 'before' and stop.call is not None and stop.call.site.kind == 'python':
+            say(f'stopped before {stop.call.site.name}: {stop.reason}')
+            stop.decide('into')                 # it shows frames, and those of the function are not there yet
+            return
+        if stop.reason != 'into':
+            say(f'stopped: {stop.reason}')
+        # Steps are the client's now; its trace function must not be taken for what was there before ours.
+        self._debugger.flow(stop.thread).stepper.disarm()
+        if stop.frames:
+            frame = stop.frames[-1].frame
+            _untraced(lambda: _suspend(frame))
+        if stop.decision is None:
+            stop.decide('cont')
+
+
+def _suspend(frame: FrameType) -> None:
+    """Hold this thread until the client lets it go on; then debugpy traces it, if it is to step."""
+    import debugpy
+    import pydevd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from _pydevd_bundle.pydevd_comm_constants import CMD_SET_BREAK  # type: ignore[import-not-found]
+    debugpy.debug_this_thread()
+    database: Any = pydevd.get_global_debugger()
+    if database is None:
+        raise PyfuncdbgError('debugpy is there, but does not debug')
+    thread = threading.current_thread()
+    database.set_suspend(thread, CMD_SET_BREAK, suspend_other_threads=database.multi_threads_single_notification)
+    database.do_wait_suspend(thread, frame, 'line', None)
+
+
+def _untraced(action: Callable[[], None]) -> None:
+    """Do it where Python traces nothing, not even by `sys.monitoring`: within a trace function, as debugpy itself does.
+
+    Traced, debugpy would stop in its own waiting.
+    """
+    done, before = [], sys.gettrace()
+
+    def trace(frame: FrameType, event: str, arg: Any) -> None:
+        sys.settrace(before)
+        done.append(True)
+        action()
+    sys.settrace(trace)
+    (lambda: None)()
+    if not done:                                # this is within one already
+        sys.settrace(before)
+        action()
 
 
 class _Arrival:

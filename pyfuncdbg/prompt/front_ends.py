@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.prompt.conversation import Conversation
+from pyfuncdbg.prompt.debugpy import DebugpyClient
 from pyfuncdbg.prompt.interrupt import listen
 from pyfuncdbg.prompt.kernel import Kernel
 from pyfuncdbg.prompt.pending import Pending, Typed
@@ -31,6 +32,7 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
     if pending is None:
         pending = _installed[id(debugger)] = Pending()
         conversation = Conversation(debugger, pending)
+        debugger.broker.add(DebugpyClient(debugger))
         debugger.broker.add(Kernel(conversation, debugger))
         debugger.broker.add(Terminal(conversation))
         debugger.broker.add(Pipe(conversation, pending))

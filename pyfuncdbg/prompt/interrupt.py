@@ -25,6 +25,12 @@ class _Attention:
         self._working: int | None = None
         self._sent = False
         self._reading: Callable[[], None] | None = None
+        self._asking = False
+
+    def ask(self, on: bool) -> None:
+        """The user is at a prompt, or no longer."""
+        with self._lock:
+            self._asking = on
 
     def work(self, thread: int) -> None:
         """A command runs on this thread."""
@@ -52,7 +58,7 @@ class _Attention:
             if self._working is None and self._reading is not None:
                 self._reading()
                 return True
-            return False
+            return self._working is None and self._asking       # between a line and its command: there is nothing to end
 
     def forget(self) -> None:
         """In a forked child: nobody is at a prompt, and no other thread holds the lock."""
@@ -61,6 +67,16 @@ class _Attention:
 
 _attention = _Attention()
 os.register_at_fork(after_in_child=_attention.forget)
+
+
+@contextlib.contextmanager
+def asking() -> Iterator[None]:
+    """At a prompt: the program hears of no Ctrl-C."""
+    _attention.ask(True)
+    try:
+        yield
+    finally:
+        _attention.ask(False)
 
 
 @contextlib.contextmanager

@@ -62,12 +62,12 @@ class LineEditor:
 
     def edit(self, stop: Stop) -> str:
         """The line; see `terminal.Editor`."""
-        self.stop, self._cancelled = stop, False
+        self.stop = stop
         self._screen.settle()
         try:
             return self._session.prompt(handle_sigint=False, pre_run=self._end_if_cancelled)
         finally:
-            self.stop = None
+            self.stop, self._cancelled = None, False
 
     def cancel(self) -> None:
         """End the line that is being typed."""

@@ -49,6 +49,10 @@ class _PipeReader:
         if _holds_commands() and sys.__stdin__ is not None:
             try:
                 line = sys.__stdin__.readline()
+            except KeyboardInterrupt:           # a pipe in which nothing comes must not hold who wants to leave
+                if stop.decision is None:
+                    stop.decide('abort')
+                return None
             except (OSError, ValueError):       # closed under our hands
                 line = ''
         if not line:

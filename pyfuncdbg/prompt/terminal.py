@@ -15,8 +15,9 @@ from typing import Protocol
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.prompt.conversation import Conversation
-from pyfuncdbg.prompt.interrupt import cancelling
+from pyfuncdbg.prompt.interrupt import asking, cancelling
 from pyfuncdbg.prompt.screen import Screen
+from pyfuncdbg.prompt.terminal_lock import turn
 from pyfuncdbg.prompt.typing_line import PlainEditor
 
 
@@ -44,11 +45,14 @@ class TerminalReader:
     def read(self, stop: Stop, broker: Broker) -> str | None:
         line = _Line(self._editor, stop)
         thread = threading.Thread(target=line.edit, name='pyfuncdbg prompt', daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:                    # none can be had, as at the interpreter's end
-            return self._editor.edit(stop)
-        with cancelling(line.cancel):
+        with cancelling(line.cancel):           # before the thread, which may let the user answer before `start` returns
+            try:
+                thread.start()
+            except RuntimeError:                # none can be had, as at the interpreter's end
+                return self._editor.edit(stop)
+            except KeyboardInterrupt:           # by a handler of the program's
+                line.cancel()
+                raise
             while not line.done:
                 try:
                     if stop.decision is not None or broker.focus is not stop:
@@ -72,10 +76,12 @@ class _Line:
         self._stop = stop
         self.text: str | None = None
         self.error: BaseException | None = None
-        self.done = False
+        self.done = self._cancelled = False
 
     def edit(self) -> None:
         try:
+            if self._cancelled:
+                raise KeyboardInterrupt
             self.text = self._editor.edit(self._stop)
         except BaseException as error:          # it belongs to the stopped thread, which raises it
             self.error = error
@@ -83,7 +89,9 @@ class _Line:
         self._stop.wake()
 
     def cancel(self) -> None:
-        self._editor.cancel()
+        self._cancelled = True
+        if not self.done:
+            self._editor.cancel()
 
 
 class FallingBack:
@@ -141,8 +149,12 @@ class Terminal:
             self._reader = TerminalReader(self._editor(self._screen))
             _restore_at_exit(descriptor)
         screen = self._screen
+        def wanted() -> bool:
+            return stop.decision is None and broker.focus is stop and self.usable()
         try:
-            self._conversation.hold(stop, self._reader, screen)
+            with asking(), turn(descriptor, screen.say, wanted) as mine:
+                if mine:
+                    self._conversation.hold(stop, self._reader, screen)
         except EOFError:
             if stop.decision is None:
                 if self.usable():

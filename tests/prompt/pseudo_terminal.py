@@ -53,7 +53,7 @@ class Terminal:
             while (found := self.text.find(word, position)) < 0:
                 if time.monotonic() > deadline:
                     raise AssertionError(f'{word!r} did not come; there was: {self.text[start:]}')
-                self._more()
+                self.read_more()
             position = found + len(word)
         self._read = position
         return self.text[start:position]
@@ -74,12 +74,13 @@ class Terminal:
 
     def end(self) -> int:
         """Read to the end of the program; its exit code, negative for a signal."""
-        while self._more():
+        while self.read_more():
             pass
         self.child.wait()
         return -self.child.signalstatus if self.child.signalstatus else self.child.exitstatus
 
-    def _more(self) -> bool:
+    def read_more(self) -> bool:
+        """Read what comes next; False at the end."""
         try:
             self.raw += self.child.read_nonblocking(65536, timeout=self.child.timeout)
         except pexpect.EOF:

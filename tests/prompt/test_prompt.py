@@ -4,11 +4,17 @@ from __future__ import annotations
 import os
 import signal
 import termios
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from prompt.pseudo_terminal import READY, Terminal
+
+from pyfuncdbg.debug.broker import Broker
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.prompt import interrupt
+from pyfuncdbg.prompt.terminal import TerminalReader
 
 MODEL = '''\
 import numpy as np
@@ -284,6 +290,40 @@ def test_a_terminal_that_is_gone_does_not_hold_the_program(end: str, tmp_path: P
         assert (tmp_path / 'done').exists() == (end == 'cont')
 
 
+class Interrupted:
+    """An editor whose user presses Ctrl-C as soon as the line is there, before the thread that waits knows that."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self.edits = self.cancelled = 0
+
+    def edit(self, stop: Stop) -> str:
+        self.edits += 1
+        os.kill(os.getpid(), signal.SIGINT)
+        if self.ended.wait(20):
+            raise KeyboardInterrupt
+        return 'nobody has ended it'
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+        self.ended.set()
+
+
+def test_ctrl_c_ends_the_line_however_early_it_comes() -> None:
+    """A line that went on would take what is typed at the next one."""
+    editor, broker = Interrupted(), Broker()
+    stop = Stop('line')
+    broker._focus = stop
+    interrupt.listen()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            TerminalReader(editor).read(stop, broker)
+    finally:
+        interrupt.ignore()
+    assert (editor.edits, editor.cancelled) == (1, 1)
+    assert [thread for thread in threading.enumerate() if thread.name == 'pyfuncdbg prompt'] == []
+
+
 # --- more threads -----------------------------------------------------------------------------------------------------
 
 MANY = '''
@@ -351,3 +391,52 @@ def test_an_interrupt_from_outside_clears_the_line(tmp_path: Path) -> None:
         assert '(2, 3)' in user.type('p x.shape')
         user.last('quit', 'end')
         assert user.end() == 0
+
+
+# --- more processes ---------------------------------------------------------------------------------------------------
+
+FORKING = '''
+import os
+import numpy as np
+from pyfuncdbg import tf
+
+def work(x):
+    return x + 1
+
+def go(i):
+    print('process', i, 'got', int(tf.numpy_function(work, [np.array(i)], tf.int64)), flush=True)
+
+children = []
+for i in (1, 2, 3):
+    child = os.fork()
+    if not child:
+        go(i)
+        os._exit(0)
+    children.append(child)
+print('codes', [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+'''
+
+
+def test_processes_take_turns_at_the_terminal_also_after_one_is_killed(tmp_path: Path) -> None:
+    (tmp_path / 'forking.py').write_text(FORKING)
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--break', 'work', 'forking.py',
+                  environment={'XDG_RUNTIME_DIR': str(tmp_path)}) as user:
+        while user.text.count('has the terminal') < 2:
+            user.read_more()
+        seen = []
+        for turn in range(3):
+            user.until('STOPPED', READY)
+            user.child.send('p "at", int(x), __import__("os").getpid()\r')
+            _, value, pid = user.until("('at'", ')').rsplit('(', 1)[1].rstrip(')').split(',')
+            seen.append(int(value))
+            user.until(READY)
+            if turn == 1:
+                os.kill(int(pid), signal.SIGKILL)
+            else:
+                user.last('cont', f'got {seen[-1] + 1}')
+        user.until('codes')
+        assert user.end() == 0
+    assert sorted(seen) == [1, 2, 3]
+    codes = [0, 0, 0]
+    codes[seen[1] - 1] = -signal.SIGKILL
+    assert f'codes {codes}' in user.text

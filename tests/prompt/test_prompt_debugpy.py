@@ -1,11 +1,15 @@
 """Breakpoints of a Debug Adapter Protocol client in wrapped functions, on native threads, with the real debugpy."""
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from debug_adapter import DebugAdapterClient
@@ -14,6 +18,41 @@ ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec('debugpy') is None,
                                 reason="needs debugpy: pip install '.[debugpy]'")
+
+@dataclass(frozen=True)
+class Stopped:
+    """Where a client sees a thread."""
+
+    thread: int
+    line: int
+    name: str
+    variables: dict[str, str]
+
+
+def stopped(client: DebugAdapterClient) -> Stopped:
+    """The next stop."""
+    event = client.event('stopped', 'terminated')
+    assert event['event'] == 'stopped'
+    thread = event['body']['threadId']
+    frame = client.ask('stackTrace', threadId=thread)['stackFrames'][0]
+    return Stopped(thread, frame['line'], frame['name'], client.variables(frame['id']))
+
+
+@contextlib.contextmanager
+def program(script: Path) -> Iterator[tuple[Any, DebugAdapterClient]]:
+    """A program that prints its port, and a client there; its stderr is a file."""
+    env = {**os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{ROOT / "tests"}', 'PYDEVD_DISABLE_FILE_VALIDATION': '1'}
+    with (script.parent / 'stderr').open('w') as errors, subprocess.Popen(
+            [sys.executable, str(script)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+            env=env) as process:
+        assert process.stdout is not None
+        client = DebugAdapterClient(int(process.stdout.readline()))
+        try:
+            yield process, client
+        finally:
+            client.close()
+            process.kill()
+
 
 PROGRAM = '''
 import sys
@@ -68,6 +107,74 @@ def test_a_breakpoint_of_vs_code_stops_in_a_wrapped_function_on_a_native_thread(
             client.close()
             process.kill()
     assert rest == ['[-1.5, -0.5, 0.5, 1.5]'] * 2 + ['through']
+
+
+OURS = '''
+import debugpy
+import pyfuncdbg
+import numpy as np
+from pyfuncdbg import tf
+from native_threads import run_native
+
+def norm(x):
+    mu = x.mean()               # first
+    y = x - mu                  # line
+    if mu > 5:
+        breakpoint()
+        y = y * 2               # called
+    if mu > 50:
+        raise ValueError('too much')        # raised
+    return y
+
+def call(value):
+    try:
+        print(tf.numpy_function(norm, [np.full(2, value)], tf.float64).numpy().tolist(), flush=True)
+    except ValueError:
+        print('failed', flush=True)
+
+pyfuncdbg.break_at('norm', when='x[0] == 1')
+pyfuncdbg.break_at(f'{__file__}:LINE', when='mu == 2')
+print(debugpy.listen(('127.0.0.1', 0))[1], flush=True)
+debugpy.wait_for_client()
+for value in (0., 1., 2., 9.):
+    run_native([lambda: call(value)])
+from pyfuncdbg.debug.debugger import debugger
+debugger.catching = True
+run_native([lambda: call(99.)])
+print('through', flush=True)
+'''
+
+
+def test_our_stops_are_shown_by_vs_code_and_stepped_there(tmp_path: Path) -> None:
+    """Before a call, at a line, at `breakpoint()` and at an error, each on a native thread: the client is at that line."""
+    script = tmp_path / 'model.py'
+    texts = OURS.splitlines()
+    at = {name: next(number for number, text in enumerate(texts, 1) if f'# {name}' in text)
+          for name in ('first', 'line', 'called', 'raised')}
+    script.write_text(OURS.replace('LINE', str(at['line'])))
+    with program(script) as (process, client):
+        client.attach({})
+        met = []
+        for steps in (1, 1, 0, 0, 0):
+            frame = stopped(client)
+            met.append((frame.line, frame.name, frame.variables['x']))
+            for _ in range(steps):
+                line = frame.line
+                client.ask('next', threadId=frame.thread)
+                frame = stopped(client)
+                if sys.version_info >= (3, 12) and frame.line == line:
+                    # debugpy uses sys.monitoring there, and meets the line that our trace function has stopped at.
+                    client.ask('next', threadId=frame.thread)
+                    frame = stopped(client)
+                met.append((frame.line, frame.name, frame.variables['x']))
+            client.ask('continue', threadId=frame.thread)
+        lines = [process.stdout.readline().strip() for _ in range(6)]
+        client.event('terminated')
+    assert met == [(at['first'], 'norm', 'array([1., 1.])'), (at['first'] + 1, 'norm', 'array([1., 1.])'),
+                   (at['line'], 'norm', 'array([2., 2.])'), (at['line'] + 1, 'norm', 'array([2., 2.])'),
+                   (at['called'], 'norm', 'array([9., 9.])'), (at['called'], 'norm', 'array([99., 99.])'),
+                   (at['raised'], 'norm', 'array([99., 99.])')]
+    assert lines == ['[0.0, 0.0]'] * 4 + ['failed', 'through']
 
 
 def test_a_program_without_debugpy_has_no_hook() -> None:
