@@ -54,7 +54,7 @@ class RunCard:
         number, title: 'run 3 of session 1'.
         thread, thread_name: Where.
         feeds, fetches: In order.
-        nodes: How many nodes it will run; `functions` of them are Python functions.
+        nodes: How many nodes it will run; `functions` of them are Python functions, and `last` is the last one.
         breakpoints: Those that are set, one line each.
         suggestions: What to type.
     """
@@ -69,6 +69,7 @@ class RunCard:
     fetches: tuple[str, ...]
     nodes: int
     functions: int
+    last: str
     breakpoints: tuple[str, ...]
     suggestions: tuple[Suggestion, ...]
 
@@ -133,6 +134,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
     return RunCard(run.id, run.label, *_whose(debugged), stop.thread, stop.thread_name,
                    _values(run.feeds, call.inputs, call.site.host),
                    tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
+                   sites[-1].name if sites else '',
                    tuple(breakpoints), tuple(_before(functions)))
 
 
