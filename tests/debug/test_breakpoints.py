@@ -14,6 +14,7 @@ from stopping import debugging, wrapped
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.debug.breakpoint import Breakpoint, HitCount
 from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.debugger import debugger as the_debugger
 from pyfuncdbg.debug.spec import function_names, spec
@@ -426,6 +427,37 @@ def test_a_line_counts_like_a_call():
         assert call(2) == 6
         assert len(seen) == 3                   # hits 5, 6, 7: the sixth
         assert hot(1) == 3
+
+
+def test_a_condition_of_a_line_that_raises_stops_and_is_no_hit():
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set(f'{__file__}:{LINE}', '1 / (i - 1) > 5', once=True, every=3, after=7, do='log')
+        assert wrapped(hot)(2) == 6
+        assert [reason for _, _, reason in front_end.stops] == [
+            'breakpoint 1: ZeroDivisionError: division by zero, in its condition 1 / (i - 1) > 5']
+        assert debugger.breakpoints.entry(1).hits == 0
+
+
+@pytest.mark.parametrize('place', ['norm', f'{__file__}:{LINE + 1}'])
+def test_once_acts_again_after_it_was_enabled_again(place):
+    with debugging() as (debugger, front_end):
+        table = debugger.breakpoints
+        table.set(place, once=True)
+        call = wrapped(hot)
+        for enabled, stops in ((False, 1), (True, 2), (False, 2)):
+            if enabled:
+                table.enable(1)
+            call(1), call(1)
+            assert (len(front_end.stops), table.entry(1).hits) == (stops, stops)
+            assert not table.entry(1).breakpoint.enabled
+
+
+def test_once_acts_once_on_threads_that_come_before_it_is_disabled():
+    count, once = HitCount(), Breakpoint(1, spec('norm'), once=True)
+    assert [count.acts(once) for _ in range(3)] == [True, False, False]
+    assert count.hits == 1
+    count.arm()
+    assert [count.acts(once) for _ in range(2)] == [True, False]
 
 
 def test_a_line_is_refused_what_it_cannot_do():
