@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import pickle
 import random
@@ -12,6 +13,7 @@ import weakref
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
@@ -60,6 +62,12 @@ def program():
     return Program()
 
 
+def plain_text(drawn) -> str:
+    console = Console(width=120, color_system=None, file=io.StringIO())
+    console.print(drawn)
+    return console.file.getvalue()
+
+
 def looks(shown):
     """At a stop around a run: keep what it shows, which can be drawn and written."""
     def look(stop):
@@ -76,8 +84,8 @@ def test_it_is_accepted_wherever_a_session_is(program) -> None:
         plain = program.session()
         session = pyfuncdbg.DebugSession(plain)
         assert isinstance(session, tf.Session)
-        assert session.graph is program.graph and session.sess_str == '' and session.graph_def == plain.graph_def
-        assert session.list_devices() == plain.list_devices() and set(dir(plain)) <= set(dir(session))
+        assert session.graph is program.graph and session.sess_str == b'' and session.graph_def == plain.graph_def
+        assert str(session.list_devices()) == str(plain.list_devices()) and set(dir(plain)) <= set(dir(session))
         np.testing.assert_array_equal(program.c.eval(program.feed(1), session=session), [3, 5])
         program.e.op.run(session=session)
         with session.as_default():
@@ -622,3 +630,16 @@ def test_a_session_of_tensorflow_can_be_wrapped() -> None:
             session.run(b, {a: 1.0})
     debugger.leave()
     debugger.left = False
+
+
+def test_the_card_of_a_function_that_takes_a_variable_calls_it_no_array() -> None:
+    @tf.function
+    def read(variable):
+        return variable + 1.0
+
+    texts = []
+    with ScriptedUser([lambda stop: texts.append(at_run(context_of(stop), TABLE)), 'run', 'run']) as user:
+        assert pyfuncdbg.debug(read)(tf.Variable(1.0)).numpy() == 2.0
+    assert user.phases == ['run', 'end']
+    text = plain_text(draw_at_run(texts[0]))
+    assert 'variable:0  a variable or another object, no array' in text and 'object ()' not in text

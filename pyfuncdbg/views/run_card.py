@@ -93,6 +93,8 @@ def _grid() -> Table:
 def _value(value: Value) -> Text:
     sizes = f'[{shape(value.shape, ", ")}]' if value.shape else '()'
     name = label(value.name or 'unnamed', 'bold' if value.name else 'dim', 200)
+    if value.dtype == 'object' and not value.shape:     # a variable's handle, or whatever else is no array
+        return Text.assemble(name, ('  a variable or another object, no array', 'dim'))
     return Text.assemble(name, f'  {one_line(value.dtype, 40)} {sizes}  {size(value.nbytes)}')
 
 
