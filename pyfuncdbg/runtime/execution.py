@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.runtime.host import host
@@ -34,10 +35,12 @@ class Execution:
         marked: The Python call that runs now, as it stood before it, if somebody may want to go back there.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
+        deadline: The `perf_counter_ns()` after which no step begins; None without limit.
         used: Where somebody may want to go back: the resources that the step which runs now has used, as they were before.
     """
 
-    __slots__ = ('errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources', 'run', 'used')
+    __slots__ = ('deadline', 'errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources',
+                 'run', 'used')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
@@ -49,6 +52,7 @@ class Execution:
         self.marked: Mark | None = None
         self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
+        self.deadline: int | None = None
         self.used: dict[Any, tuple[Any, Any]] | None = None
 
     def pause(self, on_pause: Callable[[], None]) -> None:
@@ -60,6 +64,26 @@ class Execution:
         """Pause no more."""
         self.on_pause = None
         self.paused = False
+
+    def steer(self, control: Any) -> Any:
+        """Let another control steer the run from now on; gives the one of before."""
+        before, self.run.control = self.run.control, control
+        return before
+
+    def check_deadline(self) -> None:
+        """Called before a step.
+
+        Raises:
+            DeadlineExceededError: The time of the run is over.
+        """
+        if self.deadline is not None and perf_counter_ns() > self.deadline:
+            error = DeadlineExceededError(None, None, 'Graph execution error:\n\nTimed out waiting for notification')
+            error.located = True
+            raise error
+
+    def standing(self) -> RunView | None:
+        """What a step that is no part of a plan on this thread's stack is in."""
+        return None
 
     def mark(self) -> None:
         """The Python call that a plan is at is about to begin: keep how things stand."""

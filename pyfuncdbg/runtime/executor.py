@@ -76,12 +76,12 @@ class Executor:
 
     def run(self) -> tuple[Any, ...]:
         """Run from the position; the control of the run meanwhile."""
-        run = self.execution.run
-        self._around, run.control = run.control, self
+        self._around = self.execution.steer(self)
         try:
             return self._walk()
         finally:
-            run.control, self._around = self._around, None
+            self.execution.steer(self._around)
+            self._around = None
 
     def _walk(self) -> tuple[Any, ...]:
         steps, execution, history, known = self._plan.steps, self.execution, self.history, self.history.values.known
@@ -161,20 +161,25 @@ class Executor:
             values.keep(step, around(watched[0], watched[1], self.execution.run, inputs))
             return
         if self._dropping or not has_effects(step):
-            values.keep(step, self._outputs(index, step, inputs))
+            values.keep(step, self.outputs(index, step, inputs))
         elif history.stood(index, step, inputs):
             return
         else:
             if self._entering and self._on_pause is not None:
                 self._entering = False
                 self.execution.pause(self._on_pause)
-            values.keep(step, history.ran(index, step, inputs, lambda: self._outputs(index, step, inputs)))
+            values.keep(step, history.ran(index, step, inputs, lambda: self.outputs(index, step, inputs)))
+        self.report_gradients(step, values.known)
+
+    def report_gradients(self, step: Step, known: Mapping[int, Any]) -> None:
+        """Report the backward steps that are complete with a step, where somebody watches them."""
         for group in step.gradients:
-            incoming, outgoing, (record,) = (tuple(values.known.get(self._plan.slots.get(id(t), -1)) for t in tensors)
+            incoming, outgoing, (record,) = (tuple(known.get(self._plan.slots.get(id(t), -1)) for t in tensors)
                                              for tensors in (group.incoming, group.outgoing, [group.record]))
             group.report(self.execution, incoming, outgoing, record)
 
-    def _outputs(self, index: int, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def outputs(self, index: int, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Run a step's kernel, in an op call where somebody watches those."""
         definition = step.op.definition
         extra = {'record': True} if step.recorded else {}
 

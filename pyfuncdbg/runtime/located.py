@@ -4,7 +4,7 @@ Inside of the run's own call, so that those who watch runs see the error that th
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.chain import hooks
@@ -16,13 +16,16 @@ from pyfuncdbg.runtime.plan import Plan, failed_in
 
 
 @tells_failure(failed_in)
-def run_located(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a plan.
+def run_located(plan: Plan, execution: Execution, values: Sequence[Any],
+                pooled: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None) -> tuple[Any, ...]:
+    """The results of a plan; `pooled` runs it where it is not to be run step after step on this thread.
 
     Raises:
         OpError: A node failed.
     """
     try:
+        if pooled is not None:
+            return pooled(values)
         if hooks.op or execution.paused:
             return execute(plan, execution, values)
         execution.feeds = values

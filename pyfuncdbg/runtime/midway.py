@@ -26,7 +26,7 @@ def innermost(execution: Execution) -> RunView | None:
         if getattr(executor, 'execution', None) is execution:
             return executor
         frame = frame.f_back
-    return None
+    return execution.standing()
 
 
 def marked(execution: Execution) -> Mark | None:

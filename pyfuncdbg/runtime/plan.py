@@ -67,8 +67,8 @@ class Plan:
         watched: Site and function of the steps without effects that were executed as calls, by index.
     """
 
-    __slots__ = ('_by_name', '_sites', 'constants', 'during', 'ends', 'feeds', 'fetches', 'function', 'graph', 'live',
-                 'names', 'slots', 'source', 'steps', 'watched')
+    __slots__ = ('__weakref__', '_by_name', '_sites', 'constants', 'during', 'ends', 'feeds', 'fetches', 'function', 'graph',
+                 'live', 'names', 'slots', 'source', 'steps', 'watched')
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
                  fetches: Sequence[SymbolicTensor],
@@ -95,6 +95,12 @@ class Plan:
         if self._sites is None:
             self._sites = tuple(site_of(step.op) for step in self.steps)
         return self._sites
+
+    def arranged(self, order: Sequence[int]) -> Plan:
+        """This plan with its steps in another valid order, given by their indices."""
+        hand_over = self.names['hand_over'].func
+        return Plan(self.graph, [self.steps[index] for index in order], self.feeds, self.fetches, self.slots, self.constants,
+                    Sharing([self.steps[index] for index in order], self.feeds, self.fetches, self.slots, True), hand_over)
 
     def failed_step(self, error: BaseException) -> Step | None:
         """The step in which an error that came out of `function` was raised: the line of the plan's own frame tells."""

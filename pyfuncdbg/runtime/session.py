@@ -4,6 +4,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -24,6 +25,9 @@ from pyfuncdbg.runtime.located import run_located
 from pyfuncdbg.runtime.partial import PartialRuns
 from pyfuncdbg.runtime.placement import Devices, placement
 from pyfuncdbg.runtime.plan import Plan, compiled
+from pyfuncdbg.runtime.pools import Pools, Runner
+from pyfuncdbg.runtime.session_options import run_settings, session_options
+from pyfuncdbg.runtime.step_stats import Timing
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
 _PLANS_KEPT = 256
@@ -78,7 +82,7 @@ class Session:
     Args:
         target: '' for this process, or that of a server in it.
         graph: The graph; by default the current default graph.
-        config: Accepted for compatibility.
+        config: A ConfigProto. With `inter_op_parallelism_threads=n` up to n Python functions of a run overlap.
 
     Raises:
         NotFoundError: No such target.
@@ -87,7 +91,10 @@ class Session:
 
     def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
-            raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph)}"')
+            raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        if not isinstance(target, str):
+            raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        self._options = session_options(config)
         if target:
             server.check_target(target)
         self._graph = context.get_default_graph() if graph is None else graph
@@ -101,6 +108,8 @@ class Session:
         self._lock = threading.Lock()
         self._scopes: list[ExitStack] = []
         self._partial = PartialRuns()
+        # A run that needs nothing of the kind is told by one test.
+        self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
 
     # ------------------------------------------------------------------ running
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
@@ -109,8 +118,8 @@ class Session:
         Args:
             fetches: A tensor, operation, name, or nested structure of them.
             feed_dict: Values for tensors, by tensor or name.
-            options: Accepted for compatibility.
-            run_metadata: Accepted for compatibility.
+            options: RunOptions: `timeout_in_ms`, and whether nodes are timed (`trace_level`).
+            run_metadata: A RunMetadata, which gets the times.
 
         Returns:
             The values in the structure of `fetches`: arrays that are the caller's own, NumPy scalars at rank 0, None for
@@ -127,20 +136,38 @@ class Session:
             values = list(map(_converted, entry.converters, given))
         else:
             values = []
-        results = self._execute(entry, values)
+        if options is None and run_metadata is None and self._pools is None:
+            results = self._execute(entry, values)
+        else:
+            results = self._execute_as(entry, values, options, run_metadata)
         return entry.pack(results if not entry.strings else [bytes_at_rank_0(value) for value in results])
 
-    def _execute(self, entry: _Entry, values: list[Any]) -> tuple[Any, ...]:
+    def _execute_as(self, entry: _Entry, values: list[Any], options: Any, metadata: Any) -> tuple[Any, ...]:
+        """Run with settings other than the usual ones."""
+        if metadata is not None:
+            metadata.ParseFromString(b'')
+        pools = self._pools or Pools(self._options)
+        settings = run_settings(options, self._options)
+        if not settings.timed or metadata is None:
+            return self._execute(entry, values, pools.runner(entry.plan, settings, None))
+        timing = Timing()
+        try:
+            return self._execute(entry, values, pools.runner(entry.plan, settings, timing))
+        finally:
+            timing.write(metadata, self._devices().names()[0])
+
+    def _execute(self, entry: _Entry, values: list[Any], runner: Runner | None = None) -> tuple[Any, ...]:
         plan = entry.plan
         run = Run('Session.run', host, perf_counter_ns(), sites=plan.sites, feeds=entry.feeds, fetches=entry.fetches)
         execution = Execution(run, self._resources, errstate.current())
         run.control = execution
         errstate.state.set(errstate.IGNORE)
+        pooled = None if runner is None else partial(runner, execution)
         try:
             if hooks.run and entry.unwanted is not hooks.stamp and (
                     entry.wanted is hooks.stamp or not _is_unwanted(entry, run)):
-                return tuple(around(_RUN_SITE, lambda *fed: run_located(plan, execution, fed), run, values))
-            return run_located(plan, execution, values)
+                return tuple(around(_RUN_SITE, lambda *fed: run_located(plan, execution, fed, pooled), run, values))
+            return run_located(plan, execution, values, pooled)
         finally:
             run.control = None
             errstate.state.set(execution.errstate)
@@ -264,6 +291,8 @@ class Session:
     def close(self) -> None:
         """Free the values of variables; further runs raise RuntimeError."""
         self._closed = True
+        if self._pools is not None:
+            self._pools.close()
         self._resources.clear()
         self._entries.clear()
         self._last = None

@@ -1,0 +1,69 @@
+"""What of a ConfigProto and of RunOptions this runtime acts on: threads and deadlines, and whether steps are timed.
+
+They are read once for a session and once for a run, from TensorFlow's messages or ours.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Of a session.
+
+    Attributes:
+        threads: How many steps of a run may overlap, for each thread pool that a run may choose.
+        timeout: Milliseconds that a run may take, 0 without limit.
+    """
+
+    threads: tuple[int, ...] = (1,)
+    timeout: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Of one run.
+
+    Attributes:
+        deadline: The `perf_counter_ns()` at which it should be over, None without limit.
+        pool: Which of the session's pools it takes; -1 for the caller's thread alone.
+        timed: Whether its steps are timed.
+    """
+
+    deadline: int | None = None
+    pool: int = 0
+    timed: bool = False
+
+
+def session_options(config: Any) -> SessionOptions:
+    """The options in a ConfigProto.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if config is None:
+        return SessionOptions()
+    if getattr(getattr(config, 'DESCRIPTOR', None), 'name', '') != 'ConfigProto':
+        raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+    threads = [pool.num_threads for pool in config.session_inter_op_thread_pool] or [config.inter_op_parallelism_threads]
+    return SessionOptions(tuple(max(1, count) for count in threads), config.operation_timeout_in_ms)
+
+
+def run_settings(options: Any, session: SessionOptions) -> RunSettings:
+    """The settings in RunOptions, with the session's where they say nothing.
+
+    Raises:
+        AttributeError: They are none.
+        InvalidArgumentError: The session has no such thread pool.
+    """
+    timeout, pool, timed = session.timeout, 0, False
+    if options is not None:
+        options.SerializeToString()
+        timeout, pool, timed = options.timeout_in_ms or timeout, options.inter_op_thread_pool, options.trace_level > 0
+        if not -1 <= pool < len(session.threads):
+            raise InvalidArgumentError(None, None, f'Invalid inter_op_thread_pool: {pool}')
+    return RunSettings(perf_counter_ns() + timeout * 1_000_000 if timeout > 0 else None, pool, timed)
