@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 8 << 20
 """Bytes of an answer."""
+_SERVING = ('terminal', 'kernel')
+"""Front ends at which a stopped thread does what clients ask for while a line is typed."""
 _ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
 
 
@@ -72,8 +74,14 @@ class Remote:
     # ------------------------------------------------------------------ the server's thread
     def summary(self) -> dict[str, Any] | None:
         """The stop that commands act on now."""
-        stop = self._stop
+        stop = self._current()
         return described(stop) if stop is not None and stop.decision is None else None
+
+    def _current(self) -> Stop | None:
+        """The stop of the clients, or the one whose user types a line elsewhere: its thread does what others ask, too."""
+        broker = debugger.broker
+        asking = broker.asking
+        return broker.focus if self._stop is None and asking is not None and asking.name in _SERVING else self._stop
 
     def lost(self) -> None:
         """A client that was asked is gone: if it was the last one, its stops look for another front end."""
@@ -130,7 +138,7 @@ class Remote:
 
     def _asked(self, client: Client, asked: Request) -> tuple[dict[str, Any], int | None]:
         """The answer, and the stop that was left by it."""
-        stop = self._stop
+        stop = self._current()
         if stop is None:
             return self._running(client, asked), None
 

@@ -59,6 +59,7 @@ class Broker:
         wanted: Who is asked: 'auto' picks by priority, 'prompt' among those in which commands are typed, 'none' logs and
             goes on.
         on_log: Told of a stop at which nobody can be asked.
+        asking: The front end that has the prompt now.
     """
 
     def __init__(self) -> None:
@@ -69,6 +70,7 @@ class Broker:
         self._expected = 0                      # native id of the thread that the prompt waits for
         self._front_ends: tuple[FrontEnd, ...] = ()
         self._user_lost = self._alone_said = False
+        self.asking: FrontEnd | None = None
         self.lost: Verb = 'cont'
         self.wanted = 'auto'
         self.on_log: Callable[[Stop], None] | None = log_stop
@@ -236,6 +238,7 @@ class Broker:
             if front_end is None:
                 self._go_on_alone(stop)
             else:
+                self.asking = front_end
                 front_end.interact(stop, self)
         except Exception as error:              # a broken front end must not end the program that is debugged
             if front_end is not None:
@@ -246,7 +249,7 @@ class Broker:
     def _fall_silent(self) -> None:
         """The prompt is free: whoever has the focus may begin."""
         with self._lock:
-            self._talking = None
+            self._talking = self.asking = None
             focus = self._focus
         if focus is not None:
             focus.wake()

@@ -4,6 +4,9 @@ Made where a thread stops or shall stop, on that thread mostly. As long as there
 """
 from __future__ import annotations
 
+import os
+import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -52,6 +55,17 @@ class Flow:
 class Flows(dict[int, Flow]):
     """By native thread; those of which nothing is wanted are not in it. Hooks are asked again when one comes or goes."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        _all.append(weakref.ref(self, _all.remove))
+
+    def forked(self) -> None:
+        """In a forked child: its one thread has another number, the others are the parent's. No lock is taken."""
+        mine = super().pop(_forking, None)
+        self.clear()
+        if mine is not None:
+            super().__setitem__(threading.get_native_id(), mine)
+
     def __setitem__(self, thread: int, flow: Flow) -> None:
         super().__setitem__(thread, flow)
         hooks.reconsider()
@@ -62,3 +76,22 @@ class Flows(dict[int, Flow]):
             return super().pop(thread, *default)
         finally:
             hooks.reconsider()
+
+
+_all: list[weakref.ref[Flows]] = []
+_forking = 0
+"""Native id, in the parent, of the thread that forks."""
+
+
+def _before_fork() -> None:
+    global _forking
+    _forking = threading.get_native_id()
+
+
+def _after_fork() -> None:
+    for known in _all:
+        if (flows := known()) is not None:
+            flows.forked()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -183,12 +183,18 @@ class RemotePrompt:
                 if self._stop == answer['left']:
                     self._stop = None
             self._await_stop()
+        elif answer['command'] == 'interrupt' and self._stop is None and self._scripted(typed):
+            self._await_stop()
         elif self._waiting and name == 'cont':
             self._waiting = False
             self._await_stop()
         elif answer.get('stop') is None and self._stop == before:
             self._stop = None                   # left by somebody else, who is no client
         return False
+
+    def _scripted(self, typed: Typed) -> bool:
+        """Whether nobody sees when the stop comes: the next command is for it."""
+        return bool(typed.place) or isinstance(self._reader, PipeReader)
 
     def _answer(self, future: Future[dict[str, Any]]) -> dict[str, Any]:
         """Wait for an answer; the first Ctrl-C breaks the command off, the second gives up waiting."""

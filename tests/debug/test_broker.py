@@ -271,3 +271,15 @@ def test_a_forked_child_has_its_own_stop_only() -> None:
         decisions = [pool.submit(lambda: broker.hold(Stop('line'))) for _ in range(2)]
         assert [one.result(30).verb for one in decisions] == ['cont'] * 2
     assert status == [0]
+
+
+def test_what_is_wanted_of_a_thread_is_wanted_of_it_in_a_forked_child(program: None) -> None:
+    """A child goes on where its parent forked: what was to stop there does, and other threads' wishes are not its own."""
+    before = debugger.flow(threading.get_native_id())
+    before.next_call = True
+    debugger.flow(1).next_call = True
+    child = os.fork()
+    if not child:
+        os._exit(0 if dict(debugger.flows) == {threading.get_native_id(): before} else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert set(debugger.flows) == {threading.get_native_id(), 1}

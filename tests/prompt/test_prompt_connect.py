@@ -12,6 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 from listening import ROOT, TRAIN, Program, environment, wait_until
+from prompt.pseudo_terminal import Terminal
 
 PROMPT = r'\(pfd\)'
 
@@ -182,3 +183,25 @@ def test_the_program_of_a_process_is_named(tmp_path: Path) -> None:
     code = ('import os; from pyfuncdbg.prompt.remote import name_of; print(name_of(os.getpid()))')
     said = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert said.stdout.startswith('python')
+
+
+def test_commands_behind_interrupt_in_a_pipe_wait_for_the_stop(tmp_path: Path) -> None:
+    with Program(tmp_path, 400) as program:
+        said = piped(program, 'interrupt\np x.shape\ndetach\n').stdout
+        assert 'STOPPED before call' in said
+        assert '(3,)' in said
+        assert program.runs_on()
+
+
+def test_who_connects_while_the_terminal_holds_a_stop_sees_it_and_may_let_it_go_on(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text(TRAIN)
+    env = environment(tmp_path)
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--listen', '--break', 'norm', 'train.py', '3',
+                  environment=env) as user:
+        user.prompt()
+        done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], input='p x.shape\nclear all\ncont\n',
+                              capture_output=True, text=True, env=env, timeout=60)
+        assert 'STOPPED before call 1' in done.stdout
+        assert '(3,)' in done.stdout
+        user.until('total 6')
+        assert user.end() == 0
