@@ -39,6 +39,8 @@ class Graph:
         seed: Graph-level random seed, None if not set.
         reads: By id of a handle here, the value of an eager variable as a session fetches it.
         variables: Those that the function of this graph reads, in order, by id of the handle.
+        automatic: Whether nodes with effects run although nothing needs them: in functions, not in graphs of TensorFlow 1.
+        place: For a part of another graph: the name of its node, with '/', below which it is.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
     """
@@ -58,6 +60,8 @@ class Graph:
         self.variables: dict[int, weakref.ref[Any]] = {}
         self.variables_made: int | None = None
         self.waits: list[Operation] = []
+        self.automatic = building_function
+        self.place = ''
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
         self.finalized = False

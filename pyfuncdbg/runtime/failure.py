@@ -46,15 +46,16 @@ def function_error(error: OpError | Exception, op: Operation, function: str) -> 
     raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, kernel_text(error))
     if raised is not error:
         raised.__cause__ = error
+    name = op.graph.place + op.name
     if not raised.located and '<lambda>' in function:
-        raised.locate(None, None, f'{{{{function_node {function}}}}} {raised.message}\n\t [[{{{{node {op.name}}}}}]] '
+        raised.locate(None, None, f'{{{{function_node {function}}}}} {raised.message}\n\t [[{{{{node {name}}}}}]] '
                                   f'[Op:{function}]',
-                      f'\n\nDetected at node {op.name} defined at (most recent call '
+                      f'\n\nDetected at node {name} defined at (most recent call '
                       f'last):\n{"".join(_lines(op.stack, "  "))}')
     if not raised.located:
-        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {op.name} defined at (most recent call '
+        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {name} defined at (most recent call '
                                   f'last):\n'
-                      f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {op.name}}}}}]] [Op:{function}]")
+                      f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {name}}}}}]] [Op:{function}]")
     return raised
 
 

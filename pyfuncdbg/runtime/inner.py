@@ -4,6 +4,7 @@ Kernels of control flow call it on the thread of the run; `ops` builds with it.
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,11 +20,15 @@ from pyfuncdbg.runtime.failure import KERNEL_ERRORS
 from pyfuncdbg.runtime.plan import Plan
 from pyfuncdbg.runtime.traced import Traced
 
+_numbers = itertools.count()
+
 
 def run_inner(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a plan that is part of a node of another; notes the node in which it failed."""
     try:
         # Only during a Python call somebody asks what the run is at: other plans need not say what they were given.
+        if execution.deadline is not None:
+            execution.check_deadline()
         if plan.during or hooks.op or execution.paused:
             return execute(plan, execution, values)
         return plan.function(execution, *values)
@@ -38,24 +43,26 @@ def has_state(graph: Graph) -> bool:
     return any(op.definition.stateful and op.type != INPUT for op in graph.operations)
 
 
-def traced_inner(name: str, function: Callable[[Sequence[SymbolicTensor]], Sequence[Any]], types: Sequence[Output] = (),
-                 names: Sequence[str] = ()) -> Traced:
+def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTensor]], Sequence[Any]],
+                 types: Sequence[Output] = ()) -> Traced:
     """Trace a part of a graph.
 
     Args:
-        name: '__inference_cond_true_7'.
+        scope: The name of the node that it is a part of, with '/' at the end.
+        part: What it is there, such as 'true'.
         function: From the placeholders of its arguments to its outputs, tensors.
         types: Types of its arguments.
-        names: Names of their placeholders.
     """
     outer = context.current_graph()
+    name = f'{scope.replace("/", "_")}{part}_{next(_numbers)}'
     graph = Graph(name=name, outer=outer, building_function=True)
     if outer is not None:
         graph.seed = outer.seed
+        graph.automatic, graph.place = outer.automatic, outer.place + scope
         graph.variables_made = None if outer.variables_made is None else 0
     with graph.as_default(), recording.suspended():
-        inputs = [graph.create_op(INPUT, (), {'dtype': dtype, 'shape': shape}, wanted or 'args').outputs[0]
-                  for (dtype, shape), wanted in zip(types, names or [''] * len(types), strict=True)]
+        inputs = [graph.create_op(INPUT, (), {'dtype': dtype, 'shape': shape}, 'args').outputs[0]
+                  for dtype, shape in types]
         outputs = [graph.admit(tensor) for tensor in function(inputs)]
     if outer is not None:
         _variables_noted(graph, outer)

@@ -116,7 +116,8 @@ class Traced:
             kept = [available[place] for place in record] if isinstance(record, tuple) else self.kept() if record else ()
             self._plans = {k: p for k, p in self._plans.items() if k[1] == self.graph.version}
             feeds = [*self.inputs, *(inner for _, inner in self.graph.captures)]
-            effects = [op for op in self.graph.operations if op.definition.stateful and op.type != INPUT]
+            effects = [op for op in self.graph.operations if
+                       op.definition.stateful and op.type != INPUT] if self.graph.automatic else []
             plan = self._plans[key] = compiled(self.graph, effects, feeds, [*self.outputs, *kept], protect=False,
                                                hand_over=take_over,
                                                gradients=self.graph.gradient_steps if hooks.gradient else ())
@@ -291,6 +292,8 @@ def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
         return leaf
     if hasattr(leaf, '_as_tensor'):
         return leaf._as_tensor()  # type: ignore[no-any-return]
+    if isinstance(getattr(leaf, 'flow', None), Tensor):     # a TensorArray
+        return leaf.flow  # type: ignore[no-any-return]
     try:
         if isinstance(leaf, Operation):
             raise TypeError(leaf)

@@ -113,7 +113,7 @@ class GraphArray(TensorArray):
         with name_scope_v1(name, 'TensorArrayV2Write'):
             item = self._value(value, False)
             return self._made('TensorListSetItem', (self._flow, convert_to_tensor(index, dtypes.int32, name='index'), item),
-                              name, resize_if_index_out_of_bounds=self._dynamic)
+                              name, resize_if_index_out_of_bounds=bool(self._dynamic))
 
     def unstack(self, value: Any, name: str | None = None) -> GraphArray:
         """An array of the slices of a tensor along its first axis."""

@@ -14,7 +14,6 @@ from pyfuncdbg.ops.control.parts import (
     Returned,
     entered,
     graph_around,
-    part_name,
     scalar_condition,
     waited_for,
 )
@@ -75,8 +74,7 @@ def _cond(pred: Any, true_fn: Any, false_fn: Any, strict: bool, name: str | None
         raise TypeError('pred must not be a Python bool', pred)
     with entered(graph), graph.name_scope(name or 'cond') as scope:
         selector = scalar_condition(pred)
-        names = part_name(scope, 'true'), part_name(scope, 'false')
-        result = _chosen(graph, selector, (true_fn, false_fn), names, scope, 'cond')
+        result = _chosen(graph, selector, (true_fn, false_fn), ('true', 'false'), scope, 'cond')
     return _single(result) if named_as_first(graph) and not strict else result
 
 
@@ -99,7 +97,7 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
         def trace(_: Any, function: Callable[[], Any] = function) -> Sequence[Any]:
             returned.append(Returned(function(), lambda: selector))
             return returned[-1].tensors
-        parts.append(traced_inner(name, trace))
+        parts.append(traced_inner(scope, name, trace))
     _check_captures(parts, kind)
     _check_alike(parts, returned, kind)
     pool = Pool()
@@ -179,8 +177,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         return functions[index if 0 <= index < len(functions) else -1]()
     with entered(graph), graph.name_scope(name or 'case'), graph.name_scope('indexed_case') as scope:
         index = convert_to_tensor(branch_index, name='branch_index')
-        names = [part_name(scope, f'branch{i}') for i in range(len(functions))]
-        return _chosen(graph, index, functions, names, scope, 'case')
+        return _chosen(graph, index, functions, [f'branch{i}' for i in range(len(functions))], scope, 'case')
 
 
 def _indexed(branch_index: Any, branch_fns: Any, default: Any) -> list[Callable[[], Any]]:

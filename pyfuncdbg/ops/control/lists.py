@@ -30,7 +30,7 @@ def sizes_tensor(shape: Any) -> Tensor:
         return shape
     sizes = None if shape is None else TensorShape(shape).sizes
     return constant(np.int32(-1) if sizes is None else np.array([-1 if n is None else n for n in sizes], np.int32),
-                    name='element_shape')
+                    name='Const' if sizes == () else 'element_shape')
 
 
 def _cell_shape(sizes: Typed) -> TensorShape:

@@ -8,7 +8,7 @@ from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.control.parts import flow_of, graph_around, part_name
+from pyfuncdbg.ops.control.parts import flow_of, graph_around
 from pyfuncdbg.ops.control.tensor_array import TensorArray
 from pyfuncdbg.ops.control.while_loop import while_loop_v1
 from pyfuncdbg.ops.joining import stack
@@ -30,7 +30,7 @@ class _Slices:
         static: The number, None if it is not known.
     """
 
-    def __init__(self, elems: Any) -> None:
+    def __init__(self, elems: Any, shaped: bool = False) -> None:
         self._elems = elems
         self.tensors = [convert_to_tensor(leaf, name='elem') for leaf in nest.flatten(elems)]
         first = self.tensors[0].shape
@@ -41,7 +41,7 @@ class _Slices:
                 raise ValueError(f'Dimensions {self.static} and {size} are not compatible')
         self.count: Any = self.static or shape_of(self.tensors[0])[0]
         self._arrays = [TensorArray(tensor.dtype, size=self.count, dynamic_size=False, clear_after_read=False,
-                                    element_shape=tensor.shape[1:] if tensor.shape.rank is not None else None,
+                                    element_shape=tensor.shape[1:] if shaped and tensor.shape.rank is not None else None,
                                     ).unstack(tensor) for tensor in self.tensors]
 
     def at(self, index: Any) -> Any:
@@ -92,6 +92,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_ite
         specs = [spec if hasattr(spec, 'shape') and hasattr(spec, 'dtype') and not isinstance(spec, type) and signature
                  is not None else TensorSpec(None, getattr(spec, 'dtype', spec) if signature is None else spec)
                  for spec in (leaves if signature is None else nest.flatten(signature))]
+        first = constant(0)
         arrays = [TensorArray(spec.dtype, size=slices.count, dynamic_size=False, infer_shape=infer_shape,
                               element_shape=spec.shape) for spec in specs]
 
@@ -100,7 +101,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_ite
             nest.assert_same_structure(structure, result)
             return i + 1, [array.write(i, value) for array, value in zip(arrays, nest.flatten(result), strict=True)]
 
-        _, filled = while_loop_v1(lambda i, _: i < slices.count, compute, (constant(0), arrays), back_prop=back_prop,
+        _, filled = while_loop_v1(lambda i, _: i < slices.count, compute, (first, arrays), back_prop=back_prop,
                                   parallel_iterations=parallel_iterations or 10, swap_memory=swap_memory,
                                   maximum_iterations=slices.count)
         return nest.pack_sequence_as(structure, [slices.whole(array) for array in filled])
@@ -125,7 +126,7 @@ def scan(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, par
     _check_callable(fn)
     structure = elems if initializer is None else initializer
     with name_scope_v1(name, 'scan', nest.flatten(elems)):
-        slices = _Slices(elems)
+        slices = _Slices(elems, shaped=True)
         count = slices.count
         last = count - 1 if reverse else 0
         if initializer is None:
@@ -217,7 +218,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
         return []
     graph = context.get_default_graph()
     with graph.as_default():
-        traced_inner(part_name('vectorized_map/', 'types'), trace, [(t.dtype, t.shape[1:]) for t in tensors])
+        traced_inner('vectorized_map/', 'types', trace, [(t.dtype, t.shape[1:]) for t in tensors])
     return map_fn(fn, packed, fn_output_signature=found[0])
 
 

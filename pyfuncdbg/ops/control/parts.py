@@ -4,7 +4,6 @@ A TensorArray is passed through parts by its flow.
 """
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -19,8 +18,6 @@ from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.traced import Traced
 
-_numbers = itertools.count()
-
 
 def graph_around(values: Iterable[Any]) -> Graph | None:
     """The graph that control flow over these values is part of: the current one, or that of a symbolic value."""
@@ -30,11 +27,6 @@ def graph_around(values: Iterable[Any]) -> Graph | None:
 def entered(graph: Graph) -> AbstractContextManager[Any]:
     """Make the graph current, if it is not."""
     return nullcontext() if context.current_graph() is graph else graph.as_default()
-
-
-def part_name(scope: str, part: str) -> str:
-    """A function's name in the library, such as 'cond_true_7'."""
-    return f'{scope.replace("/", "_")}{part}_{next(_numbers)}'
 
 
 def scalar_condition(value: Any) -> Any:

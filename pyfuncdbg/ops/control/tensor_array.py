@@ -30,6 +30,7 @@ class TensorArray:
     """
 
     _dtype: DType
+    _dynamic: bool | None
     _shape: list[TensorShape]
 
     def __new__(cls, dtype: Any = None, size: Any = None, dynamic_size: Any = None, clear_after_read: Any = None,
@@ -44,7 +45,7 @@ class TensorArray:
     def _begin(self, dtype: Any, dynamic_size: Any, infer_shape: bool, element_shape: Any) -> None:
         """What both kinds have."""
         self._dtype = as_dtype(dtype)
-        self._dynamic = bool(dynamic_size)
+        self._dynamic = dynamic_size
         self._infer_shape = infer_shape
         self._shape = [TensorShape(element_shape)]      # one for all arrays that writes have made of this one
 
@@ -59,8 +60,8 @@ class TensorArray:
         return self._shape[0]
 
     @property
-    def dynamic_size(self) -> bool:
-        """Whether it grows."""
+    def dynamic_size(self) -> bool | None:
+        """Whether it grows, as it was given."""
         return self._dynamic
 
     @property
