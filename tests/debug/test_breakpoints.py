@@ -19,7 +19,8 @@ from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.debugger import debugger as the_debugger
 from pyfuncdbg.debug.spec import function_names, spec
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.runtime.host import host
@@ -67,6 +68,27 @@ def test_names_of_functions(function, names):
 
 
 # --- when -----------------------------------------------------------------------------------------------------------
+
+def test_the_rest_of_the_arguments_is_a_tuple():
+    def function(x, *rest):
+        return x
+
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('norm', 'rest == (2, 3) and x == 1')
+        wrapped(function)(np.float32(1), np.float32(2), np.float32(3))
+        assert [reason for _, _, reason in front_end.stops] == ['breakpoint 1']
+
+
+def test_out_of_several_outputs_is_a_tuple():
+    site = CallSite('split', 'PyFunc', 'python', host, function=lambda x: (x, -x))
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('split', 'len(out) == 2 and out[1] == -x')
+        invoke = chain.instrument(site, site.function)
+        run = Run('eager', host, 0)
+        invoke(run, [np.float32(3)])
+        assert [phase for phase, _, _ in front_end.stops] == ['after']
+        assert front_end.stops[0][2] == 'breakpoint 1'
+
 
 def test_default_timing():
     table = Breakpoints(lambda: None, None)  # type: ignore[arg-type]

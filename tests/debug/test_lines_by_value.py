@@ -34,6 +34,7 @@ class Layer:
     def scale(self, x):
         self.__k = 2
         total = (lambda n: n * x)(self.__k)
+        __own = total
         half = [n / 2 for n in (total, x)]
         return total + half[0]
 
@@ -76,9 +77,10 @@ def test_private_names_and_lambdas():
         front_end.look = lambda stop: found.append((stop.frame.f_code.co_name, stop.hits, dict(stop.frame.f_locals)))
         debugger.breakpoints.set(f'{__file__}:{first + 2}', lambda n: n == 2)          # in the lambda on the line
         debugger.breakpoints.set(f'{__file__}:{first + 3}', lambda self, total: self._Layer__k == 2 and total == 10)
+        debugger.breakpoints.set(f'{__file__}:{first + 4}', '__own == 10 and self.__k == 2')
         assert wrapped(Layer().scale)(5) == 15
     # `n` is a name of the lambda alone, so at the statement on the same line the condition has no value.
-    assert [name for name, _, _ in found] == ['<lambda>', 'scale']
+    assert [name for name, _, _ in found] == ['<lambda>', 'scale', 'scale']
 
 
 def test_it_is_listed_changed_and_saved_as_what_it_is(tmp_path):

@@ -1,6 +1,7 @@
 """Conditions: values that are equal and shown, what they say of random calls, and what is refused where."""
 from __future__ import annotations
 
+import cmath
 import math
 import pickle
 import warnings
@@ -78,6 +79,8 @@ def test_words_against_a_loop(values, dtype):
     for kind, word in (('nan', vocabulary.has_nan), ('inf', vocabulary.has_inf)):
         for value in array:                     # scalars too
             assert isinstance(word(value), np.bool_), kind
+    assert [vocabulary.has_inf_or_nan(value) for value in array] == [
+        not cmath.isfinite(element) for element in elements]
 
 
 @pytest.mark.parametrize('size', [999, 1000, 1001, 70_000])
@@ -100,7 +103,9 @@ def test_words_at_their_edges():
         assert vocabulary.norm(np.array([3, 4], np.int8)) == 5.0
         assert vocabulary.norm(np.full(2, 3e38, np.float32)) == pytest.approx(np.sqrt(2) * np.float64(np.float32(3e38)))
         assert vocabulary.absmax(np.array([-128], np.int8)) == 128
-        assert not vocabulary.has_inf(np.array([1e300, 1e300]))         # whose product with itself is infinite
+        for count in (2, 2000):                                         # whose product with itself is infinite
+            assert not vocabulary.has_inf(np.full(count, 1e300))
+            assert not vocabulary.has_inf_or_nan(np.full(count, 1e300))
         assert vocabulary.absmax(np.array([])) == vocabulary.norm(np.array([])) == vocabulary.zeros(np.array([])) == 0
     assert math.isnan(vocabulary.absmax(np.array([1, NAN])))
     assert not vocabulary.has_nan(np.array([b'nan'], object))
