@@ -552,10 +552,15 @@ def test_a_gradient_through_a_function_in_a_traced_function_has_one_origin(recor
 
 
 def test_ops_that_look_at_the_shape_only_mask_nothing(recorded):
+    @tf.function
+    def model(x):
+        x = tf.numpy_function(np.log, [x], tf.float32, name='log')
+        return tf.shape(x), tf.rank(x), tf.size(x), tf.zeros_like(x), tf.ones_like(x), tf.math.is_nan(x)
+
     def program():
-        x = tf.numpy_function(np.log, [np.float32([-1.0])], tf.float32, name='log')
-        tf.shape(x), tf.rank(x), tf.size(x), tf.zeros_like(x), tf.ones_like(x)
-        tf.math.is_nan(x)
+        model(tf.constant([-1.0]))
     context = recorded(program, ops=True)
+    looked = {call.site.op_type for call in context.trace.calls(kind='op', bad=True)}
+    assert {'Shape', 'Rank', 'Size', 'OnesLike', 'IsNan'} <= looked
     assert [(f.call.site.op_type, f.verdict) for f in execute('health', context).result.findings
             if f.call.site.kind == 'op' and f.verdict == 'masked'] == [('IsNan', 'masked')]
