@@ -114,7 +114,6 @@ class Stop:
         self._left = False
         self.since = time.monotonic()
         self._lock = threading.RLock()          # re-entrant: a signal handler may decide while its thread holds it
-        self._left = False
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
 
     @property
@@ -175,8 +174,6 @@ class Stop:
 
     def leave(self) -> None:
         """On the stopped thread, when it goes on: refuse what is still asked for."""
-        with self._lock:
-            self._left = True
         self._left = True
         while True:
             try:

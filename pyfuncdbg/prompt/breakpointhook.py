@@ -52,8 +52,6 @@ def stop(*args: Any, header: str | None = None, **options: Any) -> None:
     from pyfuncdbg.debug.debugger import debugger
     if debugger.left:
         return                                  # the user has said quit
-    from pyfuncdbg.prompt.front_ends import install as offer
-    offer(debugger)
     from pyfuncdbg.prompt import front_ends
     front_ends.install(debugger)
     debugger.start()

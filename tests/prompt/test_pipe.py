@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,23 @@ def test_options_that_make_no_sense_get_one_line(options: list[str], said: str, 
     assert done.stderr.startswith('pyfuncdbg: ')
     assert said in done.stderr
     assert not list(tmp_path.glob('*.pfd'))
+
+
+def test_ctrl_c_ends_a_program_that_waits_for_commands_that_never_come(tmp_path: Path) -> None:
+    (tmp_path / 'model.py').write_text(MODEL)
+    with subprocess.Popen([sys.executable, '-m', 'pyfuncdbg', 'run', '--break', 'twice', 'model.py'], cwd=tmp_path, text=True,
+                          env=dict(os.environ, PYTHONPATH=str(HERE)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as program:
+        assert program.stdin is not None
+        assert program.stderr is not None
+        program.stdin.write('p x\n')
+        program.stdin.flush()
+        while 'x  int64' not in program.stderr.readline():
+            pass
+        program.stdin.write('p 6*7\n')
+        program.stdin.flush()
+        while '42' not in program.stderr.readline():
+            pass
+        time.sleep(0.2)                         # until it reads again
+        program.send_signal(signal.SIGINT)
+        assert program.wait(30) == 130
