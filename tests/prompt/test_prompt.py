@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from prompt.pseudo_terminal import READY, Terminal
 
+import pyfuncdbg
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.prompt import interrupt
@@ -440,3 +441,22 @@ def test_processes_take_turns_at_the_terminal_also_after_one_is_killed(tmp_path:
     codes = [0, 0, 0]
     codes[seen[1] - 1] = -signal.SIGKILL
     assert f'codes {codes}' in user.text
+
+
+# --- IPython ----------------------------------------------------------------------------------------------------------
+
+def test_prints_of_every_cell_of_ipython_are_captured_and_shown_once(tmp_path: Path) -> None:
+    cells = ['import numpy as np, pyfuncdbg', 'from pyfuncdbg import tf', "r = pyfuncdbg.record('cells.pfd'); r.start()",
+             'f = lambda x: (print("said", int(x) + 10), x)[1]',
+             *[f'a = tf.numpy_function(f, [np.array({value})], tf.int64)' for value in (1, 2, 3)], 'r.stop()']
+    with Terminal(tmp_path, '-m', 'IPython', '--simple-prompt', '--no-banner', '--colors=NoColor',
+                  environment={'IPYTHONDIR': str(tmp_path / 'ipython'), 'TERM': 'dumb'}) as user:
+        for number, cell in enumerate(cells, 1):
+            user.until(f'In [{number}]: ')
+            user.child.send(cell + '\r')
+        user.until(f'In [{len(cells) + 1}]: ')
+        user.last('exit()')
+        user.end()
+    assert [user.text.count(f'said {value}') for value in (11, 12, 13)] == [1, 1, 1]
+    with pyfuncdbg.load(tmp_path / 'cells.pfd') as trace:
+        assert [said.text for call in trace.calls() for said in call.output] == ['said 11\n', 'said 12\n', 'said 13\n']
