@@ -90,7 +90,7 @@ class OpError(Exception):
         self._op = op
         self._message = message
         self._error_code: int = self.code if self.code is not None else error_code  # type: ignore[assignment]
-        self._payloads: dict[Any, Any] = rest[0] if rest and isinstance(rest[0], Mapping) else {}
+        self._payloads: Mapping[Any, Any] = rest[0] if rest and isinstance(rest[0], Mapping) else {}
         self._appendix = ''
         self.located = False
 
@@ -116,7 +116,7 @@ class OpError(Exception):
         return self._node_def
 
     @property
-    def experimental_payloads(self) -> dict[Any, Any]:
+    def experimental_payloads(self) -> Mapping[Any, Any]:
         return self._payloads
 
     def __str__(self) -> str:

@@ -106,16 +106,6 @@ def under(graph: Graph | None) -> Iterator[None]:
         graphs.pop()
 
 
-@contextmanager
-def session_scope(session: Any) -> Iterator[Any]:
-    """Make `session` the default of this thread."""
-    state.sessions.append(session)
-    try:
-        yield session
-    finally:
-        state.sessions.remove(session)
-
-
 def default_session() -> Any:
     """The innermost default session of this thread, or None."""
     return state.sessions[-1] if state.sessions else None

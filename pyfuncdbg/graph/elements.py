@@ -23,6 +23,8 @@ def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor
         KeyError: No such tensor or operation.
         TypeError: Something else.
     """
+    if not allow_tensor and not allow_operation:
+        raise ValueError("allow_tensor and allow_operation can't both be False.")
     wanted = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
     convert = getattr(obj, '_as_graph_element', None)
     if convert is not None:
@@ -57,7 +59,7 @@ def _named(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_
 
 def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
     op_name, _, slot = name.rpartition(':')
-    if not op_name or not slot.isdigit() or ':' in op_name:
+    if not slot.isdigit() or ':' in op_name:
         raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of '
                          f'the form '
                          '"<op_name>:<output_index>".')

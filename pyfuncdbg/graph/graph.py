@@ -13,6 +13,7 @@ from typing import Any
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.control import ControlStack
+from pyfuncdbg.graph.default_scope import DefaultScope
 from pyfuncdbg.graph.device_scopes import DeviceScopes
 from pyfuncdbg.graph.elements import element
 from pyfuncdbg.graph.misfit import completed
@@ -217,11 +218,9 @@ class Graph:
             raise RuntimeError('Graph is finalized and cannot be modified.')
 
     # ------------------------------------------------------------------ scopes
-    @contextmanager
-    def as_default(self) -> Iterator[Graph]:
+    def as_default(self) -> DefaultScope:
         """Make this graph the one that ops are added to, in this thread."""
-        with context.under(self):
-            yield self
+        return DefaultScope(context.state.graphs, self)
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:

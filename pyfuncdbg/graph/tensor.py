@@ -235,14 +235,17 @@ class SymbolicTensor(Tensor):
 
 def evaluated(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
     """Run `fetch` in `session` or the thread's default session; `what` begins the error message."""
+    tensor = 'eval' in what
+    task, thing, call = ('evaluate tensor', 'tensor', 'eval') if tensor else ('execute operation', 'operation', 'run')
+    given = session is not None
     if session is None:
         session = context.default_session()
         if session is None:
-            raise ValueError(f'{what}: No default session is registered. Use `with sess.as_default()` or pass an '
-                             'explicit session to `' + ('eval' if 'eval' in what else 'run') + '(session=sess)`')
-    elif session.graph is not fetch.graph:
-        raise ValueError(f'Cannot use the given session to {"evaluate tensor" if "eval" in what else "execute operation"}'
-                         ': the tensor\'s graph is different from the session\'s graph.')
+            colon = '' if tensor else ':'
+            raise ValueError(f'{what}: No default session is registered. Use `with sess.as_default(){colon}` or pass an '
+                             f'explicit session to `{call}(session=sess)`')
+    if session.graph is not fetch.graph:
+        explicit = '`eval(session=sess)`' if tensor else 'run(session=sess)'
+        raise ValueError(f"Cannot use the {'given' if given else 'default'} session to {task}: the {thing}'s graph is "
+                         "different from the session's graph." + ('' if given else f' Pass an explicit session to {explicit}.'))
     return session.run(fetch, feed_dict)
-
-

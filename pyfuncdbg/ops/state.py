@@ -72,7 +72,7 @@ def _unfed(*, dtype: Any, shape: Any, node: str = '') -> Any:
     sizes = '<unknown>' if shape.rank is None else '[' + ','.join('?' if n is None else str(n)
                                                                   for n in shape.as_list()) + ']'
     text = f"You must feed a value for placeholder tensor '{node}' with dtype {dtype.kernel_name}"
-    raise InvalidArgumentError(None, None, text + ('' if shape.rank is None else f' and shape {sizes}'))
+    raise InvalidArgumentError(None, None, text + ('' if not shape.rank else f' and shape {sizes}'))
 
 
 def _typed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
@@ -148,7 +148,7 @@ def _initialized(execution: Execution, storage: Storage) -> Any:
 
 register(OpDef('VarHandleOp', _handle, _resource, stateful=True, in_execution=True,
                kernel_attrs=('shared_name', 'container', 'device', 'node', '_py_storage')))
-register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, kernel_attrs=('dtype',),
+register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, slices=True, kernel_attrs=('dtype',),
                in_execution=True, restore=_shape_of_handle))
 register(OpDef('AssignVariableOp', _assign, _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
 register(OpDef('AssignAddVariableOp', _updated(np.add), _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))

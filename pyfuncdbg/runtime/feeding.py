@@ -50,8 +50,11 @@ def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
     """Each tensor of a structure of keys, with its value: a list may be the value of one tensor."""
     if not isinstance(key, (tuple, list)):
         return [(key, value)]
-    if not isinstance(value, (tuple, list)) or len(key) != len(value):
+    if not isinstance(value, (tuple, list)):
         raise ValueError(f'Cannot feed {value!r} for {len(key)} tensors: {key!r}')
+    if len(key) != len(value):
+        raise ValueError(f'Could not flatten dictionary. Key had {len(key)} elements, but value had {len(value)} elements. '
+                         f'Key: {list(key)}, value: {list(value)}.')
     return [pair for k, v in zip(key, value, strict=True) for pair in _paired(k, v)]
 
 

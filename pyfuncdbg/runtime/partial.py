@@ -30,7 +30,7 @@ from pyfuncdbg.runtime.plan import Plan, compiled, is_constant, needed_ops
 from pyfuncdbg.runtime.source import own, own_feed
 
 if TYPE_CHECKING:
-    from pyfuncdbg.runtime.session import Session
+    from pyfuncdbg.runtime.graph_runs import BaseSession
 
 _SITES = {name: CallSite(name, name, 'run', host) for name in ('Session.partial_run_setup', 'Session.partial_run')}
 _NO_HANDLE = "Must run 'setup' before performing partial runs!"
@@ -40,7 +40,7 @@ def _refused(message: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f'Graph execution error:\n\n{message}')
 
 
-def _usable(session: Session) -> Graph:
+def _usable(session: BaseSession) -> Graph:
     if session._closed:
         raise RuntimeError('Attempted to use a closed Session.')
     if not session._graph.version:
@@ -169,7 +169,7 @@ class PartialRuns:
         self._numbers = itertools.count()
         self._under_way: dict[str, PartialRun] = {}
 
-    def setup(self, session: Session, fetches: Any, feeds: Any) -> str:
+    def setup(self, session: BaseSession, fetches: Any, feeds: Any) -> str:
         """What `Session.partial_run_setup` does; what needs no feed runs now."""
         graph = _usable(session)
         keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
@@ -192,7 +192,7 @@ class PartialRuns:
         self._under_way[handle] = partial
         return handle
 
-    def run(self, session: Session, handle: Any, fetches: Any, feed_dict: Any) -> Any:
+    def run(self, session: BaseSession, handle: Any, fetches: Any, feed_dict: Any) -> Any:
         """What `Session.partial_run` does."""
         graph = _usable(session)
         flat: Mapping[Any, Any] = flat_feeds(feed_dict) if feed_dict else {}
@@ -223,7 +223,7 @@ class PartialRuns:
         found.update((tensor, own_feed(value)) for tensor, value in fed.items())
         return wanted.pack([bytes_at_rank_0(found[t]) for t in wanted.tensors])
 
-    def _step(self, session: Session, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
+    def _step(self, session: BaseSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
               asked: Sequence[SymbolicTensor]) -> dict[SymbolicTensor, Any]:
         """Run what the fetches need, then what else can run now."""
         partial.unfed -= set(fed)

@@ -22,6 +22,7 @@ from pyfuncdbg.runtime.dispatch import computed_again
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_step import GradientStep
 from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.merging import doubles
 from pyfuncdbg.runtime.server import check_function
 from pyfuncdbg.runtime.sharing import Sharing
 from pyfuncdbg.runtime.source import Source
@@ -214,7 +215,11 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
     steps: list[Step] = []
     constants: dict[int, Any] = {}
     after = _completed(ops, gradients, fed)
+    same = doubles(ops, fed)
     for op in ops:
+        if op in same:
+            slots.update((id(t), slots[id(other)]) for t, other in zip(op.outputs, same[op].outputs, strict=True))
+            continue
         recorded = any(id(t) in wanted for t in op.hidden)
         outputs = [*op.outputs, *(op.hidden if recorded else ())]
         fed_outputs = [t for t in op.outputs if id(t) in fed]

@@ -104,7 +104,7 @@ class Sharing:
         copies, taken = set(), set()
         for slot in dict.fromkeys(self.fetched):
             root = self.root(slot)
-            if root not in self._fresh or root in self._seen or root in taken:
+            if root not in self._fresh or root in self._seen or root in taken or self.fetched.count(slot) > 1:
                 copies.add(slot)
             taken.add(root)
         return copies

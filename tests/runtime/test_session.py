@@ -72,8 +72,7 @@ def test_feeds_by_name_intermediate_constant_and_structure(graph) -> None:
     np.testing.assert_array_equal(session.run(y, {x: [1.0], k: 0.0}), [2])
     np.testing.assert_array_equal(session.run(y, {(x, k): ([1.0], 1.0)}), [3])
     np.testing.assert_array_equal(session.run(y, {(x,): ([1.0],)}), [7])
-    with pytest.raises(ValueError, match='twice'):
-        session.run(y, {x: [1.0], 'x:0': [2.0]})
+    np.testing.assert_array_equal(session.run(y, {x: [1.0], k: 0.0, 'x:0': [2.0]}), [4])
 
 
 @pytest.mark.parametrize(('value', 'error', 'text'), [
