@@ -24,9 +24,12 @@ class FunctionName:
     name: str
 
 
+_ONE_CPU = b'\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00'
+"""The ConfigProto that TensorFlow writes into calls of functions on a machine that has one CPU and no GPU."""
+
 # One op type a line, then its attrs: `T<0` is the type of input 0 (-1: of the last), `Tin<*1` the types of the inputs from
 # 1 on, `N#1` the number of inputs less 1, `Tout>0` and `Tout>*` the types of outputs; `x=1` is a default, `?` an unknown
-# shape; a bare name is given by whoever makes the node.
+# shape, `@` the settings of one CPU; a bare name is given by whoever makes the node.
 _TABLE = r'''
 Abort error_msg=b'' exit_without_error=False
 AccumulateNV2 N#0 T<0 shape
@@ -128,7 +131,7 @@ Pack N#0 T<0 axis=0
 Pad T<0 Tpaddings<1
 PadV2 T<0 Tpaddings<1
 ParallelDynamicStitch N#0 T<-1
-PartitionedCall Tin<* Tout>* f config=b'' config_proto=b'' executor_type=b''
+PartitionedCall Tin<* Tout>* f config=b'' config_proto=@ executor_type=b''
 Placeholder dtype>0 shape=?
 PlaceholderWithDefault dtype<0 shape
 PreventGradient T<0 message=b''
@@ -177,7 +180,7 @@ SparseToDense validate_indices=True T<2 Tindices<0
 Split num_split T<1
 SplitV num_split T<0 Tlen<1
 Squeeze T<0 squeeze_dims=[]
-StatefulPartitionedCall Tin<* Tout>* f config=b'' config_proto=b'' executor_type=b''
+StatefulPartitionedCall Tin<* Tout>* f config=b'' config_proto=@ executor_type=b''
 StatelessIf Tcond<0 Tin<*1 Tout>* then_branch else_branch output_shapes=[]
 StatelessRandomNormal dtype>0 T<0 Tseed<1
 StatelessRandomUniform dtype>0 T<0 Tseed<1
@@ -279,6 +282,8 @@ def _derived(source: str, detail: str, inputs: Sequence[Typed], outputs: Sequenc
 def _default(text: str) -> Any:
     if text == '?':
         return TensorShape(None)
+    if text == '@':
+        return _ONE_CPU
     try:
         return ast.literal_eval(text)
     except ValueError:

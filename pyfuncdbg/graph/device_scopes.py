@@ -15,17 +15,20 @@ class DeviceScopes:
         container: Where variables made now are kept; '' for the place that has no name.
     """
 
-    __slots__ = ('_beside', '_devices', 'container')
+    __slots__ = ('_beside', '_devices', '_groups', 'container')
 
     def __init__(self) -> None:
         self._devices: tuple[Any, ...] = ()
         self._beside: tuple[Any, ...] = ()
+        self._groups: list[bytes] = []
         self.container = ''
 
     def apply(self, op: Any) -> None:
         """Give a new node its device and colocation groups."""
         if self._devices:
             place(op, self._devices)
+        if self._groups:
+            op.attrs['_class'] = self._groups
         if self._beside:
             groups = {group for other in self._beside for group in other.colocation_groups()}
             op.attrs['_class'] = sorted(groups)
@@ -66,6 +69,15 @@ class DeviceScopes:
             yield
         finally:
             self._devices, self._beside = before
+
+    @contextmanager
+    def grouped(self, groups: list[bytes]) -> Iterator[None]:
+        """With these colocation groups, whatever device that means."""
+        before, self._groups = self._groups, groups
+        try:
+            yield
+        finally:
+            self._groups = before
 
     @contextmanager
     def within(self, container: str) -> Iterator[str]:

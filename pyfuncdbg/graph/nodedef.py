@@ -15,6 +15,10 @@ from pyfuncdbg.graph.messages import AttrValue, NodeDef, OpDef
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor_proto import make_ndarray, shape_of, shape_proto, tensor_proto
 
+_PRODUCT, _SHAPE_TENSOR = 3, 1005
+_OF_INTEGERS = {'int32': 207, 'int64': 208}
+"""Numbers of FullTypeId."""
+
 
 def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapping[str, Any]) -> Any:
     """A node as data.
@@ -33,6 +37,10 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
     node.input.extend(n[:-2] if n.endswith(':0') else n for n in inputs)
     for key, value in attrs.items():
         put(node.attr[key], value)
+    if op == 'Shape' and 'out_type' in attrs:   # the one common op of which TensorFlow writes the full type of outputs
+        full = node.experimental_type
+        full.type_id = _PRODUCT
+        full.args.add(type_id=_SHAPE_TENSOR).args.add(type_id=_OF_INTEGERS[attrs['out_type'].name])
     return node
 
 

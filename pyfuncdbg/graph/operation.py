@@ -62,7 +62,7 @@ class Operation:
         """The node as TensorFlow's NodeDef would show it."""
         from pyfuncdbg.graph.nodedef import node_def
         inputs = [t.name[:-2] if t.name.endswith(':0') else t.name for t in self.inputs]
-        inputs += [f'^{op.name}' for op in self.control_inputs]
+        inputs += sorted(f'^{op.name}' for op in self.control_inputs)
         return node_def(self.name, self.type, inputs, self.device, self.shown_attrs())
 
     def shown_attrs(self) -> dict[str, Any]:

@@ -68,7 +68,9 @@ def tensor_proto(value: Any) -> Any:
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_proto(TensorShape(list(array.shape))))
     if array.size * max(dtype.size, 1) >= _LARGEST:
         raise ValueError('Cannot create a tensor proto whose content is larger than 2GB.')
-    if array.size > 1 and dtype in _AS_BYTES:
+    if array.size > 1 and not any(array.strides):           # one number in every place
+        _put(proto, dtype, array.reshape(-1)[:1])
+    elif array.size > 1 and dtype in _AS_BYTES:
         proto.tensor_content = array.astype(dtype.array, copy=False).tobytes()
     elif array.size:
         _put(proto, dtype, array.reshape(-1))
@@ -102,7 +104,7 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None) -> Any:
     if shape is not None:
         sizes: Any = tuple(TensorShape(shape).as_list())
         fills = array.size == 1 and math.prod(sizes) != 1
-        array = np.full(sizes, array.reshape(())) if fills else array.reshape(sizes)
+        array = np.broadcast_to(array.reshape(()), sizes) if fills else array.reshape(sizes)
     return tensor_proto(array)
 
 
@@ -126,7 +128,7 @@ def make_ndarray(tensor: Any) -> Any:
         raise TypeError(f'Unsupported tensor type: {tensor.dtype}. See '
                         'https://www.tensorflow.org/api_docs/python/tf/dtypes for more information.')
     flat = _flat(tensor, dtype, math.prod(sizes))
-    return flat.reshape(sizes) if sizes or dtype is dtypes.string else flat.reshape(())
+    return np.broadcast_to(flat[:1], sizes) if flat.size > 1 and not any(flat.strides) else flat.reshape(sizes)
 
 
 def _flat(tensor: Any, dtype: DType, count: int) -> Any:
@@ -151,6 +153,8 @@ def _flat(tensor: Any, dtype: DType, count: int) -> Any:
         found = np.array(given, np.uint64 if field == 'uint64_val' else None if given else np.int64).astype(dtype.array)
     if len(found) > count:
         raise ValueError(f'Cannot parse tensor from proto: {len(found)} elements are more than the {count} of its shape.')
+    if len(found) == 1 < count:
+        return np.broadcast_to(found, (count,))
     if len(found) < count:
         last = found[-1] if len(found) else b'' if dtype is dtypes.string else np.zeros((), dtype.array)[()]
         rest = np.empty(count - len(found), found.dtype)

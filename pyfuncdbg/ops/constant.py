@@ -22,7 +22,12 @@ def _infer_constant(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
     return [(attrs['dtype'], TensorShape(getattr(attrs['value'], 'shape', ())))]
 
 
-register(OpDef(CONSTANT, lambda *, value: value, _infer_constant, kernel_attrs=('value',)))
+register(OpDef(CONSTANT, lambda *, value: _whole(value), _infer_constant, kernel_attrs=('value',)))
+
+
+def _whole(value: Any) -> Any:
+    """The array of a constant: one that is a number in every place is kept as that number."""
+    return value if not isinstance(value, np.ndarray) or not value.ndim or any(value.strides) else value.copy()
 
 
 _NUMBERS = frozenset((int, float, bool, np.float32, np.float64, np.int32, np.int64))
@@ -142,10 +147,17 @@ def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
     return _constant_of(array, value if shape is None else None, name)
 
 
+def in_every_place(number: Any, sizes: Sequence[int]) -> Any:
+    """An array that holds one number; for a node it is kept as that number, so that a GraphDef says it once."""
+    if context.current_graph() is None:
+        return np.full(sizes, number.reshape(()) if isinstance(number, np.ndarray) else number, dtype=number.dtype)
+    return np.broadcast_to(np.asarray(number).reshape(()), sizes)
+
+
 def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
     sizes: Any = tuple(shape.as_list())
     if array.size == 1 and sizes != array.shape:
-        filled = np.full(sizes, array.reshape(()) if isinstance(array, np.ndarray) else array, dtype=array.dtype)
+        filled = in_every_place(array, sizes)
         return filled if sizes or filled.dtype == object else filled[()]
     if array.size != shape.num_elements():
         raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) '

@@ -76,8 +76,7 @@ def _filled(shape: Any, dtype: Any, name: str | None, default: str, one: bool) -
         except (TypeError, ValueError):
             shape = convert_to_tensor(shape, dtype_hint=dtypes.int32)     # a list with tensors in it
         else:
-            filled = np.full(sizes, value[()], kind.array)
-            return constant(filled if sizes or kind == dtypes.string else filled[()], name=name or default)
+            return constant(value if kind == dtypes.string else value[()], kind, sizes, name or default)
     return apply('Fill', (shape, constant(value if kind == dtypes.string else value[()])), None, name or default)
 
 

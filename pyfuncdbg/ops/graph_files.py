@@ -8,6 +8,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.graph.graph import Graph
 
 
@@ -27,12 +29,17 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
     folder = os.fspath(logdir)
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
-    content = str(message).encode() if as_text else message.SerializeToString(deterministic=True)
+    content = _text(message).encode() if as_text else message.SerializeToString(deterministic=True)
     unfinished = f'{path}.tmp{os.getpid()}'
     with open(unfinished, 'wb') as file:
         file.write(content)
     os.replace(unfinished, path)
     return path
+
+
+def _text(message: Any) -> str:
+    from google.protobuf import text_format
+    return text_format.MessageToString(message)
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
@@ -114,4 +121,4 @@ def make_ndarray(tensor: Any) -> Any:
         ValueError: Its content does not fit its shape.
     """
     from pyfuncdbg.graph import tensor_proto
-    return tensor_proto.make_ndarray(tensor)
+    return np.array(tensor_proto.make_ndarray(tensor))

@@ -15,7 +15,7 @@ from pyfuncdbg.ops.constant import convert_to_tensor
 
 
 def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any = None, name: str | None = None,
-                     op_dict: Any = None, producer_op_list: Any = None) -> list[Any] | None:
+                     op_dict: Any = None, producer_op_list: Any = None, *, trust: bool = False) -> list[Any] | None:
     """Add the nodes of a GraphDef to the current graph; if one cannot be added, none is.
 
     Args:
@@ -25,6 +25,8 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
         name: Prefix of the names, 'import' by default; '' for none.
         op_dict: Not used any more.
         producer_op_list: Not used: attrs that are not known are kept.
+        trust: Load the functions that script ops made with `serialize=True` have in their nodes. That runs code of whoever
+            wrote the GraphDef. Without it such a node finds its function only where it was made.
 
     Returns:
         The operations and tensors of `return_elements`; None without it.
@@ -48,7 +50,7 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
         if prefix and any(_is_taken(graph, f'{prefix}/{node.name}') for node in message.node):
             prefix = graph.unique_name(prefix)
         check_versions(message.versions)
-        made = NodeImport(graph, prefix, tensors, Library(message.library)).run(message.node, wanted)
+        made = NodeImport(graph, prefix, tensors, Library(message.library, trust)).run(message.node, wanted)
     return None if return_elements is None else made
 
 
@@ -90,7 +92,9 @@ def _converted(keys: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     if not prefix and not all(isinstance(value, Tensor) for value in keys.values()):
         raise ValueError('tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try '
                          'calling tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def().')
-    return {key: convert_to_tensor(value) for key, value in keys.items()}
+    graph = context.get_default_graph()
+    with graph.name_scope('_inputs') if prefix and keys else nullcontext():
+        return {key: convert_to_tensor(value) for key, value in keys.items()}
 
 
 def _is_taken(graph: Graph, name: str) -> bool:

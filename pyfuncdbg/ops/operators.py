@@ -93,13 +93,24 @@ _SINGLE: dict[str, Operator] = {
 }
 
 
-def install(cls: type) -> None:
-    """Give a class the operators; its objects are tensors or convert to tensors."""
+def install(cls: type, read: Operator | None = None) -> None:
+    """Give a class the operators.
+
+    Args:
+        cls: Its objects are tensors or convert to tensors.
+        read: Gives the tensor of an object, outside of the operator's own name scope.
+    """
     for name, (forward, reflected) in _PAIRS.items():
-        _put(cls, f'__{name}__', forward)
-        _put(cls, f'__r{name}__', reflected)
+        _put(cls, f'__{name}__', forward if read is None else _reading(read, forward))
+        _put(cls, f'__r{name}__', reflected if read is None else _reading(read, reflected))
     for name, operator in _SINGLE.items():
-        _put(cls, f'__{name}__', operator)
+        _put(cls, f'__{name}__', operator if read is None else _reading(read, operator))
+
+
+def _reading(read: Operator, operator: Operator) -> Operator:
+    def operate(self: Any, *others: Any) -> Any:
+        return operator(read(self), *others)
+    return operate
 
 
 def _put(cls: type, name: str, function: Operator) -> None:

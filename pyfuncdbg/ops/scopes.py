@@ -198,6 +198,9 @@ def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_input
     with _entered(name or 'tuple', tensors):
         gate = group(*[t for t in tensors if t is not None], *(control_inputs or ()))
         with control_dependencies([gate]):
-            return [None if t is None else apply('Identity', (convert_to_tensor(t),), None, 'control_dependency')
-                    for t in tensors]
+            found: list[Any] = []
+            for t in tensors:
+                with nullcontext() if t is None else colocate_with(t):
+                    found.append(t if t is None else apply('Identity', (convert_to_tensor(t),), None, 'control_dependency'))
+            return found
 

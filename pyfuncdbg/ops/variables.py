@@ -9,7 +9,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from pyfuncdbg.graph import context, dtypes
@@ -36,6 +36,7 @@ class _Bound(threading.local):
 
 _bound = _Bound()
 _names = itertools.count()
+_numbers = itertools.count()
 
 
 @contextmanager
@@ -77,6 +78,7 @@ class Variable:
             raise ValueError('The `initial_value` arg to `tf.Variable` must be specified except when you are not providing '
                              'a '
                              '`variable_def`. You provided neither.')
+        self.number = next(_numbers)                # in the order in which variables are made
         self._trainable = trainable is not False
         self._parent_op: Any = None
         self.constraint = constraint
@@ -112,7 +114,8 @@ class Variable:
     def _make_node(self, graph: Graph, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or 'Variable') as scope:
             full = scope[:-1]
-            with graph.name_scope('Initializer') if callable(initial_value) else nullcontext():
+            group = [f'loc:@{full}'.encode()]
+            with graph.name_scope('Initializer'), graph.placing.grouped(group):
                 value = _initial(initial_value, dtype)
                 value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
             self._shape = TensorShape(shape) if shape is not None else value.shape
@@ -121,8 +124,8 @@ class Variable:
             self._shared_name = full
             self._storage = None
             self._graph = graph
-            attrs = {'shared_name': full, 'debug_name': full, 'dtype': self.dtype, 'shape': self._shape,
-                     'container': graph.placing.container}
+            attrs = {'shared_name': full, 'debug_name': scope, 'dtype': self.dtype, 'shape': self._shape,
+                     'container': graph.placing.container, '_class': group}
             self._handle = graph.create_op('VarHandleOp', (), attrs, scope).outputs[0]
             self._initial_value = value
             with graph.name_scope('IsInitialized'):
@@ -293,7 +296,10 @@ class Variable:
             raise ValueError(f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape "
                              f"{self._shape}, "
                              f'and the assigned value shape {tensor.shape} are incompatible.')
-        op = apply(op_type, (self.handle, tensor), {'dtype': self.dtype}, name)
+        attrs: dict[str, Any] = {'dtype': self.dtype}
+        if op_type == 'AssignVariableOp' and self._shape.is_fully_defined():
+            attrs['validate_shape'] = True
+        op = apply(op_type, (self.handle, tensor), attrs, name)
         if not read_value:
             return op
         assigned = copies.copy(self)
@@ -358,4 +364,4 @@ def _initial(initial_value: Any, dtype: Any) -> Any:
     return convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype), name='initial_value')
 
 
-install(Variable)
+install(Variable, Variable._as_tensor)

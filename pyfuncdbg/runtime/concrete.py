@@ -6,17 +6,14 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, nest
-from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.registry import CALL
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
-from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.signature import Signature
-from pyfuncdbg.runtime.traced import Traced
+from pyfuncdbg.runtime.traced import Traced, call_traced
 
 
 class ConcreteFunction:
@@ -99,8 +96,7 @@ class ConcreteFunction:
                 if recording.active.recordings and variable.trainable:
                     recording.read(variable.handle, variable)
         inputs = [*tensors, *(outer for outer, _ in trace.graph.captures)]
-        results = apply(CALL, inputs, {'f': FunctionName(trace.name), '_py_trace': trace})
-        return trace.pack(results if isinstance(results, list) else [])
+        return trace.pack(call_traced(trace, inputs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the trace.

@@ -85,9 +85,14 @@ def _outputs(op_type: str, attrs: Mapping[str, Any], count: int) -> list[tuple[s
 
 # ---------------------------------------------------------------- data as a trace
 class Library:
-    """The functions of a GraphDef, each made a trace when a node first asks for it."""
+    """The functions of a GraphDef, each made a trace when a node first asks for it.
 
-    def __init__(self, message: Any) -> None:
+    Attributes:
+        trust: Whether Python functions that are stored in nodes are loaded, which runs code.
+    """
+
+    def __init__(self, message: Any, trust: bool = False) -> None:
+        self.trust = trust
         self._messages = {function.signature.name: function for function in message.function}
         self._made: dict[str, Traced] = {}
         self._open: list[str] = []

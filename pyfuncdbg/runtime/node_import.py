@@ -82,6 +82,9 @@ class NodeImport:
         except (KeyError, AttributeError, IndexError, TypeError) as error:
             raise ValueError(f"Node '{message.name}': {message.op} cannot be made of what the GraphDef says "
                              f'({type(error).__name__}: {error})') from error
+        function = attrs.get('_py_function')
+        if function is not None:
+            function.place(op)
         waited = [self.ops[control] if control not in self._controls else self._controls[control].op
                   for control in node.controls]
         op.control_inputs.extend(before for before in waited if before not in op.control_inputs)
@@ -113,6 +116,9 @@ class NodeImport:
         if source in self._mapped:
             return self._mapped[source]
         op = self.ops[source[0]]
+        if source[1] >= len(op.outputs) and op.definition.hidden is not None:
+            raise ValueError(f"Node '{user}': it is part of the gradient of '{source[0]}' and needs what that records in a run, "
+                             'which a GraphDef does not hold. Make the gradients anew after the import.')
         if source[1] >= len(op.outputs):
             raise ValueError(f"Node '{user}': Connecting to invalid output {source[1]} of source node {source[0]} which has "
                              f'{len(op.outputs)} outputs.')

@@ -42,6 +42,7 @@ from pyfuncdbg.runtime.executor import execute, take_over
 from pyfuncdbg.runtime.failure import KERNEL_ERRORS, function_error
 from pyfuncdbg.runtime.gradients import backpropagated
 from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.indexed_slices import dense
 from pyfuncdbg.runtime.plan import Plan, compiled, failed_in
 from pyfuncdbg.runtime.usercode import in_user_code
 
@@ -197,7 +198,7 @@ class Traced:
             found = backpropagated(graph, chosen, inputs, seeds)
             found = [zeros_like(t) if g is None and i in filled else g
                      for i, (t, g) in enumerate(zip(inputs, found, strict=True))]
-            found = [None if g is None else graph.admit(g) for g in found]
+            found = [None if g is None else graph.admit(dense(g)) for g in found]
         needed = [outer for outer, _ in graph.captures]
         missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
         if missing:
@@ -230,8 +231,21 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     backward, needed = trace.backward([first + i for i, g in enumerate(incoming) if g is not None])
     available = [*node.inputs, *node.outputs, *hidden]
     values = [g for g in incoming if g is not None] + [available[i] if isinstance(i, int) else i for i in needed]
-    results = apply(CALL, values, {'f': FunctionName(backward.name), '_py_trace': backward})
-    return backward.pack(results if isinstance(results, list) else [])  # type: ignore[no-any-return]
+    return backward.pack(call_traced(backward, values))  # type: ignore[no-any-return]
+
+
+def call_traced(trace: Traced, values: Sequence[Any]) -> list[Any]:
+    """Call a trace as an op: a node that may be left out or moved where nothing in it has an effect.
+
+    Args:
+        trace: The function.
+        values: Its arguments, then what it captures.
+    """
+    pure = not any(op.definition.stateful and op.type != INPUT for op in trace.graph.operations)
+    attrs = {'f': FunctionName(trace.name), '_py_trace': trace, '_collective_manager_ids': [],
+             '_read_only_resource_inputs': []}
+    results = apply(PURE_CALL if pure else CALL, values, attrs)
+    return results if isinstance(results, list) else []
 
 
 def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], Traced]) -> Attrs:

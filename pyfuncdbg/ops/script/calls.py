@@ -24,6 +24,7 @@ from pyfuncdbg.ops.script.errors import word_for_eager
 from pyfuncdbg.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.ops.script.kernel import call_eagerly
 from pyfuncdbg.ops.script.outputs import ANY, output_types
+from pyfuncdbg.ops.script.serialized import ATTR, stored
 from pyfuncdbg.ops.script.structure import filled, is_row, leaves
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.dispatch import apply, graph_of
@@ -34,7 +35,7 @@ _HOST = '/job:localhost/replica:0/task:0'
 """Where TensorFlow 2 puts script ops in functions."""
 
 
-def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None) -> Any:
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None, *, serialize: bool = False) -> Any:
     """Call a Python function on eager tensors as an op that can be differentiated.
 
     Args:
@@ -45,6 +46,8 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
         Tout: Dtype or `TensorSpec` of the result, a list of those (`[]`: nothing is returned), or a mapping or dataclass of
             them. The shape of a `TensorSpec` is checked when `func` has returned.
         name: Node name.
+        serialize: In a graph, store the function in its node, so that a GraphDef can run in another process: see
+            `import_graph_def(trust=True)`. Needs cloudpickle.
 
     Returns:
         A tensor, a list of tensors, or the structure of `Tout`; the `Operation` where `Tout` is empty, in a graph.
@@ -55,7 +58,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
         OpError: In eager mode, what `func` raised or returned wrongly; its `__cause__` is the exception itself.
     """
     if func is None or inp is None or Tout is None:
-        return or_decorator(py_function, 'tf.py_function', func, inp, Tout, name=name)
+        return or_decorator(py_function, 'tf.py_function', func, inp, Tout, name=name, serialize=serialize)
     _check_callable(func)
     items, layout = flat_inputs(inp)
     types = output_types(Tout)
@@ -63,7 +66,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     if graph is not None:
         variables = captured_variables(func, graph)
         function = PythonFunction(func, EAGER, types, name, layout, True, variables)
-        return _node(graph, function, items)
+        return _node(graph, function, items, serialize)
     function = PythonFunction(func, EAGER, types, name, layout)
     inputs = [item if type(item) is EagerTensor else convert_to_tensor(item) for item in items]
     try:
@@ -77,7 +80,8 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     return types.packed(outputs)
 
 
-def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: Any = True, name: Any = None) -> Any:
+def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: Any = True, name: Any = None, *,
+                   serialize: bool = False) -> Any:
     """Call a Python function on NumPy arrays as an op.
 
     Args:
@@ -87,6 +91,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
         Tout: As for `py_function`. Eager mode does not look at it, as in TensorFlow.
         stateful: False if `func` has no effect and depends on its arguments only: then it may be called less often.
         name: Node name.
+        serialize: As for `py_function`.
 
     Returns:
         As `py_function`. In eager mode whatever `func` returned, as a tensor or list of tensors.
@@ -97,15 +102,16 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
         Exception: In eager mode, what `func` raised.
     """
     if func is None or inp is None or Tout is None:
-        return or_decorator(numpy_function, 'tf.numpy_function', func, inp, Tout, stateful=stateful, name=name)
-    return py_func(func, inp, Tout, stateful, name)
+        return or_decorator(numpy_function, 'tf.numpy_function', func, inp, Tout, stateful=stateful, name=name,
+                            serialize=serialize)
+    return py_func(func, inp, Tout, stateful, name, serialize=serialize)
 
 
-def py_func(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None) -> Any:
+def py_func(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None, *, serialize: bool = False) -> Any:
     """`tf.compat.v1.py_func`: `numpy_function` under its old name."""
     items, layout = flat_inputs(inp)
     graph = context.current_graph() or _graph_of(items)
-    return _numpy_call(graph, func, items, layout, Tout, stateful, name)
+    return _numpy_call(graph, func, items, layout, Tout, stateful, name, serialize)
 
 
 def eager_py_func(func: Any, inp: Any, Tout: Any, name: Any = None) -> Any:
@@ -166,13 +172,13 @@ def strict(on: bool = True) -> None:
 
 # ---------------------------------------------------------------- the two ways to call
 def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: Layout | None, Tout: Any, stateful: Any,
-                name: Any) -> Any:
+                name: Any, serialize: bool = False) -> Any:
     op_type = NUMPY if stateful else STATELESS
     if graph is None:
         types = output_types(Tout) if _checks.on else ANY
         return PythonFunction(func, op_type, types, name, layout).call_plainly([_array(item) for item in items])
     _check_callable(func)
-    return _node(graph, PythonFunction(func, op_type, output_types(Tout), name, layout, True), items)
+    return _node(graph, PythonFunction(func, op_type, output_types(Tout), name, layout, True), items, serialize)
 
 
 def _array(item: Any) -> Any:
@@ -183,8 +189,9 @@ def _array(item: Any) -> Any:
     return np.array(item._value if type(item) is EagerTensor else item)
 
 
-def _node(graph: Graph, function: PythonFunction, items: Sequence[Any]) -> Any:
+def _node(graph: Graph, function: PythonFunction, items: Sequence[Any], serialize: bool = False) -> Any:
     """Add the function to a graph."""
+    body = stored(function) if serialize else None
     in_function = graph.building_function and context.executing_eagerly_outside_functions()
     with context.under(graph), graph.device(_HOST) if in_function else nullcontext():
         with graph.name_scope(function.name or function.op_type) as scope:
@@ -196,6 +203,8 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any]) -> Any:
                  '_py_function': function, '_py_variables': known}
         if function.op_type == EAGER:
             attrs['is_async'] = False
+        if body is not None:
+            attrs[ATTR] = body
         made = apply(function.op_type, inputs, attrs, scope)
     op: Operation = made if isinstance(made, Operation) else made[0].op
     if function.op_type == STATELESS and not op.control_inputs:

@@ -5,6 +5,7 @@ Eager code, plan and executor call them, on the thread of the run.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from pyfuncdbg.ops.script.errors import is_refusal, op_error
 from pyfuncdbg.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.ops.script.gradient import gradient, hidden
 from pyfuncdbg.ops.script.record import Keeping
+from pyfuncdbg.ops.script.serialized import restored
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import EAGER_RESOURCES, Execution, eager_execution
@@ -113,8 +115,8 @@ def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
 
 _KEYWORDS = ('token', '_py_function')
 register(OpDef(EAGER, _call_on_tensors, _infer, gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
-               in_execution=True, hidden=hidden, python=True))
+               in_execution=True, hidden=hidden, python=True, restore=partial(restored, EAGER)))
 register(OpDef(NUMPY, _call_on_arrays, _infer, no_gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
-               in_execution=True, python=True))
+               in_execution=True, python=True, restore=partial(restored, NUMPY)))
 register(OpDef(STATELESS, _call_once, _infer, no_gradient, outputs=-1, kernel_attrs=(*_KEYWORDS, '_py_constant'),
-               in_execution=True, python=True))
+               in_execution=True, python=True, restore=partial(restored, STATELESS)))
