@@ -7,9 +7,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stopping import debugging, wrapped
 
 from pyfuncdbg.debug import dotfile
 from pyfuncdbg.debug.breakpoints import Breakpoints
@@ -116,3 +118,19 @@ def test_a_file_beside_the_script_runs_nothing_by_itself(tmp_path):
     done = subprocess.run([sys.executable, str(script)], env={**os.environ, 'PYTHONPATH': str(root)}, capture_output=True,
                           text=True, timeout=60)
     assert (done.stdout, done.stderr) == (f'{tmp_path / dotfile.NAME} [1]\n', '')
+
+
+def test_what_is_still_to_be_passed_over_is_saved(tmp_path):
+    with debugging() as (debugger, front_end):
+        table = debugger.breakpoints
+        table.set('norm', after=5)
+        call = wrapped(lambda x: x)
+        for _ in range(2):
+            call(np.float32(1))
+        dotfile.save(table, tmp_path / dotfile.NAME)
+        table.clear(1)
+        dotfile.load(table, tmp_path / dotfile.NAME)
+        assert [entry.breakpoint.after for entry in table.entries.values()] == [3]
+        for _ in range(4):
+            call(np.float32(1))
+        assert front_end.labels == ['norm[5]']
