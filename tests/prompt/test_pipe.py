@@ -135,9 +135,9 @@ def test_options_that_make_no_sense_get_one_line(options: list[str], said: str, 
 
 def test_ctrl_c_ends_a_program_that_waits_for_commands_that_never_come(tmp_path: Path) -> None:
     (tmp_path / 'model.py').write_text(MODEL)
-    with subprocess.Popen([sys.executable, '-m', 'pyfuncdbg', 'run', '--break', 'twice', 'model.py'], text=True,
-                          cwd=tmp_path, env=dict(os.environ, PYTHONPATH=str(HERE)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as program:
+    words = [sys.executable, '-m', 'pyfuncdbg', 'run', '--break', 'twice', 'model.py']
+    with subprocess.Popen(words, cwd=tmp_path, text=True, env=dict(os.environ, PYTHONPATH=str(HERE)),
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         assert program.stdin is not None
         assert program.stderr is not None
         program.stdin.write('p x\n')
