@@ -162,7 +162,7 @@ def _break_arguments(parser: argparse.ArgumentParser) -> None:
     timing.add_argument('--error', action='store_true', help='where it raised')
     timing.add_argument('--gradient', action='store_true', help='at the calls of its backward step')
     parser.add_argument('--do', choices=ACTIONS, default='stop',
-                        help='stop; log: write a line; snap: keep inputs and outputs, or the arrays at a line, whole in the recording')
+                        help='stop; log: write a line; snap: record inputs and outputs, or the arrays at a line, whole')
 
 
 def _count(text: str) -> int:
