@@ -75,6 +75,7 @@ class Place:
         done: How many have run, the one that the stop is after counted.
         running: Whether one of them runs now: the stop is in its function, or before the call.
         view: What can be had of the run.
+        repeats: Whether it is in a loop, whose nodes run again.
         paused: Whether it was paused in this graph before: it runs node by node, not at full speed.
     """
 
@@ -91,6 +92,7 @@ class Place:
             stop.phase == 'error' and stop.call is None)
         self.done = at + after
         self.paused = self.view is not None and self.view is run.control
+        self.repeats = self.view is not None and self.view.repeats
 
     def find(self, name: str) -> int:
         """The position of a node by its name, or by that of one of its outputs.
@@ -99,6 +101,9 @@ class Place:
             CommandError: There is none, with the nearest names.
         """
         if name.endswith(']') and '[' in name:
+            if self.repeats:
+                raise CommandError(f"{name!r}: 'to' goes to the next execution of a node. 'break {name} --once' and 'cont' "
+                                   'stop at that one')
             raise CommandError(f'{name!r}: each node of this run runs once, there are no loops. Give the bare name: '
                                f'{name[:name.rindex("[")]!r}')
         for index, site in enumerate(self.sites):
@@ -122,9 +127,9 @@ def _to(context: Context, args: argparse.Namespace) -> Moved:
                            "that. 'retry' makes it again, 'rewind' goes back")
     if position == place.done and stop.phase == 'node':
         raise CommandError(f"{args.node!r} is the next node: the run is before it already; 'node' runs it")
-    if position == place.done and place.running:
+    if position == place.done and place.running and not place.repeats:
         raise CommandError(f"{args.node!r} runs now: 'node' goes to the one after it")
-    if position < place.done:
+    if position < place.done and not place.repeats:
         raise CommandError(f"{args.node!r} has run already: 'rewind {args.node}' goes back to before it")
     stop.decide('to', position)
     return Moved('to', place.name(position), position)

@@ -42,6 +42,7 @@ class Graph:
         variables: Those that the function of this graph reads, in order, by id of the handle.
         automatic: Whether nodes with effects run although nothing needs them: in functions, not in graphs of TensorFlow 1.
         place: For a part of another graph: the name of its node, with '/', below which it is.
+        repeats: Whether it is a part that runs again and again: of a loop.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
     """
@@ -63,6 +64,7 @@ class Graph:
         self.waits: list[Operation] = []
         self.automatic = building_function
         self.place = ''
+        self.repeats = False
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
         self.finalized = False

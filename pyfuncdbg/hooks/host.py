@@ -88,6 +88,10 @@ class RunView(Protocol):
     def position(self) -> int:
         """Index in `sites` of the node that is next, or that runs now."""
 
+    @property
+    def repeats(self) -> bool:
+        """Whether these nodes run again and again: in a loop."""
+
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there, without computing anything again."""
 
@@ -132,7 +136,8 @@ class RunControl(Pausable, RunView, Protocol):
         (`retry`, `rewind`)."""
 
     def go_to(self, position: int) -> None:
-        """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again."""
+        """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again. In a loop, a
+        node that has run is reached in the next iteration; after the last one, the run is paused behind the loop."""
 
     def enter(self) -> None:
         """Pause before the first node of the function that the next node calls, else before the node after it."""

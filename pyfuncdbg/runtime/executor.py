@@ -94,7 +94,9 @@ class Executor:
             if hooks.op is not watching:
                 watching = hooks.op
                 self._dropping = self._on_pause is None and hooks.passive
-            while self._goal == history.position and self._on_pause is not None:      # a pause may move the cursor
+            # A pause may move the cursor. None at the end of a branch or iteration: the node after it comes next.
+            while self._goal == history.position and self._on_pause is not None and not (
+                    self._plan.graph.place and self._goal == len(steps)):
                 self._ask()
             index = history.position
             if index >= len(steps):
@@ -116,6 +118,8 @@ class Executor:
 
     def _ask(self) -> None:
         """Let who pauses look, and say where to pause next."""
+        if isinstance(self._on_pause, Again) and not self._on_pause.asks(self):
+            return
         assert self._on_pause is not None
         self._goal, self._asking = None, True
         try:
@@ -219,6 +223,11 @@ class Executor:
         """This, or the plan inside of the step that runs now."""
         return self if self._asking else innermost(self.execution)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether this is one iteration of a loop."""
+        return self._plan.graph.repeats
+
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there."""
         return self.history.holds(tensor)
@@ -257,7 +266,10 @@ class Executor:
             ValueError: It is behind the cursor.
         """
         if position < self.position:
-            raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
+            if not self.repeats or self._on_pause is None:
+                raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
+            self._on_pause = Again(self._plan, position, self._on_pause)
+            position = len(self._plan.steps) + 1
         self._goal = position
 
     def enter(self) -> None:
@@ -322,6 +334,32 @@ class Executor:
             raise ValueError('nothing has run yet')
         self.rewind(position)
         self.history.forget(position)
+
+
+class Again:
+    """Waits at each pause until a step of a loop's body comes by again, or the loop is over."""
+
+    __slots__ = ('_on_pause', '_plan', '_position')
+
+    def __init__(self, plan: Plan, position: int, on_pause: Callable[[], None]) -> None:
+        self._plan = plan
+        self._position = position
+        self._on_pause = on_pause
+
+    def asks(self, executor: Executor) -> bool:
+        """Whether `executor` is where to pause; if not, it is sent on."""
+        plan = executor._plan
+        if plan is self._plan and executor.position < self._position:
+            executor._goal = self._position
+            return False
+        if plan is not self._plan and plan.graph.outer is self._plan.graph.outer and plan.graph.repeats:
+            executor._goal = len(plan.steps) + 1        # the condition of the loop
+            return False
+        executor._on_pause = self._on_pause
+        return True
+
+    def __call__(self) -> None:
+        self._on_pause()
 
 
 def _plain(step: Step) -> Callable[..., tuple[Any, ...]]:

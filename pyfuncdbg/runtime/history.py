@@ -65,6 +65,11 @@ class History:
         """Names of the tensors that were given."""
         return tuple(t.name for t in self._plan.feeds)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether it is the past of one iteration of a loop."""
+        return self._plan.graph.repeats
+
     def holds(self, tensor: str) -> bool:
         """Whether a value is there."""
         return self.values.slot(tensor) in self.values.known

@@ -192,6 +192,7 @@ class Traced:
         index = {id(t): i for i, t in reversed(list(enumerate(available)))}
         inputs = available[:len(self.inputs) + len(self.graph.captures)]
         graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
+        graph.place, graph.repeats = self.graph.place, self.graph.repeats
         chosen = [available[place] for place in targets]
         with graph.as_default(), recording.suspended():
             seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]

@@ -132,8 +132,8 @@ def _node(graph: Graph, cond: Any, body: Any, loop_vars: Any, shape_invariants: 
         limit = convert_to_tensor(-1 if maximum_iterations is None else maximum_iterations, int32, name='maximum_iterations')
         counter = constant(np.int32(0), name='loop_counter')
         condition = traced_inner(scope, 'cond', lambda given: [
-            scalar_condition(cond(*packed(loop_vars, given)))], types)
-        step = traced_inner(scope, 'body', lambda given: _next(body, loop_vars, given), types)
+            scalar_condition(cond(*packed(loop_vars, given)))], types, True)
+        step = traced_inner(scope, 'body', lambda given: _next(body, loop_vars, given), types, True)
         _check_shapes(step.outputs, shapes, start)
         _check_dtypes(step.outputs, start)
         pool, made = _loop(condition, step, start, types, (counter, limit), maximum_iterations is not None)
