@@ -26,6 +26,10 @@ IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE = ('If', 'Statele
 """The op types that run a part of a graph, or run it again and again."""
 SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
 """The op types that a backward pass is made of, whatever it differentiates."""
+SHAPE, FILL, GATE = 'Shape', 'Fill', 'NoOp'
+"""The op types that `tf.gradients` begins with, and waits with."""
+CAST, CONCAT, SEGMENT_SUM = 'Cast', 'ConcatV2', 'UnsortedSegmentSum'
+"""The op types that put slices of a tensor together."""
 IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
 """The op types that results of functions and jacobians are put together with."""
 
@@ -79,6 +83,7 @@ class OpDef:
         selective: It has two inputs, and its gradient rule takes the keyword `wanted`: for each whether its gradient is
             asked for; the rule gives None where it is not.
         sparse: The gradient rule takes None for an output that no gradient comes to; other rules get zeros.
+        slices: The gradient rule takes `IndexedSlices`; other rules get tensors.
         outputs: How many outputs; -1 where attrs decide.
         infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
         stateful: Has an effect or depends on one: never pruned in a function, folded or merged.
@@ -114,6 +119,7 @@ class OpDef:
     sealed: bool = False
     selective: bool = False
     sparse: bool = False
+    slices: bool = False
     retains: bool = False
     restore: Callable[[Sequence[Any], Attrs, Any], Attrs] | None = None
 
@@ -170,6 +176,11 @@ def lookup(name: str) -> OpDef:
         return _table[name]
     except KeyError:
         raise UnimplementedError(None, None, f'Op type not registered {name!r}.{nearest(name, _table)}') from None
+
+
+def is_registered(name: str) -> bool:
+    """Whether there is an op of this type."""
+    return name in _table
 
 
 def registered() -> tuple[OpDef, ...]:

@@ -27,7 +27,7 @@ from pyfuncdbg.ops.inference import (
     permits,
 )
 from pyfuncdbg.ops.scope import scope
-from pyfuncdbg.ops.unary import conj, log, scalar, square
+from pyfuncdbg.ops.unary import conj, log, product, scalar, square
 from pyfuncdbg.runtime import shortcut
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
@@ -219,7 +219,7 @@ def _atan2_rule(g: Tensor, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
 add = binary('add', 'AddV2', np.add, (lambda g, x, y, z: g, lambda g, x, y, z: g), infix='+', default='Add')
 subtract = binary('subtract', 'Sub', np.subtract, (lambda g, x, y, z: g, lambda g, x, y, z: -g), infix='-')
 multiply = binary('multiply', 'Mul', np.multiply,
-                  (lambda g, x, y, z: g * conj(y), lambda g, x, y, z: g * conj(x)), infix='*')
+                  (lambda g, x, y, z: product(g, conj(y)), lambda g, x, y, z: product(g, conj(x))), infix='*')
 realdiv = binary('realdiv', 'RealDiv', np.divide,
                  (lambda g, x, y, z: g / conj(y), lambda g, x, y, z: g * ((-conj(x) / conj(y)) / conj(y))), FIELD, infix='/')
 floordiv = binary('floordiv', 'FloorDiv', _floor_div, None, REAL, default='floordiv')

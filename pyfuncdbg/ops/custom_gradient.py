@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import Node
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.tape import GradientTape
+from pyfuncdbg.runtime.unconnected import UnconnectedGradients
 
 _numbers = itertools.count()
 
@@ -47,7 +50,11 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
 
     Raises:
         TypeError: It reads variables that its gradient function does not take.
+        ValueError: Keyword arguments in a graph.
     """
+    if kwargs and context.current_graph() is not None:
+        raise ValueError('The custom_gradient decorator currently supports keywords arguments only when eager execution is '
+                         'enabled.')
     given = [arg for arg in nest.flatten(list(args)) if not hasattr(arg, 'standing_on')]
     tensors = [convert_to_tensor(arg) for arg in given]
     flat = iter(tensors)
@@ -122,6 +129,9 @@ def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: S
             found, of_variables = gradient(*grads[:results]), []
         flat = nest.flatten(found)
         if len(flat) != tensors:
+            if isinstance(node, Operation):
+                raise ValueError(f'Num gradients {results + len(flat) + len(of_variables)} generated for op {node.node_def} '
+                                 f'do not match num inputs {len(node.inputs)}')
             raise ValueError(f'custom_gradient function expected to return {tensors} gradients, but returned {len(flat)} '
                              f'instead.')
         converted = [None if value is None else convert_to_tensor(value) for value in (*flat, *of_variables)]
@@ -130,8 +140,19 @@ def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: S
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose values are computed again for the gradient; here a tape keeps them, so it is `f` itself."""
-    return f
+    """`f`, but what it computes on the way is not kept: its gradient runs it again."""
+    @custom_gradient
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        def gradient(*dys: Any, variables: Sequence[Any] = ()) -> Any:
+            with GradientTape() as tape:
+                again = nest.map_structure(lambda arg: apply('Identity', (convert_to_tensor(arg),)), list(args))
+                tape.watch([again, *variables])
+                result = f(*again, **kwargs)
+            found = tape.gradient(result, [again, list(variables)], dys[0] if len(dys) == 1 else list(dys),
+                                  UnconnectedGradients.ZERO)
+            return (found[0], found[1]) if variables else found[0]
+        return f(*args, **kwargs), gradient
+    return functools.wraps(f)(inner)
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

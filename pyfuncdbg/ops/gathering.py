@@ -11,10 +11,15 @@ from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
+from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.inference import as_static_shape, axis_in, ints, invalid
+from pyfuncdbg.ops.joining import concat
 from pyfuncdbg.ops.scope import call, scope
+from pyfuncdbg.ops.shaping import expand_dims, reshape, size
+from pyfuncdbg.ops.shaping import shape as shape_of
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.indexed_slices import IndexedSlices
 
 
 # ---------------------------------------------------------------- gather along an axis
@@ -65,7 +70,17 @@ def _gather_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 def _gather_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     params, indices, axis = node.inputs
     attrs = {'batch_dims': node.attrs.get('batch_dims', 0)}
+    if not attrs['batch_dims'] and ints(axis) == [0]:
+        return [_slices(params, indices, grad), None, None]
     return [apply('GatherV2Grad', (sizes_of(params), indices, axis, grad), attrs), None, None]
+
+
+def _slices(params: Any, indices: Any, grad: Any) -> IndexedSlices:
+    """The gradient where the first axis is indexed: the slices that were taken, with their places."""
+    whole = shape_of(params)
+    count = expand_dims(size(indices), 0)
+    values = reshape(grad, concat([count, whole[1:]], 0))
+    return IndexedSlices(values, reshape(indices, count), whole)
 
 
 def _gather_grad(shape: Any, indices: Any, axis: Any, grad: Any, batch_dims: int = 0) -> Any:
@@ -92,6 +107,17 @@ def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = 
     axis = batch_dims if axis is None else axis
     arguments = {'params': params, 'indices': indices, 'axis': axis}
     return call('GatherV2', arguments, {'batch_dims': batch_dims}, name, indices=dtypes.int32)
+
+
+def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name: str | None = None) -> Tensor:
+    """The rows of `params` that `ids` name.
+
+    Raises:
+        ValueError: Several tensors, or `max_norm`: neither is supported.
+    """
+    if (isinstance(params, (list, tuple)) and len(params) != 1) or max_norm is not None:
+        raise ValueError('embedding_lookup takes one tensor of parameters, and no max_norm')
+    return gather(params[0] if isinstance(params, (list, tuple)) else params, ids, name=name or 'embedding_lookup')
 
 
 # ---------------------------------------------------------------- gather and scatter by coordinates
@@ -185,8 +211,20 @@ register(OpDef('TensorScatterAdd', lambda t, i, u: _written(t, i, u, np.add.at),
                lambda node, grad: [grad, None, apply('GatherNd', (grad, node.inputs[1]), {'batch_dims': 0})]))
 register(OpDef('TensorScatterSub', lambda t, i, u: _written(t, i, u, np.subtract.at), _first_types,
                lambda node, grad: [grad, None, -apply('GatherNd', (grad, node.inputs[1]), {'batch_dims': 0})]))
-register(OpDef('TensorScatterMax', lambda t, i, u: _written(t, i, u, np.maximum.at), _first_types))
-register(OpDef('TensorScatterMin', lambda t, i, u: _written(t, i, u, np.minimum.at), _first_types))
+def _extreme_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    """Shared among all that equal the result."""
+    tensor, indices, updates = node.inputs
+    result = node.outputs[0]
+    kept, written = (cast(apply('Equal', (part, whole)), grad.dtype)
+                     for part, whole in ((tensor, result), (updates, apply('GatherNd', (result, indices)))))
+    share = grad / (kept + apply('ScatterNd', (indices, written, sizes_of(tensor))))
+    return [share * kept, None, apply('GatherNd', (share, indices)) * written]
+
+
+register(OpDef('TensorScatterMax', lambda t, i, u: _written(t, i, u, np.maximum.at), _first_types,
+               _extreme_gradient))
+register(OpDef('TensorScatterMin', lambda t, i, u: _written(t, i, u, np.minimum.at), _first_types,
+               _extreme_gradient))
 
 
 def _scatter(op: str, tensor: Any, indices: Any, updates: Any, name: str | None) -> Tensor:

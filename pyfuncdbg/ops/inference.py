@@ -284,6 +284,7 @@ def _slice_partial(op: Any) -> list[int | None] | None:
 
 _PARTIAL: dict[str, Callable[[Any], list[int | None] | None]] = {
     'Shape': _shape_partial, 'Pack': _pack_partial, 'ConcatV2': _concat_partial, 'StridedSlice': _slice_partial,
+    'ExpandDims': lambda op: [partial_scalar(op.inputs[0])] if op.inputs[0].shape.rank == 0 else None,
     'Cast': lambda op: partial_sizes(op.inputs[0]), 'Identity': lambda op: partial_sizes(op.inputs[0]),
 }
 

@@ -23,6 +23,8 @@ from pyfuncdbg.runtime.execution import EAGER_RESOURCES
 _DEFAULT_GRAPH_SEED = 87654321
 """What TensorFlow uses where only the op has a seed."""
 _nodes = itertools.count(1)
+_counters: WeakKeyDictionary[Graph, itertools.count[int]] = WeakKeyDictionary()
+"""For each graph with a seed, how many ops took theirs from it."""
 
 
 class _EagerSeed:
@@ -66,9 +68,15 @@ def _seeds(seed: int | None) -> dict[str, int]:
     stream = 0 if graph is None else next(_nodes)
     if first is None and seed is None:
         return {'seed': 0, 'seed2': 0, '_py_stream': stream}
-    second = seed if seed is not None else 0 if graph is None else len(graph.operations)
+    second = seed if seed is not None else 0 if graph is None else next(_counters.setdefault(graph, itertools.count()))
     pair = _DEFAULT_GRAPH_SEED if first is None else first, second
     return {'seed': pair[0], 'seed2': pair[1] if any(pair) else 2**31 - 1, '_py_stream': stream}
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """`tf.compat.v1.get_seed`: the two seeds of an op that is given this one; (None, None) for one that is not seeded."""
+    attrs = _seeds(op_seed)
+    return (None, None) if not (attrs['seed'] or attrs['seed2']) else (attrs['seed'], attrs['seed2'])
 
 
 _SEED_ATTRS = ('seed', 'seed2', '_py_stream')
@@ -137,7 +145,7 @@ def _shuffle(execution: Any, value: Any, **attrs: int) -> Any:
 register(OpDef('RandomUniformInt', _uniform_int, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[0]))],
                no_gradient,
                stateful=True, in_execution=True, kernel_attrs=_SEED_ATTRS))
-register(OpDef('RandomShuffle', _shuffle, same_rule('RandomShuffle'), None, stateful=True, in_execution=True,
+register(OpDef('RandomShuffle', _shuffle, same_rule('RandomShuffle'), no_gradient, stateful=True, in_execution=True,
                kernel_attrs=_SEED_ATTRS))
 
 

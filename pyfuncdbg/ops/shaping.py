@@ -262,7 +262,7 @@ def _identity_n_gradient(node: Node, *grads: Any) -> Sequence[Any]:
     return list(grads) if rule is None else rule(node, *grads)
 
 
-register(OpDef('Identity', lambda x: x, _same, lambda node, grad: [grad], free=True))
+register(OpDef('Identity', lambda x: x, _same, lambda node, grad: [grad], free=True, slices=True))
 register(OpDef('StopGradient', lambda x: x, _same, no_gradient, free=True))
 register(OpDef('PreventGradient', lambda x: x, _same, None, free=True))
 register(OpDef('IdentityN', lambda *values: values, lambda inputs, attrs: [(x.dtype, x.shape) for x in inputs],

@@ -250,8 +250,8 @@ def _unique_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 
 register(OpDef('Unique', lambda x, out_idx=dtypes.int32: _unique(x, out_idx)[:2],
-               lambda inputs, attrs: _unique_types(inputs, attrs)[:2], no_gradient, outputs=2, kernel_attrs=('out_idx',)))
-register(OpDef('UniqueWithCounts', _unique, _unique_types, no_gradient, outputs=3, kernel_attrs=('out_idx',)))
+               lambda inputs, attrs: _unique_types(inputs, attrs)[:2], outputs=2, kernel_attrs=('out_idx',)))
+register(OpDef('UniqueWithCounts', _unique, _unique_types, outputs=3, kernel_attrs=('out_idx',)))
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
@@ -271,4 +271,4 @@ def _list_diff(x: Any, y: Any, out_idx: Any = dtypes.int32) -> tuple[Any, Any]:
 
 register(OpDef('ListDiff', _list_diff,
                lambda inputs, attrs: [(inputs[0].dtype, unknown(1)), (attrs.get('out_idx', dtypes.int32), unknown(1))],
-               no_gradient, outputs=2, kernel_attrs=('out_idx',)))
+               outputs=2, kernel_attrs=('out_idx',)))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.inference import (
     BOOL,
     COMPLEX,
@@ -110,16 +111,31 @@ def _zeros(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return apply('ZerosLike', (x,))
 
 
+def product(x: Any, y: Any) -> Any:
+    """`x * y`; its node is named after the op, as in TensorFlow's gradient rules."""
+    return x * y if current_graph() is None else apply('Mul', (x, y))
+
+
+def _square_rule(grad: Tensor, x: Any, y: Any) -> Tensor:
+    two = constant(2, x.dtype)
+    return product(grad, product(conj(x), two))
+
+
 # ---------------------------------------------------------------- signs and powers
 negative = unary('negative', 'Neg', np.negative, lambda g, x, y: -g, NUMBER)
 sign = unary('sign', 'Sign', np.sign, _zeros, NUMBER)
-square = unary('square', 'Square', np.square, lambda g, x, y: g * (2 * conj(x)), NUMBER)
+square = unary('square', 'Square', np.square, _square_rule, NUMBER)
 sqrt = unary('sqrt', 'Sqrt', np.sqrt, lambda g, x, y: apply('SqrtGrad', (y, g)))
 rsqrt = unary('rsqrt', 'Rsqrt', lambda x: _like(x, 1 / np.sqrt(x)), lambda g, x, y: apply('RsqrtGrad', (y, g)))
 reciprocal = unary('reciprocal', 'Reciprocal', lambda x: _like(x, 1 / x), lambda g, x, y: apply('ReciprocalGrad', (y, g)))
 _abs = unary('abs', 'Abs', np.abs, lambda g, x, y: g * sign(x), REAL)
 
-fused('SqrtGrad', lambda y, dy: _like(y, 0.5 * dy / _conj_of(y)),
+def _sqrt_grad(y: Any, dy: Any) -> Any:
+    result = _like(y, 0.5 * dy / _conj_of(y))
+    return np.where(dy == 0, dy, result)[()] if np.any(y == 0) else result       # TensorFlow's kernel: nothing stays nothing
+
+
+fused('SqrtGrad', _sqrt_grad,
       lambda g, y, dy: [-conj(g / y) * apply('SqrtGrad', (y, dy)), 0.5 * (g / y)], ('y', 'dy'))
 fused('RsqrtGrad', lambda y, dy: _like(y, -0.5 * dy * _conj_of(y) ** 3),
       lambda g, y, dy: [-1.5 * conj(g) * dy * square(conj(y)), apply('RsqrtGrad', (conj(y), g))], ('y', 'dy'))

@@ -10,6 +10,7 @@ from typing import Any
 from pyfuncdbg.graph.registry import ONES, SUM, ZEROS, Node, differentiated
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.indexed_slices import IndexedSlices, dense, joined
 
 Step = Callable[[Any, Sequence[Any], Sequence[int], Sequence[bool]], tuple[Sequence[Any], int]]
 """`step(node, output_gradients, sources, wanted)` applies one rule: (input gradients, id of the gradient call it was or 0).
@@ -39,18 +40,24 @@ class Gradients:
         self._sources.setdefault(key, []).append(call)
 
     def of(self, tensor: Tensor) -> Any:
-        """The sum of the parts, None if there are none."""
+        """The sum of the parts, None if there are none; `IndexedSlices` where all parts are."""
         parts = self.parts.get(id(tensor))
         if parts is None:
             return None
         if len(parts) > 1:
-            parts[:] = [apply(SUM, tuple(parts))]     # a tape keeps the tuple: it must not change
+            parts[:] = [_sum(parts)]
         return parts[0]
 
     def sources(self, tensors: Iterable[Tensor]) -> Sequence[int]:
         """The gradient calls that gave parts of these tensors' gradients."""
         known = self._sources
         return [source for tensor in tensors for source in known.get(id(tensor), ())] if known else ()
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    if all(isinstance(part, IndexedSlices) for part in parts):
+        return joined(parts)
+    return apply(SUM, tuple(map(dense, parts)))       # a tape keeps the tuple: it must not change
 
 
 def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gradients, step: Step) -> None:
@@ -78,10 +85,12 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             found = [gradients.of(output) for output in outputs]
             if all(gradient is None for gradient in found):
                 continue
-            incoming = found if node.definition.sparse else _filled(found, node.outputs)
+            incoming = found if node.definition.sparse else filled(found, node.outputs)
         definition = node.definition
+        if not definition.slices and any(type(gradient) is IndexedSlices for gradient in incoming):
+            incoming = [*map(dense, incoming)]
         if definition.gradient is None:
-            raise LookupError(_NO_RULE.format(node.name, node.type))
+            raise LookupError(f'gradient registry has no entry for: {node.type}')
         inputs = node.inputs
         if reached is None or not definition.selective:
             wanted = _ALL
@@ -113,15 +122,15 @@ class _All:
 _ALL: Any = _All()
 
 
-def _filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
-    """Zeros where an output has no gradient."""
+def filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
+    """Gradients of a node's outputs, with zeros where an output has none."""
     for i, output in enumerate(outputs):
         if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:
             incoming[i] = zeros_like(output)
     return incoming
 
 
-_NO_RULE = (
+NO_RULE = (
     "No gradient defined for operation'{}' (op type: {}). In general every operation must have an associated "
     '`@tf.RegisterGradient` for correct autodiff, which this op is lacking. If you want to pretend this operation is a '
     'constant in your program, you may insert `tf.stop_gradient`. This can be useful to silence the error in cases where '

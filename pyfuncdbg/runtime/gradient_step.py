@@ -3,16 +3,20 @@ run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from pyfuncdbg.graph.dtypes import resource, variant
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.registry import SUM, differentiated
+from pyfuncdbg.graph.registry import GATE, IDENTITY, SUM, differentiated
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.runtime.backward import Step
+from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_calls import gradient_call, gradient_site
+from pyfuncdbg.runtime.indexed_slices import IndexedSlices
 
 
 class GradientStep:
@@ -49,29 +53,74 @@ class GradientStep:
                                                getattr(record, 'call', 0), sources)
 
 
-def graph_step(graph: Graph) -> Step:
-    """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there."""
+def graph_step(graph: Graph, gated: bool = False, colocated: bool = False) -> Step:
+    """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there; where
+    gated, what it gives is used only when all of it is there, and where colocated, they stand where the forward node is."""
     made: dict[int, Any] = {}
 
     def step(node: Any, incoming: Sequence[Any], _: Sequence[int], wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
         forward = getattr(node, 'op', None) or node
         graph.changed()
-        with graph.outside_scopes_of(f'{forward.name}_grad'):
+        beside = graph.colocate_with(forward) if colocated else nullcontext()
+        with graph.outside_scopes_of(f'{forward.name}_grad'), beside:
             outgoing = differentiated(node, incoming, wanted)
+            _fit(forward, outgoing)
+            if gated and sum(gradient is not None for gradient in outgoing) > 1:
+                outgoing = _gated(graph, outgoing)
         feeding = dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made)
-        for gradient in outgoing:
+        for gradient in map(_tensor, outgoing):
             if isinstance(gradient, SymbolicTensor):
                 made[id(gradient)] = forward
         record = graph.standing_for(node.hidden[0]) if node.hidden else None
-        graph.gradient_steps.append(GradientStep(forward, incoming, outgoing, list(feeding), record))
+        shown = [*map(_tensor, incoming)], [*map(_tensor, outgoing)]
+        graph.gradient_steps.append(GradientStep(forward, *shown, list(feeding), record))
         return outgoing, 0
     return step
+
+
+def _tensor(gradient: Any) -> Any:
+    """What is shown of a gradient: of `IndexedSlices` the slices."""
+    return gradient.values if isinstance(gradient, IndexedSlices) else gradient
+
+
+def _fit(forward: Any, outgoing: Sequence[Any]) -> None:
+    """Give each gradient the static shape of what it is the gradient of.
+
+    Raises:
+        ValueError: It cannot have that shape.
+    """
+    for i, (tensor, gradient) in enumerate(zip(forward.inputs, outgoing, strict=False)):
+        if isinstance(gradient, SymbolicTensor) and tensor.dtype not in (resource, variant):
+            try:
+                gradient.set_shape(tensor.shape)
+            except ValueError:
+                raise ValueError(
+                    'Incompatible shapes between op input and calculated input gradient. Forward operation: '
+                    f'{forward.name}. Input index: {i}. Original input shape: {tensor.shape}. Calculated input gradient '
+                    f'shape: {gradient.shape}') from None
+
+
+def _gated(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
+    """The gradients, each behind a node that waits for all of them."""
+    with graph.name_scope('tuple'):
+        with graph.control_dependencies([_tensor(gradient) for gradient in outgoing if gradient is not None]):
+            gate = apply(GATE, (), None, 'group_deps')
+        found = []
+        for gradient in outgoing:
+            tensor = _tensor(gradient)
+            if tensor is not None:
+                with graph.colocate_with(tensor), graph.control_dependencies([gate]):
+                    tensor = apply(IDENTITY, (tensor,), None, 'control_dependency')
+                if isinstance(gradient, IndexedSlices):
+                    tensor = IndexedSlices(tensor, gradient.indices, gradient.dense_shape)
+            found.append(tensor)
+        return found
 
 
 def _parts(tensors: Iterable[Any]) -> list[Any]:
     """Gradients, and what those that are sums were added from."""
     found = []
-    for tensor in tensors:
+    for tensor in map(_tensor, tensors):
         if tensor is not None:
             found.append(tensor)
             if isinstance(tensor, SymbolicTensor) and tensor.op.type == SUM:

@@ -24,6 +24,8 @@ class GraphHost:
             value = value._value
         if isinstance(value, np.ndarray | np.generic | bytes | int | float | complex | str):
             return np.asarray(value)
+        if hasattr(value, 'fetched'):               # `IndexedSlices`: what was computed of it
+            return self.to_numpy(value.values)
         boxed = np.empty((), object)
         boxed[()] = value
         return boxed

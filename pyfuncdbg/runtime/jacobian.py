@@ -15,6 +15,7 @@ from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.registry import CONSTANT, PACK, RESHAPE
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.indexed_slices import dense
 from pyfuncdbg.runtime.unconnected import zeros_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) ->
     """
     sizes = _sizes(target)
     flat = nest.flatten(sources)
-    rows = [tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))) for i in range(math.prod(sizes))]
+    rows = [[*map(dense, tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))))]
+            for i in range(math.prod(sizes))]
     return nest.pack_sequence_as(sources, [_stacked([row[i] for row in rows], sizes, source, unconnected)
                                            for i, source in enumerate(flat)])
 
@@ -47,7 +49,7 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: st
         raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to '
                          'match.')
     rest = sizes[1:]
-    columns = [tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1))
+    columns = [dense(tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)))
                for i in range(math.prod(rest))]
     if all(column is None for column in columns):
         if unconnected == 'none':

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
 from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.convert import to_array
+from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
@@ -104,8 +103,8 @@ class GradientTape:
             self._push()
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that were read or watched, in order."""
-        return tuple(self._variables.values())
+        """The variables that were read or watched, in the order in which they were made."""
+        return tuple(sorted(self._variables.values(), key=lambda variable: variable.number))
 
     # ------------------------------------------------------------------ differentiating
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = 'none') -> Any:
@@ -131,8 +130,8 @@ class GradientTape:
         record = self._recording
         if not self._persistent:
             self._recording = None
-        targets = [getattr(t, 'handle', t) for t in nest.flatten(target)]
-        wanted = [getattr(s, 'handle', s) for s in nest.flatten(sources)]
+        targets = [_tensor(t) for t in nest.flatten(target)]
+        wanted = [_tensor(s) for s in nest.flatten(sources)]
         seeds = _seeds(nest.flatten(target), output_gradients)
         found = differentiate(record.nodes, targets, wanted, seeds)
         if unconnected == 'zero':
@@ -168,8 +167,8 @@ class GradientTape:
             raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or '
                                'jacobians)')
         if not pfor and not self._persistent:
-            raise RuntimeError(f'GradientTape must be created with persistent=True to compute the {what} with '
-                               'experimental_use_pfor=False.')
+            raise RuntimeError(f'GradientTape must be created with persistent=True to compute the {what} with eager '
+                               'execution enabled and with  experimental_use_pfor set to False.')
 
     def _differentiated_rows(self, compute: Callable[[], Any]) -> Any:
         """Run what calls `gradient` once a row."""
@@ -184,23 +183,27 @@ class GradientTape:
                 self._recording = None
 
 
-def _is_seed(value: Any) -> bool:
-    return value is None or isinstance(value, (Tensor, np.ndarray)) or hasattr(value, '_as_tensor')
+def _tensor(item: Any) -> Tensor:
+    """The tensor of a target or source: of a variable its handle.
+
+    Raises:
+        AttributeError, TypeError: It is neither, as TensorFlow says it.
+    """
+    tensor = getattr(item, 'handle', item)
+    if not isinstance(tensor, Tensor):
+        as_dtype(tensor if isinstance(tensor, (str, type(None))) else tensor.dtype)
+        raise AttributeError(f"'{f'{type(item).__module__}.'.removeprefix('builtins.')}{type(item).__name__}' object has no "
+                             "attribute '_id'")
+    return tensor
 
 
 def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
-    """A gradient to begin with for each target: what the user gave, ones where it is None."""
-    if output_gradients is None:
-        given: list[Any] = [None] * len(targets)
-    elif len(targets) == 1 and not isinstance(output_gradients, dict):
-        single = isinstance(output_gradients, (list, tuple)) and len(output_gradients) == 1 and _is_seed(output_gradients[0])
-        given = list(output_gradients) if single else [output_gradients]
-    else:
-        given = list(output_gradients) if isinstance(output_gradients, (list, tuple)) else nest.flatten(output_gradients)
-    if len(given) != len(targets):
-        raise ValueError(f'output_gradients has {len(given)} elements for {len(targets)} targets')
+    """A gradient to begin with for each target: what the user gave, ones where that is None or too few. As in TensorFlow
+    a list is a structure, so a tensor must not be given as one."""
+    given = [] if output_gradients is None else nest.flatten(output_gradients)
+    given += [None] * (len(targets) - len(given))
     seeds = []
-    for target, seed in zip(targets, given, strict=True):
+    for target, seed in zip(targets, given, strict=False):
         if seed is not None and not isinstance(seed, Tensor):
             seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
         if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:

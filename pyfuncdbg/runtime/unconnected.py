@@ -1,12 +1,17 @@
 """What a gradient is where the target does not depend on the source: None, or zeros."""
 from __future__ import annotations
 
+import enum
 from typing import Any
 
-from pyfuncdbg.runtime.backward import zeros_like
+import numpy as np
+
+from pyfuncdbg.graph.convert import to_array
+from pyfuncdbg.graph.registry import CONSTANT, ZEROS
+from pyfuncdbg.runtime.dispatch import apply
 
 
-class UnconnectedGradients:
+class UnconnectedGradients(enum.Enum):
     """What a gradient is where the target does not depend on the source."""
 
     NONE = 'none'
@@ -19,12 +24,15 @@ def connected_or(choice: Any) -> str:
     Raises:
         ValueError: Something else.
     """
-    value = getattr(choice, 'value', choice)
-    if value not in ('none', 'zero'):
-        raise ValueError(f'Unknown value for unconnected_gradients: {choice!r}')
-    return str(value)
+    try:
+        return UnconnectedGradients(choice).value
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: '{choice}'") from None
 
 
 def zeros_of(source: Any) -> Any:
     """Zeros like a tensor or variable."""
-    return zeros_like(source.read_value() if hasattr(source, 'read_value') else source)
+    if source.shape.is_fully_defined():
+        zeros = to_array(np.zeros(source.shape.as_list()), source.dtype)
+        return apply(CONSTANT, (), {'dtype': source.dtype, 'value': zeros}, 'zeros_like')
+    return apply(ZEROS, (source.read_value() if hasattr(source, 'read_value') else source,), None, 'zeros_like')

@@ -10,6 +10,7 @@ from pyfuncdbg.ops.control.cond import cond as cond
 from pyfuncdbg.ops.control.while_loop import while_loop as while_loop
 from pyfuncdbg.ops.filling import ones_like as ones_like
 from pyfuncdbg.ops.filling import zeros_like as zeros_like
+from pyfuncdbg.ops.hessians import hessians as hessians
 from pyfuncdbg.ops.scopes import device as device
 from pyfuncdbg.ops.scopes import name_scope as name_scope
 from pyfuncdbg.ops.script.calls import numpy_function as numpy_function
@@ -18,6 +19,8 @@ from pyfuncdbg.ops.script.calls import py_function as py_function
 from pyfuncdbg.ops.shaping import transpose as transpose
 from pyfuncdbg.ops.sorting import argmax as argmax
 from pyfuncdbg.ops.sorting import argmin as argmin
+from pyfuncdbg.runtime.gradients import gradients as gradients
+from pyfuncdbg.tf import autodiff as autodiff
 from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import compat as compat
 from pyfuncdbg.tf import config as config
@@ -36,6 +39,7 @@ from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import nn as nn
 from pyfuncdbg.tf import random as random
 from pyfuncdbg.tf import strings as strings
+from pyfuncdbg.tf import test as test
 from pyfuncdbg.tf import train as train
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403

@@ -45,7 +45,9 @@ def normal(text: str, name: str, backend: str = 'tensorflow') -> list[str]:
         for pattern, new in _UNSTABLE:
             line = pattern.sub(new, line)
         line = modules.sub('', line)
-        lines.append(re.sub(r"\{('[^{}]*)\}", lambda found: _sorted_set(found[1]), line).rstrip())
+        line = re.sub(r"\{('[^{}]*)\}", lambda found: _sorted_set(found[1]), line).rstrip()
+        if line.strip():
+            lines.append(line)
     return _sorted_attrs(lines)
 
 
@@ -74,6 +76,7 @@ def _sorted_attrs(lines: list[str]) -> list[str]:
 
 def alike(a: str, b: str, tolerance: float = 2e-5) -> bool:
     """Whether two lines say the same, where a number with a fraction may differ in its last digits."""
+    a, b = (re.sub(r'(?<=\[) +| +(?=\])', '', line) for line in (a, b))       # columns of an array
     if a == b:
         return True
     if _NUMBER.sub('#', a) != _NUMBER.sub('#', b):

@@ -60,7 +60,7 @@ class Worker:
         environment = {**os.environ, 'PYTHONIOENCODING': 'utf-8', 'PYTHONPATH': os.pathsep.join(filter(None, places)),
                        'TF_CPP_MIN_LOG_LEVEL': '3', 'CUDA_VISIBLE_DEVICES': '', 'TF_ENABLE_ONEDNN_OPTS': '0'}
         self._process = subprocess.Popen([sys.executable, __file__, backend], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL, text=True, env=environment, start_new_session=True)
+                                         text=True, env=environment, start_new_session=True)
 
     def run(self, name: str, code: str, limit: float = 60.) -> str:
         """What program `name` prints; what ended it early is its last line."""

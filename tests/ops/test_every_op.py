@@ -12,7 +12,7 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import INPUT, lookup, no_gradient, registered
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.constant import constant
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.gradients import gradients
 from pyfuncdbg.runtime.session import Session
@@ -76,7 +76,12 @@ def taped(function: Any, inputs: list[Tensor], wanted: list[int]) -> list[Any]:
         for i in wanted:
             tape.watch(inputs[i])
         y = function(inputs)
-    return tape.gradient(y, [inputs[i] for i in wanted])
+    return dense(tape.gradient(y, [inputs[i] for i in wanted]))
+
+
+def dense(found: list[Any]) -> list[Any]:
+    """Gradients as tensors: those of `gather` are slices."""
+    return [None if gradient is None else convert_to_tensor(gradient) for gradient in found]
 
 
 @pytest.mark.parametrize(('op', 'example'), DIFFERENTIABLE)
@@ -170,11 +175,11 @@ def test_gradient_with_shapes_that_are_known_only_at_run_time(op: str, example: 
     with GradientTape() as tape:
         tape.watch([eager[i] for i in wanted])
         results = [y for y in outputs(op, eager, example) if y.dtype.name == 'float64']
-    expected = tape.gradient(results, [eager[i] for i in wanted])
+    expected = dense(tape.gradient(results, [eager[i] for i in wanted]))
     with Graph().as_default() as graph:
         inputs, feed = symbolic(example, shapes, indices)
         made = [y for y in outputs(op, inputs, example) if y.dtype.name == 'float64']
-        found = gradients(made, [inputs[i] for i in wanted])
+        found = dense(gradients(made, [inputs[i] for i in wanted]))
         assert [g is None for g in found] == [g is None for g in expected]
         values = Session(graph=graph).run([g for g in found if g is not None], feed)
     for value, gradient in zip(values, [g for g in expected if g is not None], strict=True):

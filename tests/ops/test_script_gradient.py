@@ -145,8 +145,8 @@ def test_an_error_in_the_backward_pass_has_its_cause() -> None:
     x = tf.constant([3.])
     with GradientTape() as tape:
         tape.watch(x)
-        y = py_function(lambda a: tf.random.shuffle(a), [x], tf.float32)
-    with pytest.raises(UnknownError, match=r"LookupError: No gradient defined for operation ?'RandomShuffle'") as caught:
+        y = py_function(lambda a: tf.unique(a)[0], [x], tf.float32)
+    with pytest.raises(UnknownError, match='LookupError: gradient registry has no entry for: Unique') as caught:
         tape.gradient(y, x)
     assert type(caught.value.__cause__) is LookupError
 

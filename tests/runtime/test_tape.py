@@ -92,7 +92,7 @@ def test_output_gradients_and_unconnected() -> None:
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y, z = x * x, 2.0 * x
-    assert value(tape.gradient([y, z], x, output_gradients=[[10.0, 1.0], None])) == [22.0, 6.0]
+    assert value(tape.gradient([y, z], x, output_gradients=[tf.constant([10.0, 1.0]), None])) == [22.0, 6.0]
     assert value(tape.gradient(y, tf.constant([1.0, 1.0]), unconnected_gradients='zero')) == [0.0, 0.0]
     assert value(tape.gradient(y, tf.constant(1), unconnected_gradients=tf.UnconnectedGradients.NONE)) is None
     with pytest.raises(ValueError, match="Unknown value for unconnected_gradients: 'nope'"):

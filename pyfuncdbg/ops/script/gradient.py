@@ -23,6 +23,7 @@ from pyfuncdbg.runtime.backward import zeros_like
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.indexed_slices import dense
 from pyfuncdbg.runtime.recording import Recorded, Recording, active
 from pyfuncdbg.runtime.tape import differentiate
 
@@ -108,7 +109,7 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     errstate.state.set(execution.errstate)
     try:
         found = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, 'py_function gradient')
-        outputs = [_zeros(value) if g is None else g for g, value in zip(found, values, strict=False)]
+        outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(found, values, strict=False)]
     except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
         raise op_error(error) from error
     finally:

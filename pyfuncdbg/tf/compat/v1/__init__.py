@@ -21,6 +21,7 @@ from pyfuncdbg.tf import train as train
 from pyfuncdbg.tf.compat.v1 import errors as errors
 from pyfuncdbg.tf.compat.v1 import nn as nn
 from pyfuncdbg.tf.compat.v1 import random as random
+from pyfuncdbg.tf.compat.v1 import test as test
 from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
 from pyfuncdbg.tf.graphs import *  # noqa: F403

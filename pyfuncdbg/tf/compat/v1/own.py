@@ -5,14 +5,32 @@ from pyfuncdbg.ops.control.cond import cond_v1 as cond
 from pyfuncdbg.ops.control.while_loop import while_loop_v1 as while_loop
 from pyfuncdbg.ops.filling import ones_like_v1 as ones_like
 from pyfuncdbg.ops.filling import zeros_like_v1 as zeros_like
+from pyfuncdbg.ops.hessians import hessians_v1 as hessians
 from pyfuncdbg.ops.scopes import container
 from pyfuncdbg.ops.scopes import device_v1 as device
 from pyfuncdbg.ops.scopes import name_scope_v1 as name_scope
 from pyfuncdbg.ops.shaping import transpose_v1 as transpose
 from pyfuncdbg.ops.sorting import argmax_v1 as argmax
 from pyfuncdbg.ops.sorting import argmin_v1 as argmin
+from pyfuncdbg.runtime.gradients import AggregationMethod
+from pyfuncdbg.runtime.gradients import gradients_v1 as gradients
+from pyfuncdbg.runtime.indexed_slices import IndexedSlicesValue
 
 __all__ = [
-    'DeviceSpec', 'argmax', 'argmin', 'cond', 'container', 'device', 'name_scope', 'ones_like', 'transpose', 'where',
-    'while_loop', 'zeros_like',
+    'AggregationMethod',
+    'DeviceSpec',
+    'IndexedSlicesValue',
+    'argmax',
+    'argmin',
+    'cond',
+    'container',
+    'device',
+    'gradients',
+    'hessians',
+    'name_scope',
+    'ones_like',
+    'transpose',
+    'where',
+    'while_loop',
+    'zeros_like',
 ]

@@ -1,0 +1,136 @@
+"""`tf.IndexedSlices`: slices of a larger tensor and where they stand in it; what the gradient of `gather` is.
+
+Backward passes make and add them; whatever needs a tensor gets the sum of the slices in a tensor of zeros.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pyfuncdbg.graph.convert import to_array
+from pyfuncdbg.graph.dtypes import DType, int32, int64
+from pyfuncdbg.graph.registry import CAST, CONCAT, CONSTANT, SEGMENT_SUM, SHAPE
+from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.runtime.dispatch import apply
+
+_LARGE = 100_000_000
+"""Elements from which on a conversion is warned of."""
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of an `IndexedSlices` that was fetched."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
+
+class IndexedSlices:
+    """Slices along the first axis of a tensor.
+
+    Args:
+        values: The slices, of shape [n, ...].
+        indices: Where each stands, of shape [n]; slices of one place are added.
+        dense_shape: The shape of the whole, None if it is not known.
+    """
+
+    __slots__ = ('__weakref__', 'dense_shape', 'indices', 'values')
+
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def dtype(self) -> DType:
+        """That of the slices."""
+        return self.values.dtype  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape of the whole."""
+        return UNKNOWN if self.dense_shape is None else _static(self.dense_shape)
+
+    @property
+    def name(self) -> str:
+        """That of the slices' tensor."""
+        return self.values.name  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """That of the slices."""
+        return self.values.device  # type: ignore[no-any-return]
+
+    @property
+    def op(self) -> Any:
+        """The operation that gives the slices."""
+        return self.values.op
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the slices."""
+        return self.values.graph
+
+    def consumers(self) -> list[Any]:
+        """The operations that use the slices or indices."""
+        return [*self.values.consumers(), *self.indices.consumers()]
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+
+    def __str__(self) -> str:
+        shape = '' if self.dense_shape is None else f', dense_shape={self.dense_shape}'
+        return f'IndexedSlices(indices={self.indices}, values={self.values}{shape})'
+
+    def fetched(self) -> IndexedSlicesValue:
+        """The structure that `Session.run` fetches in its place."""
+        return IndexedSlicesValue(self.values, self.indices, self.dense_shape)
+
+    def _as_tensor(self) -> Any:
+        """The whole, zero where there are no slices.
+
+        Raises:
+            ValueError: Its shape is not known.
+        """
+        if self.dense_shape is None:
+            raise ValueError('Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: '
+                             f'{self}')
+        self._warn()
+        return apply(SEGMENT_SUM, (self.values, self.indices, self.dense_shape[0]))
+
+    def _warn(self) -> None:
+        if not isinstance(self.values, SymbolicTensor):
+            return
+        count = self.shape.num_elements()
+        if count is not None and count >= _LARGE:
+            warnings.warn(f'Converting sparse IndexedSlices to a dense Tensor with {count} elements. This may consume a '
+                          'large amount of memory.', stacklevel=3)
+
+
+def _static(tensor: Any) -> TensorShape:
+    """The shape that a tensor describes, as far as it is known."""
+    if not isinstance(tensor, SymbolicTensor):
+        return TensorShape(tensor.numpy().tolist())
+    if tensor.op.type == CONSTANT:
+        return TensorShape(tensor.op.attrs['value'].tolist())
+    return tensor.op.inputs[0].shape if tensor.op.type == SHAPE else UNKNOWN
+
+
+def dense(gradient: Any) -> Any:
+    """A gradient as a tensor; None stays."""
+    return gradient._as_tensor() if isinstance(gradient, IndexedSlices) else gradient
+
+
+def joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """The sum of several: all their slices."""
+    indices = [part.indices for part in parts]
+    if any(tensor.dtype is int64 for tensor in indices) and any(tensor.dtype is not int64 for tensor in indices):
+        indices = [tensor if tensor.dtype is int64 else apply(CAST, (tensor,), {'DstT': int64}) for tensor in indices]
+    return IndexedSlices(_concatenated([part.values for part in parts]), _concatenated(indices), parts[0].dense_shape)
+
+
+def _concatenated(tensors: Sequence[Tensor]) -> Any:
+    axis = apply(CONSTANT, (), {'dtype': int32, 'value': to_array(0, int32)})
+    return apply(CONCAT, (*tensors, axis), {'N': len(tensors)})

@@ -1,0 +1,4 @@
+"""`tf.test`."""
+from pyfuncdbg.ops.gradient_check import compute_gradient
+
+__all__ = ['compute_gradient']

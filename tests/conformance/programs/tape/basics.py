@@ -1,0 +1,19 @@
+import tensorflow as tf, numpy as np
+def show(label, f):
+    try:
+        print(label, f())
+    except Exception as e:
+        print(label, '!!', type(e).__name__, '|', str(e).splitlines()[0])
+x = tf.constant(3.)
+with tf.GradientTape() as t:
+    t.watch(x)
+    y = x * x
+print(t.gradient(y, x))
+show('again', lambda: t.gradient(y, x))
+with tf.GradientTape() as t:
+    y = x * x
+print(t.gradient(y, x))
+v = tf.Variable(2.)
+with tf.GradientTape() as t:
+    y = v * v
+print(t.gradient(y, v))
