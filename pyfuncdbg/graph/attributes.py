@@ -28,8 +28,8 @@ _ONE_CPU = b'\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x
 """The ConfigProto that TensorFlow writes into calls of functions on a machine that has one CPU and no GPU."""
 
 # One op type a line, then its attrs: `T<0` is the type of input 0 (-1: of the last), `Tin<*1` the types of the inputs from
-# 1 on, `N#1` the number of inputs less 1, `Tout>0` and `Tout>*` the types of outputs; `x=1` is a default, `?` an unknown
-# shape, `@` the settings of one CPU; a bare name is given by whoever makes the node.
+# 1 on, `N#1` the number of inputs less 1, `N#/2` half of it, `Tout>0` and `Tout>*` the types of outputs; `x=1` is a
+# default, `?` an unknown shape, `@` the settings of one CPU; a bare name is given by whoever makes the node.
 _TABLE = r'''
 Abort error_msg=b'' exit_without_error=False
 AccumulateNV2 N#0 T<0 shape
@@ -72,7 +72,7 @@ DecodeBase64
 DecodeRaw out_type>0 little_endian=True
 DepthToSpace T<0 block_size data_format=b'NHWC'
 DynamicPartition num_partitions T<0
-DynamicStitch N#0 T<-1
+DynamicStitch N#/2 T<-1
 EagerPyFunc token is_async=False Tin<* Tout>*
 Einsum equation N#0 T<0
 EmptyTensorList element_dtype shape_type<0
@@ -130,7 +130,7 @@ OneHot axis=-1 T<2 TI<0
 Pack N#0 T<0 axis=0
 Pad T<0 Tpaddings<1
 PadV2 T<0 Tpaddings<1
-ParallelDynamicStitch N#0 T<-1
+ParallelDynamicStitch N#/2 T<-1
 PartitionedCall Tin<* Tout>* f config=b'' config_proto=@ executor_type=b''
 Placeholder dtype>0 shape=?
 PlaceholderWithDefault dtype<0 shape
@@ -266,7 +266,7 @@ def shown(op: str, inputs: Sequence[Typed], outputs: Sequence[Typed], given: Map
 
 def _derived(source: str, detail: str, inputs: Sequence[Typed], outputs: Sequence[Typed]) -> Any:
     if source == '#':
-        return len(inputs) - int(detail)
+        return len(inputs) // int(detail[1:]) if detail.startswith('/') else len(inputs) - int(detail)
     if source == '=':
         return _default(detail)
     tensors = inputs if source == '<' else outputs

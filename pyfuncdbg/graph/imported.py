@@ -178,14 +178,24 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
             raise ValueError(f"{_reason(error, value)}\n\t for attr '{key}'\n\t; NodeDef: {{{{node {name}}}}}"
                              f'{"" if known is None else "; " + known.text}') from None
         if plain is not None:
-            found[key] = plain
+            found[key] = _as_given(key, plain)
     if known is not None:
         for key in known.attrs:
             if key not in found:
                 if not known.optional(key):
                     raise ValueError(f"NodeDef missing attr '{key}' from {known.text}; NodeDef: {{{{node {name}}}}}")
-                found[key] = known.defaults[key]
+                found[key] = _as_given(key, known.defaults[key])
     return found
+
+
+def _as_given(key: str, value: Any) -> Any:
+    """A string as public functions give it to `create_op`: text, but for tokens and private attrs."""
+    if not isinstance(value, bytes) or key == 'token' or key.startswith('_'):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _reason(error: Exception, value: Any) -> str:

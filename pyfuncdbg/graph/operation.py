@@ -1,11 +1,13 @@
 """One node of a graph."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.attributes import shown
 from pyfuncdbg.graph.registry import OpDef, Output
+from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor, evaluated
 from pyfuncdbg.hooks.call import Frame
 
@@ -63,7 +65,12 @@ class Operation:
         from pyfuncdbg.graph.nodedef import node_def
         inputs = [t.name[:-2] if t.name.endswith(':0') else t.name for t in self.inputs]
         inputs += sorted(f'^{op.name}' for op in self.control_inputs)
-        return node_def(self.name, self.type, inputs, self.device, self.shown_attrs())
+        attrs = self.shown_attrs()
+        for key in self.definition.kernel_attrs:        # what TensorFlow's node has no attr for, but ours depends on
+            if key not in attrs and not key.startswith('_') and type(self.attrs.get(key)) in (int, bool, float, str) and (
+                    self.attrs[key]):
+                attrs[key] = self.attrs[key]
+        return node_def(self.name, self.type, inputs, self.device, attrs)
 
     def shown_attrs(self) -> dict[str, Any]:
         """The attrs that are data: those TensorFlow's NodeDef would have."""
@@ -87,9 +94,59 @@ class Operation:
             ValueError: The op has no such attr.
         """
         value = self.shown_attrs().get(name)
+        if isinstance(value, TensorShape):
+            return value.as_proto()
         if value is None:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return value.encode() if isinstance(value, str) else value
+
+    # ------------------------------------------------------------------ changes that programs make by private names
+    @property
+    def _control_outputs(self) -> list[Operation]:
+        """The ops that wait for it."""
+        return [op for op in self.graph.operations if self in op.control_inputs]
+
+    def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
+        for op in ops:
+            if not isinstance(op, Operation):
+                raise TypeError(f'op must be an Operation: {op}')
+            if op.graph is not self.graph:
+                raise ValueError(f'{op!r} is not an element of this graph.')
+            if op not in self.control_inputs:
+                self.control_inputs.append(op)
+        self.graph.changed()
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._add_control_inputs([op])
+
+    def _remove_all_control_inputs(self) -> None:
+        self.control_inputs.clear()
+        self.graph.changed()
+
+    def _update_input(self, index: int, tensor: SymbolicTensor) -> None:
+        """Take another tensor as input."""
+        if not isinstance(tensor, SymbolicTensor):
+            raise TypeError(f'tensor must be a Tensor: {tensor}')
+        if tensor.graph is not self.graph:
+            raise ValueError(f'{tensor!r} must be from the same graph as {self!r}.')
+        if not 0 <= index < len(self.inputs):
+            raise IndexError(f'operation {self.name!r} has {len(self.inputs)} inputs, there is no number {index}')
+        if tensor.dtype is not self.inputs[index].dtype:
+            raise InvalidArgumentError(None, None, f'Input {index} of node {self.name} was passed {tensor.dtype.name} from '
+                                                   f'{tensor.name} incompatible with expected {self.inputs[index].dtype.name}.')
+        self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1:])
+        self.graph.sites.pop(self.serial, None)
+        self.graph.changed()
+
+    def _set_attr(self, attr_name: str, attr_value: Any) -> None:
+        """Set an attr from an AttrValue."""
+        from pyfuncdbg.graph.nodedef import value_of
+        self.attrs[attr_name] = value_of(attr_value)
+        self.graph.changed()
+
+    def _set_device(self, device: Any) -> None:
+        self.device = str(device or '')
+        self.graph.changed()
 
     def colocation_groups(self) -> list[bytes]:
         """Names of the ops it must be placed with."""
