@@ -117,8 +117,8 @@ class NodeImport:
             return self._mapped[source]
         op = self.ops[source[0]]
         if source[1] >= len(op.outputs) and op.definition.hidden is not None:
-            raise ValueError(f"Node '{user}': it is part of the gradient of '{source[0]}' and needs what that records in a run, "
-                             'which a GraphDef does not hold. Make the gradients anew after the import.')
+            raise ValueError(f"Node '{user}': it is part of the gradient of '{source[0]}' and needs what that records in a "
+                             'run, which a GraphDef does not hold. Make the gradients anew after the import.')
         if source[1] >= len(op.outputs):
             raise ValueError(f"Node '{user}': Connecting to invalid output {source[1]} of source node {source[0]} which has "
                              f'{len(op.outputs)} outputs.')
