@@ -163,6 +163,19 @@ def test_the_card_says_what_will_run_and_the_end_what_came_out(program) -> None:
     assert before.suggestions and {one.command.split()[0] for one in (*before.suggestions, *after.end.suggestions)} <= names
 
 
+def test_the_card_of_a_run_that_fetches_no_tensor_says_up_to_where_it_runs() -> None:
+    cards: list = []
+    with tf.Graph().as_default():
+        tf.compat.v1.get_variable('w', initializer=np.float32([1, 2]))
+        with ScriptedUser([looks(cards), 'run']), tf.compat.v1.Session() as plain:
+            pyfuncdbg.DebugSession(plain).run(tf.compat.v1.global_variables_initializer())
+    (card,) = cards
+    assert (card.fetches, card.last) == ((), 'init')
+    output = io.StringIO()
+    Console(file=output, width=100).print(draw_at_run(card))
+    assert "no tensor: it runs up to 'init'" in output.getvalue()
+
+
 def test_a_failing_run_shows_the_node_and_raises_what_it_would_have_raised(program) -> None:
     shown = []
     with ScriptedUser(['cont', looks(shown), 'cont']) as user:

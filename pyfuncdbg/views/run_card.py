@@ -25,7 +25,8 @@ _MOST_MESSAGE = 1_500
 def run_card_view(card: RunCard) -> Page:
     """Before a run."""
     grid = _grid()
-    grid.add_row('fetches', _lines([label(name) for name in card.fetches], 'no named tensor'))
+    nothing = f'no tensor: it runs up to {one_line(card.last, 60)!r}' if card.last else 'nothing'
+    grid.add_row('fetches', _lines([label(name) for name in card.fetches], nothing))
     grid.add_row('feeds', _lines([_value(value) for value in card.feeds], 'nothing'))
     functions = f', {count(card.functions, "Python function")} among them' if card.functions else ''
     grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
@@ -140,7 +141,7 @@ if __name__ == '__main__':
     failed = next(call for call in sample().calls(failed=True) if call.error is not None)
     typed = (Suggestion('run', 'run to the end and stop there'), Suggestion('node', 'go node by node'))
     demo(run_card_view(RunCard(12, 'Session.run', 3, 'session 1', 4711, 'MainThread', (Value('x:0', 'float32', (3, 4), 48),),
-                               ('loss:0', 'train'), 41, 2, ('1 norm if has_nan(out)',), typed)),
+                               ('loss:0',), 41, 2, 'train', ('1 norm if has_nan(out)',), typed)),
          run_end_view(RunEnd(12, 'Session.run', 3, 'session 1', 4711, 1.2e-3, (), failed.error.type if failed.error else '',
                              failed.error.message if failed.error else '',
                              NodeFailure(failed.site.name, failed.site.op_type, failed.number,

@@ -53,8 +53,9 @@ def _run_cards(trace):
     failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs)
     passed = (Passed(NASTY, NASTY, NASTY, (2,) * 30, NASTY),) * 20
     return [run_card_view(RunCard(10**12, NASTY, 10**9, NASTY, 10**9, NASTY, values, (NASTY,) * 50, 10**9, 10**9,
-                                  (NASTY,) * 50, typed)),
-            run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, (), ())),
+                                  NASTY, (NASTY,) * 50, typed)),
+            run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, '', (), ())),
+            run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, NASTY, (), ())),
             run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 1e9, values, '', '', None, NASTY, passed, 10**9, True, typed)),
             run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 0, (), NASTY, NASTY * 20, failure, '', (), 0, False, typed),
                          tensor_table(trace.tensors()))]
