@@ -54,6 +54,7 @@ from pyfuncdbg.ops.binary import (
 )
 from pyfuncdbg.ops.broadcast import broadcast_to
 from pyfuncdbg.ops.cast import cast, saturate_cast
+from pyfuncdbg.ops.clipping import clip_by_global_norm, clip_by_norm
 from pyfuncdbg.ops.comparison import (
     clip_by_value,
     equal,
@@ -67,6 +68,7 @@ from pyfuncdbg.ops.comparison import (
 )
 from pyfuncdbg.ops.complex_numbers import complex
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.einsum import einsum
 from pyfuncdbg.ops.filling import (
     eye,
     fill,
@@ -157,8 +159,6 @@ __all__ = [
     'acosh',
     'add',
     'add_n',
-
-
     'argsort',
     'as_dtype',
     'as_string',
@@ -176,6 +176,8 @@ __all__ = [
     'boolean_mask',
     'broadcast_to',
     'cast',
+    'clip_by_global_norm',
+    'clip_by_norm',
     'clip_by_value',
     'complex',
     'complex64',
@@ -189,6 +191,7 @@ __all__ = [
     'divide',
     'double',
     'dynamic_stitch',
+    'einsum',
     'ensure_shape',
     'equal',
     'exp',
@@ -228,7 +231,6 @@ __all__ = [
     'not_equal',
     'one_hot',
     'ones',
-
     'pad',
     'pow',
     'print',
@@ -281,7 +283,6 @@ __all__ = [
     'tensor_scatter_nd_update',
     'tensordot',
     'tile',
-
     'truediv',
     'truncatediv',
     'truncatemod',
@@ -293,7 +294,6 @@ __all__ = [
     'unique_with_counts',
     'unstack',
     'variant',
-
     'zeros',
 
 ]

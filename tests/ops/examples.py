@@ -120,6 +120,11 @@ EXAMPLES: dict[str, list[Example]] = {
     'BatchMatMulV2': [each(real(2, 2, 3) if not a else real(2, 3, 2), real(1, 3, 4) if not b else real(1, 4, 3), adj_x=a,
                            adj_y=b)
                       for a in (False, True) for b in (False, True)],
+    'Einsum': [each(real(2, 3), real(3, 4), equation='ij,jk->ki'), each(real(2, 3), equation='ij->'),
+               each(real(3, 3), equation='ii->i'), each(real(3, 3, 2), real(3), equation='iij,i->j'),
+               each(real(2, 1, 2, 3), real(4, 3, 2), equation='...ij,...jk->...ik'),
+               each(real(3, 2, 4), equation='i...->...'),
+               each(real(2, 3), real(4), equation='ij,k->i')],
     'L2Loss': [each(real(2, 3))],
     'Softmax': [each(signed(2, 3))],
     'LogSoftmax': [each(signed(2, 3))],
