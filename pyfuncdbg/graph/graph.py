@@ -4,7 +4,6 @@ A graph with an `outer` is the body of a function being traced: tensors from out
 """
 from __future__ import annotations
 
-import re
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,20 +11,23 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from pyfuncdbg.graph import context
+from pyfuncdbg.graph.collections import Collections
 from pyfuncdbg.graph.control import ControlStack
 from pyfuncdbg.graph.default_scope import DefaultScope
 from pyfuncdbg.graph.device_scopes import DeviceScopes
 from pyfuncdbg.graph.elements import element
+from pyfuncdbg.graph.gradient_rules import with_rule
 from pyfuncdbg.graph.misfit import completed
 from pyfuncdbg.graph.naming import Names
 from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.outside_call import outside_call
 from pyfuncdbg.graph.registry import CONSTANT, INPUT, lookup
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.call import CallSite
 
 
-class Graph:
+class Graph(Collections):
     """`tf.Graph`.
 
     Attributes:
@@ -76,24 +78,40 @@ class Graph:
         self._control = ControlStack()
         self.placing = DeviceScopes()
         self._collections: dict[Any, list[Any]] = {}
+        self._overrides: dict[str, str] = {}
         self._lock = threading.RLock()
 
     # ------------------------------------------------------------------ building
-    def create_op(self, op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None = None,
-                  name: str | None = None) -> Operation:
+    def create_op(self, op_type: str, inputs: Sequence[Tensor], given: Any = None, name: str | None = None,
+                  **settings: Any) -> Operation:
         """Add a node whose inputs are of this graph.
 
+        Args:
+            op_type: Its name in the registry.
+            inputs: Its inputs.
+            given: Its attrs; or, as in TensorFlow, the dtypes of its outputs, which follow from the op and the inputs.
+            name: Of the node.
+            **settings: TensorFlow's further arguments; of these only `attrs` (messages by name) means something here.
+
         Raises:
-            RuntimeError: The graph is finalized.
+            RuntimeError: The graph is finalized, or there is no such op.
             ValueError: Shapes, dtypes or the name do not fit, or an input is of another graph.
+            TypeError: An input is no tensor.
         """
+        if settings or type(given) in (list, tuple):
+            inputs, given = outside_call(op_type, inputs, settings)
         definition = lookup(op_type)
-        attrs = attrs or {}
+        attrs = given or {}
+        rule = self._overrides.get(op_type) if self._overrides else None
+        if rule is not None:
+            definition, attrs = with_rule(definition, rule), {**attrs, '_gradient_op_type': rule.encode()}
         with self._lock:
             self._check_open()
             admitted = [self.admit(tensor) for tensor in inputs]
-            full = self._names.node(name or op_type)
+            full = self._names.node(op_type if name is None else name)
             if full in self._by_name:
+                if name is not None and name.endswith('/'):
+                    raise ValueError(f'Duplicate node name in graph: {full!r}')
                 full = self._names.unique(full)
             control = self._control.wanted({tensor.op for tensor in admitted})
             try:
@@ -233,19 +251,34 @@ class Graph:
         finally:
             self._names.scope = before
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
         """New nodes run after these ops; None clears what surrounds.
 
         Raises:
             ValueError: An op of another graph.
             TypeError: Not an op or tensor.
+            KeyError: The graph has no op of this name.
         """
         ops = None if control_inputs is None else [self._as_op(item) for item in control_inputs if not self._waits(item)]
         for op in ops or ():
             op.attrs['_has_manual_control_dependencies'] = True
-        with self._control.entered(ops):
+        return self._control.entered(ops)
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """New nodes of these op types have the gradient rules that are registered under these names.
+
+        Raises:
+            TypeError: Not a dict of strings.
+        """
+        if not isinstance(op_type_map, dict) or not all(
+                isinstance(text, str) for pair in op_type_map.items() for text in pair):
+            raise TypeError('op_type_map must be a dictionary mapping strings to strings')
+        before, self._overrides = self._overrides, {**self._overrides, **op_type_map}
+        try:
             yield
+        finally:
+            self._overrides = before
 
     def device(self, device: Any) -> AbstractContextManager[None]:
         """Put new nodes on a device: a name or spec, a function of the operation, or None to clear."""
@@ -310,6 +343,12 @@ class Graph:
         """All nodes in order of creation."""
         return list(self._ops)
 
+    @property
+    def graph_def_versions(self) -> Any:
+        """The version that a GraphDef of this graph says it was written by, as a VersionDef."""
+        from pyfuncdbg.graph.graphdef import versions
+        return versions()
+
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The nodes made since `from_version`, and the functions they call, as a GraphDef."""
         from pyfuncdbg.graph.graphdef import graph_def
@@ -349,24 +388,3 @@ class Graph:
         if not isinstance(name, str):
             raise TypeError(f'Operation names are strings (or similar), not {type(name).__name__}.')
         return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
-
-    # ------------------------------------------------------------------ collections
-    def add_to_collection(self, name: Any, value: Any) -> None:
-        """Append to a named list."""
-        self._check_open()
-        self._collections.setdefault(name, []).append(value)
-
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A copy of a named list, only names that match `scope` if given."""
-        items = list(self._collections.get(name, ()))
-        if scope is None:
-            return items
-        return [item for item in items if re.match(scope, getattr(item, 'name', ''))]
-
-    def get_collection_ref(self, name: Any) -> list[Any]:
-        """The named list itself."""
-        return self._collections.setdefault(name, [])
-
-    def get_all_collection_keys(self) -> list[Any]:
-        """The names of collections that are not empty; what is kept under another key is private."""
-        return [key for key, items in self._collections.items() if items and isinstance(key, str)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pyfuncdbg.graph.messages import GraphDef
+from pyfuncdbg.graph.messages import GraphDef, VersionDef
 from pyfuncdbg.graph.nodedef import put
 
 if TYPE_CHECKING:
@@ -16,13 +16,18 @@ PRODUCER, OLDEST = 2474, 0
 
 @runtime_checkable
 class LibraryFunction(Protocol):
-    """A function that a node of a graph calls by name: a private attr of the node holds it."""
+    """A function that a node of a graph calls by name."""
 
     @property
     def graph(self) -> Any: ...
 
     def function_def(self) -> Any:
         """Its FunctionDef."""
+
+
+def versions() -> Any:
+    """What a GraphDef says it was written by."""
+    return VersionDef(producer=PRODUCER)
 
 
 def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
@@ -47,7 +52,7 @@ def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = 
         definition.CopyFrom(functions[name].function_def())
         if add_shapes:
             _add_shapes(definition, functions[name].graph)
-    message.versions.producer = PRODUCER
+    message.versions.CopyFrom(versions())
     return message
 
 
@@ -56,11 +61,19 @@ def called_functions(graph: Graph) -> Iterator[LibraryFunction]:
     waiting, seen = [graph], {id(graph)}
     while waiting:
         for op in waiting.pop().operations:
-            for value in op.attrs.values():
-                if isinstance(value, LibraryFunction) and id(value.graph) not in seen:
-                    seen.add(id(value.graph))
-                    waiting.append(value.graph)
-                    yield value
+            for function in _called_by(op):
+                if id(function.graph) not in seen:
+                    seen.add(id(function.graph))
+                    waiting.append(function.graph)
+                    yield function
+
+
+def _called_by(op: Any) -> Iterator[LibraryFunction]:
+    """The functions that the private attrs of a node hold, or give by their `library`."""
+    for key, value in op.attrs.items():
+        if key.startswith('_py_'):
+            library = getattr(value, 'library', None)
+            yield from library(op) if callable(library) else [value] if isinstance(value, LibraryFunction) else []
 
 
 def _add_shapes(definition: Any, graph: Graph) -> None:

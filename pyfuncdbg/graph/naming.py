@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 _NODE = re.compile(r'^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$')
 _SCOPE = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
@@ -12,14 +13,30 @@ def is_node_name(name: str) -> bool:
     return _NODE.fullmatch(name) is not None
 
 
+class _Here(threading.local):
+    """The scope of one thread."""
+
+    def __init__(self) -> None:
+        self.scope = ''
+
+
 class Names:
     """The names one graph has given out, and its current scope ('a/b', '' at the top)."""
 
-    __slots__ = ('_used', 'scope')
+    __slots__ = ('_here', '_used')
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
-        self.scope = ''
+        self._here = _Here()
+
+    @property
+    def scope(self) -> str:
+        """The scope that this thread is in."""
+        return self._here.scope
+
+    @scope.setter
+    def scope(self, scope: str) -> None:
+        self._here.scope = scope
 
     def unique(self, name: str, mark: bool = True) -> str:
         """`name` in the current scope, with '_1', '_2', ... if it is taken."""
@@ -45,7 +62,7 @@ class Names:
         Raises:
             ValueError: Not a node name.
         """
-        exact = name.endswith('/')
+        exact = name[-1:] == '/'
         bare = name[:-1] if exact else name
         if not _NODE.match(bare):
             raise ValueError(f'`{bare}` is not a valid node name. Accepted names conform to Regex /{_NODE}/')

@@ -95,7 +95,8 @@ class Operation:
         """
         value = self.shown_attrs().get(name)
         if isinstance(value, TensorShape):
-            return value.as_proto()
+            from pyfuncdbg.graph.nodedef import attr_value
+            return attr_value(value).shape
         if value is None:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return value.encode() if isinstance(value, str) else value
@@ -131,9 +132,10 @@ class Operation:
             raise ValueError(f'{tensor!r} must be from the same graph as {self!r}.')
         if not 0 <= index < len(self.inputs):
             raise IndexError(f'operation {self.name!r} has {len(self.inputs)} inputs, there is no number {index}')
-        if tensor.dtype is not self.inputs[index].dtype:
+        expected = self.inputs[index].dtype
+        if tensor.dtype is not expected:
             raise InvalidArgumentError(None, None, f'Input {index} of node {self.name} was passed {tensor.dtype.name} from '
-                                                   f'{tensor.name} incompatible with expected {self.inputs[index].dtype.name}.')
+                                                   f'{tensor.name} incompatible with expected {expected.name}.')
         self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1:])
         self.graph.sites.pop(self.serial, None)
         self.graph.changed()

@@ -182,11 +182,14 @@ class SymbolicTensor(Tensor):
         Raises:
             ValueError: They cannot both be true.
         """
-        self._shape = self._shape.merge_with(TensorShape(shape))
+        shape = TensorShape(shape)
+        if not self._shape.is_compatible_with(shape):
+            raise ValueError(_clash(self._shape, shape))
+        self._shape = self._shape.merge_with(shape)
 
     def consumers(self) -> list[Operation]:
         """The ops that take it as input."""
-        return [op for op in self.graph.operations if any(t is self for t in op.inputs)]
+        return [op for op in self.graph.operations for t in op.inputs if t is self]
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Run it in `session` or the default session.
@@ -233,6 +236,17 @@ class SymbolicTensor(Tensor):
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
 
 
+def _clash(a: TensorShape, b: TensorShape) -> str:
+    """What is wrong with two shapes that no tensor has both of, in the words of TensorFlow's shape functions."""
+    first, second = a.as_list(), b.as_list()
+    if len(first) != len(second):
+        return f'Shapes must be equal rank, but are {len(first)} and {len(second)}'
+    place = next(i for i, (m, n) in enumerate(zip(first, second, strict=True)) if None not in (m, n) and m != n)
+    texts = ['[' + ','.join('?' if size is None else str(size) for size in sizes) + ']' for sizes in (first, second)]
+    return (f'Dimension {place} in both shapes must be equal, but are {first[place]} and {second[place]}. Shapes are '
+            f'{texts[0]} and {texts[1]}.')
+
+
 def evaluated(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
     """Run `fetch` in `session` or the thread's default session; `what` begins the error message."""
     tensor = 'eval' in what
@@ -246,6 +260,7 @@ def evaluated(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
                              f'explicit session to `{call}(session=sess)`')
     if session.graph is not fetch.graph:
         explicit = '`eval(session=sess)`' if tensor else 'run(session=sess)'
-        raise ValueError(f"Cannot use the {'given' if given else 'default'} session to {task}: the {thing}'s graph is "
-                         "different from the session's graph." + ('' if given else f' Pass an explicit session to {explicit}.'))
+        kind = 'given' if given else 'default'
+        raise ValueError(f"Cannot use the {kind} session to {task}: the {thing}'s graph is different from the session's "
+                         'graph.' + ('' if given else f' Pass an explicit session to {explicit}.'))
     return session.run(fetch, feed_dict)

@@ -32,6 +32,10 @@ class GraphKeys:
     BIASES = 'biases'
     ACTIVATIONS = 'activations'
     UPDATE_OPS = 'update_ops'
+    VARIABLES = GLOBAL
+    METRIC_VARIABLES = 'metric_variables'
+    EVAL_STEP = 'eval_step'
+    TRAINABLE_RESOURCE_VARIABLES = 'trainable_resource_variables'
     LOSSES = 'losses'
     SAVEABLE_OBJECTS = 'saveable_objects'
     RESOURCES = 'resources'
@@ -76,6 +80,16 @@ def global_variables(scope: str | None = None) -> list[Any]:
 def local_variables(scope: str | None = None) -> list[Any]:
     """The variables of the default graph that are not saved."""
     return get_collection(LOCAL, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that are part of a model."""
+    return get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that have moving averages."""
+    return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:

@@ -137,16 +137,17 @@ def container(container_name: str) -> AbstractContextManager[str]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Leave the functions that are being traced, and all scopes: into eager mode, or the graph around."""
+    """Leave the functions that are being traced, and all scopes but that of names: into eager mode, or the graph around."""
     graph = context.current_graph()
+    scope = (eager_scope_name() if graph is None else graph.get_name_scope()).rstrip('/')
     while graph is not None and graph.building_function:
         graph = graph.outer
     with context.under(graph):
         if graph is None:
-            with _eager_scope(None):
+            with _eager_scope(f'{scope}/' if scope else None):
                 yield
         else:
-            with graph.outside_scopes():
+            with graph.outside_scopes(), graph.name_scope(f'{scope}/' if scope else None):
                 yield
 
 
@@ -193,6 +194,8 @@ def _graph_of(items: Sequence[Any]) -> Graph | None:
 
 def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None) -> list[Any]:
     """The tensors, each available only when all are (`tf.tuple`)."""
+    if all(t is None for t in tensors):
+        raise ValueError(f"'tensors' must have at least one Tensor. Received: {list(tensors)}.")
     if context.current_graph() is None and _graph_of(tensors) is None:
         return list(tensors)
     with _entered(name or 'tuple', tensors):

@@ -82,8 +82,8 @@ class Variable:
         self._trainable = trainable is not False
         self._parent_op: Any = None
         self.constraint = constraint
-        self.collections = list(collections) if collections is not None else [*([TRAINABLE] if self._trainable else []),
-                                                                              GLOBAL]
+        wanted = [GLOBAL] if collections is None else list(collections)
+        self.collections = [*([TRAINABLE] if self._trainable and TRAINABLE not in wanted else []), *wanted]
         graph = context.current_graph()
         if graph is not None and graph.building_function:
             graph.make_variable()

@@ -130,14 +130,6 @@ def filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
     return incoming
 
 
-NO_RULE = (
-    "No gradient defined for operation'{}' (op type: {}). In general every operation must have an associated "
-    '`@tf.RegisterGradient` for correct autodiff, which this op is lacking. If you want to pretend this operation is a '
-    'constant in your program, you may insert `tf.stop_gradient`. This can be useful to silence the error in cases where '
-    'you know gradients are not needed, e.g. the forward pass of tf.custom_gradient. Please see more details in '
-    'https://www.tensorflow.org/api_docs/python/tf/custom_gradient.')
-
-
 def between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any], set[int]]:
     """Of nodes in order of execution, those that depend on a source, in reverse; and the ids of all tensors that do."""
     reached = set(map(id, sources))

@@ -66,6 +66,11 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
         graph = graph_of(inputs)
         if graph is None:
             return _computed(definition, inputs, attrs or _NO_ATTRS, name)
+    elif not graph.building_function:
+        for tensor in inputs:                   # a node goes where its inputs are, as in TensorFlow 1
+            if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
+                graph = tensor.graph
+                break
     op = graph.create_op(op_type, inputs, attrs, name)
     if recording.active.recordings and recording.wanted(inputs):
         recording.record(recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))

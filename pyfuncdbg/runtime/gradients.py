@@ -8,11 +8,12 @@ from typing import Any
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import int32, of_value
+from pyfuncdbg.graph.gradient_rules import NO_RULE
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, SHAPE
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.runtime.backward import NO_RULE, Gradients, filled
+from pyfuncdbg.runtime.backward import Gradients, filled
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.gradient_step import graph_step
 from pyfuncdbg.runtime.indexed_slices import IndexedSlices, dense

@@ -9,6 +9,8 @@ from pyfuncdbg.graph.context import (
     reset_default_graph,
 )
 from pyfuncdbg.graph.dtypes import DType, as_dtype
+from pyfuncdbg.graph.gradient_rules import RegisterGradient
+from pyfuncdbg.graph.gradient_rules import no_gradient_for as no_gradient
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.shapes import TensorShape
@@ -45,6 +47,7 @@ __all__ = [
     'IndexedSlices',
     'InteractiveSession',
     'Operation',
+    'RegisterGradient',
     'Session',
     'Tensor',
     'TensorArray',
@@ -80,7 +83,7 @@ __all__ = [
     'make_ndarray',
     'make_tensor_proto',
     'map_fn',
-    'no_op',
+    'no_gradient', 'no_op',
     'placeholder',
     'placeholder_with_default',
     'recompute_grad',

@@ -11,6 +11,8 @@ from pyfuncdbg.ops.collections import (
     is_variable_initialized,
     local_variables,
     local_variables_initializer,
+    model_variables,
+    moving_average_variables,
     report_uninitialized_variables,
 )
 from pyfuncdbg.ops.collections import global_variables as all_variables
@@ -44,7 +46,8 @@ __all__ = [
     'enable_v2_behavior', 'get_collection', 'get_collection_ref', 'get_variable',
     'get_variable_scope',
     'glorot_normal_initializer', 'glorot_uniform_initializer', 'initialize_all_variables', 'is_variable_initialized',
-    'local_variables', 'local_variables_initializer', 'ones_initializer', 'random_normal_initializer',
+    'local_variables', 'local_variables_initializer', 'model_variables', 'moving_average_variables',
+    'ones_initializer', 'random_normal_initializer',
     'random_uniform_initializer', 'report_uninitialized_variables', 'truncated_normal_initializer', 'variable_scope',
     'variance_scaling_initializer', 'zeros_initializer',
 ]

@@ -21,11 +21,13 @@ from pyfuncdbg.ops.assertions import (
 )
 from pyfuncdbg.ops.binary import div, div_no_nan, floordiv, floormod, squared_difference
 from pyfuncdbg.ops.cast import to_bfloat16, to_complex64, to_complex128, to_double, to_float, to_int32, to_int64
+from pyfuncdbg.ops.clipping import clip_by_average_norm, global_norm
 from pyfuncdbg.ops.comparison import logical_xor
 from pyfuncdbg.ops.complex_numbers import angle, imag, real
 from pyfuncdbg.ops.linalg import matrix_transpose
 from pyfuncdbg.ops.printing import Print
 from pyfuncdbg.ops.random import (
+    get_seed,
     random_normal,
     random_uniform,
     truncated_normal,
@@ -73,6 +75,7 @@ __all__ = [
     'assert_type',
     'ceil',
     'check_numerics',
+    'clip_by_average_norm',
     'conj',
     'count_nonzero',
     'cumprod',
@@ -84,6 +87,8 @@ __all__ = [
     'expm1',
     'floordiv',
     'floormod',
+    'get_seed',
+    'global_norm',
     'imag',
     'is_finite',
     'is_inf',

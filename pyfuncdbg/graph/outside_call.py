@@ -1,0 +1,25 @@
+"""`Graph.create_op` as programs call it, with TensorFlow's arguments: checked, and the attrs as plain values."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.graph.registry import is_registered
+from pyfuncdbg.graph.tensor import Tensor
+
+
+def outside_call(op_type: str, inputs: Sequence[Any], settings: Mapping[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+    """The inputs and the attrs of a node.
+
+    Raises:
+        RuntimeError: There is no such op.
+        TypeError: An input is no tensor.
+    """
+    from pyfuncdbg.graph.nodedef import value_of
+    inputs = list(inputs)
+    for place, value in enumerate(inputs):
+        if not isinstance(value, Tensor):
+            raise TypeError(f'Input #{place} is not a tensor: {value}')
+    if not is_registered(op_type):
+        raise RuntimeError(f"Op type not registered '{op_type}' in binary running on this machine.")
+    return inputs, {name: value_of(value) for name, value in (settings.get('attrs') or {}).items()}
