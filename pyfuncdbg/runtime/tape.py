@@ -18,7 +18,7 @@ from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.gradient_calls import watched_step
 from pyfuncdbg.runtime.gradient_step import graph_step
 from pyfuncdbg.runtime.host import host
-from pyfuncdbg.runtime.unconnected import connected_or, zeros_of
+from pyfuncdbg.runtime.unconnected import UnconnectedGradients, connected_or, zeros_of
 
 _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
 
@@ -107,7 +107,8 @@ class GradientTape:
         return tuple(sorted(self._variables.values(), key=lambda variable: variable.number))
 
     # ------------------------------------------------------------------ differentiating
-    def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = 'none') -> Any:
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
+                 unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
         """The gradient of the sum of `target` with respect to each of `sources`, in their structure.
 
         Returns:
@@ -138,7 +139,7 @@ class GradientTape:
             found = [zeros_of(source) if g is None else g for source, g in zip(nest.flatten(sources), found, strict=True)]
         return nest.pack_sequence_as(sources, found)
 
-    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = 'none',
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
                  experimental_use_pfor: bool = True) -> Any:
         """d target / d source for each source: shape of the target followed by that of the source.
@@ -150,7 +151,7 @@ class GradientTape:
         from pyfuncdbg.runtime.jacobian import jacobian
         return self._differentiated_rows(lambda: jacobian(self, target, sources, connected_or(unconnected_gradients)))
 
-    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = 'none',
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                        parallel_iterations: int | None = None,
                        experimental_use_pfor: bool = True) -> Any:
         """For each element of the first axis, its jacobian: shape [batch, target's rest, source's rest].

@@ -13,6 +13,8 @@ OURS = 'pyfuncdbg.tf'
 PROGRAMS, PROBES = programs(), probes()
 EVERYTHING = [*PROGRAMS, *PROBES]
 LISTED = differences.read().outputs
+VARYING = {'E08': 'remote python error'}
+"""The beginning of a line of which TensorFlow itself prints now more, now less: the error of another task."""
 
 
 @pytest.fixture(scope='module')
@@ -40,7 +42,9 @@ def test_prints_what_tensorflow_prints(one: Output, ours: Worker) -> None:
 @pytest.mark.parametrize('one', EVERYTHING, ids=lambda one: one.name)
 def test_the_record_is_what_tensorflow_prints(one: Output, tensorflow: Worker) -> None:
     assert one.recorded is not None
-    assert differences.between(one.recorded, normal(tensorflow.run(one.stem, one.code), one.stem)) == []
+    found = differences.between(one.recorded, normal(tensorflow.run(one.stem, one.code), one.stem))
+    varying = VARYING.get(one.name)
+    assert [d for d in found if not varying or not ''.join(d.tensorflow).startswith(varying)] == []
 
 
 @pytest.mark.parametrize('one', EVERYTHING, ids=lambda one: one.name)
