@@ -15,7 +15,19 @@ import numpy as np
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.dtypes import DType
-from pyfuncdbg.graph.registry import CASE, IF, STATELESS_CASE, STATELESS_IF, Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.graph.registry import (
+    CASE,
+    IDENTITY,
+    IF,
+    STATELESS_CASE,
+    STATELESS_IF,
+    Attrs,
+    Node,
+    OpDef,
+    Output,
+    Typed,
+    register,
+)
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
@@ -180,7 +192,7 @@ def _differentiated(node: Node, branches: Branches, backwards: Sequence[Traced],
     outputs = choose(kind, selector, pool.tensors, made, {})
     gradients: list[Any] = [None] * len(inputs)
     for i, output in zip(reached, outputs, strict=True):
-        gradients[i] = output
+        gradients[i] = apply(IDENTITY, (output,))
     return gradients
 
 

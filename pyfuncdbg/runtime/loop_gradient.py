@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.graph import context
 from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.dtypes import int32, variant
 from pyfuncdbg.graph.registry import (
     CONSTANT,
+    IDENTITY,
     STATELESS_WHILE,
     SUM,
     WHILE,
@@ -93,7 +95,7 @@ class _Inputs:
 
 
 def gradient(node: Node, *grads: Any) -> Sequence[Any]:
-    """The rule of While."""
+    """The rule of While. As in TensorFlow, what the results do not depend on has a gradient of zeros."""
     loop: Loop = node.attrs['_py_loop']
     pool = node.inputs[2:]
     fixed = len(pool) - loop.carried - loop.items
@@ -109,7 +111,9 @@ def gradient(node: Node, *grads: Any) -> Sequence[Any]:
         place = loop.carried + loop.items + i
         if passed is not None:
             outcome[place] = passed if outcome[place] is None else apply(SUM, (outcome[place], passed))
-    return [None, None, *outcome]
+    return [None, None, *(zeros_like(tensor) if found is None and tensor.dtype.is_trainable and
+                          tensor.dtype.is_numpy_compatible else found
+                          for tensor, found in zip(pool, outcome, strict=True))]
 
 
 def _backward(loop: Loop, incoming: _Incoming) -> tuple[Traced, list[Any], list[int], list[tuple[str, int, int]]]:
@@ -181,7 +185,10 @@ def _repeated(node: Node, loop: Loop, backward: Traced, reached: Sequence[int], 
         limited=True, backwards=not loop.backwards, types=tuple(types))
     counter = apply(CONSTANT, (), {'dtype': int32, 'value': np.int32(0)}, 'grad_counter')
     outputs = repeat(WHILE if has_state(backward.graph) else STATELESS_WHILE, (counter, node.recorded()[0]), inputs.pool(),
-                     made, {}, 'while_grad')[2:]
+                     made, {}, 'while_grad')
+    if not context.get_default_graph().building_function:
+        outputs = [apply(IDENTITY, (output,)) for output in outputs]
+    outputs = outputs[2:]
     for place, output in zip([*reached, *items, *fixed], outputs, strict=True):
         outcome[place] = output
 

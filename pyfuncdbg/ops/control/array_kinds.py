@@ -12,14 +12,18 @@ from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.control.lists import sizes_tensor, static_size
+from pyfuncdbg.ops.control.lists import sizes, static_size
 from pyfuncdbg.ops.control.tensor_array import TensorArray
 from pyfuncdbg.ops.filling import zeros
 from pyfuncdbg.ops.joining import concat, split, stack, unstack
+from pyfuncdbg.ops.scope import call
 from pyfuncdbg.ops.scopes import name_scope_v1
 from pyfuncdbg.ops.state import no_op
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
+
+_INTEGERS: Any = {'element_shape': dtypes.int32, 'num_elements': dtypes.int32, 'index': dtypes.int32,
+             'indices': dtypes.int32}
 
 
 class GraphArray(TensorArray):
@@ -41,9 +45,8 @@ class GraphArray(TensorArray):
         self._flow: Any = flow
         if flow is None:
             with name_scope_v1(name, 'TensorArrayV2', [size]) as scope:
-                self._flow = apply('TensorListReserve', (
-                    sizes_tensor(element_shape), convert_to_tensor(size, dtypes.int32, name='num_elements')),
-                    {'element_dtype': self._dtype}, scope or None)
+                self._flow = call('TensorListReserve', {'element_shape': sizes(element_shape), 'num_elements': size},
+                                  {'element_dtype': self._dtype}, scope or None, **_INTEGERS)
 
     @property
     def flow(self) -> Any:
@@ -56,8 +59,8 @@ class GraphArray(TensorArray):
         made._size, made._flow = self._size, flow
         return made
 
-    def _made(self, op: str, inputs: Any, name: str | None, **attrs: Any) -> GraphArray:
-        return self._with_flow(apply(op, inputs, {'element_dtype': self._dtype, **attrs}, name))
+    def _made(self, op: str, inputs: dict[str, Any], name: str | None, **attrs: Any) -> GraphArray:
+        return self._with_flow(call(op, inputs, {'element_dtype': self._dtype, **attrs}, name, **_INTEGERS))
 
     def _value(self, value: Any, inner: bool) -> Any:
         """A tensor to put in, or one of which the slices are."""
@@ -74,28 +77,29 @@ class GraphArray(TensorArray):
     def read(self, index: Any, name: str | None = None) -> Any:
         """The tensor at an index; zeros where none was written."""
         with name_scope_v1(name, 'TensorArrayV2Read'):
-            return apply('TensorListGetItem', (self._flow, convert_to_tensor(index, dtypes.int32, name='index'),
-                                               sizes_tensor(self.element_shape)), {'element_dtype': self._dtype}, name)
+            return self._read_by('TensorListGetItem', name, index=index)
 
     def stack(self, name: str | None = None) -> Any:
         """All tensors along a new first axis."""
         count = None if self._dynamic or self._size is None else static_size(self._size)
         with name_scope_v1(name, 'TensorArrayV2Stack'):
-            return apply('TensorListStack', (self._flow, sizes_tensor(self.element_shape)),
-                         {'element_dtype': self._dtype, 'num_elements': -1 if count is None else count})
+            return call('TensorListStack', {'input_handle': self._flow, 'element_shape': sizes(self.element_shape)},
+                        {'element_dtype': self._dtype, 'num_elements': -1 if count is None else count}, **_INTEGERS)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Those at some indices along a new first axis."""
-        return apply('TensorListGather', (self._flow, convert_to_tensor(indices, dtypes.int32, name='indices'),
-                                          sizes_tensor(self.element_shape)), {'element_dtype': self._dtype}, name)
+        return self._read_by('TensorListGather', name, indices=indices)
+
+    def _read_by(self, op: str, name: str | None, **where: Any) -> Any:
+        return call(op, {'input_handle': self._flow, **where, 'element_shape': sizes(self.element_shape)},
+                    {'element_dtype': self._dtype}, name, **_INTEGERS)
 
     def concat(self, name: str | None = None) -> Any:
         """All tensors one behind the other."""
-        sizes = self.element_shape.sizes
-        shape = None if sizes is None else [None, *sizes[1:]]
-        return apply('TensorListConcatV2', (self._flow, sizes_tensor(shape),
-                                            constant(np.zeros(0, np.int64), name='leading_dims')),
-                     {'element_dtype': self._dtype}, name)[0]
+        inner = self.element_shape.sizes
+        return call('TensorListConcatV2', {
+            'input_handle': self._flow, 'element_shape': sizes(None if inner is None else [None, *inner[1:]]),
+            'leading_dims': np.zeros(0, np.int64)}, {'element_dtype': self._dtype}, name, **_INTEGERS)[0]
 
     def size(self, name: str | None = None) -> Any:
         """How many there are."""
@@ -112,28 +116,29 @@ class GraphArray(TensorArray):
         """The array with a tensor at an index."""
         with name_scope_v1(name, 'TensorArrayV2Write'):
             item = self._value(value, False)
-            return self._made('TensorListSetItem', (self._flow, convert_to_tensor(index, dtypes.int32, name='index'), item),
+            return self._made('TensorListSetItem', {'input_handle': self._flow, 'index': index, 'item': item},
                               name, resize_if_index_out_of_bounds=bool(self._dynamic))
 
     def unstack(self, value: Any, name: str | None = None) -> GraphArray:
         """An array of the slices of a tensor along its first axis."""
         with name_scope_v1(name, 'TensorArrayUnstack'):
             tensor = self._value(value, True)
-            return self._made('TensorListFromTensor', (tensor, sizes_tensor(self.element_shape)), None)
+            shape = tensor.shape[1:] if tensor.shape.rank is not None else None
+            return self._made('TensorListFromTensor', {'tensor': tensor, 'element_shape': sizes(shape)}, None)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> GraphArray:
         """The array with the slices of a tensor at some indices."""
         with name_scope_v1(name, 'TensorArrayScatter'):
             tensor = self._value(value, True)
             return self._made('TensorListScatterIntoExistingList',
-                              (self._flow, tensor, convert_to_tensor(indices, dtypes.int32, name='indices')), None)
+                              {'input_handle': self._flow, 'tensor': tensor, 'indices': indices}, None)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> GraphArray:
         """An array of the parts of a tensor along its first axis, of some lengths."""
         with name_scope_v1(name, 'TensorArraySplit'):
             tensor = convert_to_tensor(value, dtype_hint=self._dtype, name='value')
-            return self._made('TensorListSplit', (tensor, sizes_tensor(self.element_shape), cast(lengths, dtypes.int64)),
-                              name)
+            return self._made('TensorListSplit', {'tensor': tensor, 'element_shape': sizes(self.element_shape),
+                                                  'lengths': cast(lengths, dtypes.int64)}, name)
 
     def close(self, name: str | None = None) -> Any:
         """Nothing is to be closed."""
@@ -150,7 +155,7 @@ class EagerArray(TensorArray):
             raise ValueError('TensorArray handles are not supported when eager execution is enabled.')
         if size is None:
             raise ValueError('Size must be declared for TensorArrays when eager execution is enabled.')
-        self._begin(dtype, dynamic_size, infer_shape, element_shape)
+        self._begin(dtype, bool(dynamic_size), infer_shape, element_shape)
         self._once = clear_after_read is None or bool(clear_after_read)
         self._read: set[int] = set()
         self._tensors: list[Any] = [None] * int(size)

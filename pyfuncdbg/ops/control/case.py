@@ -38,8 +38,9 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
     with name_scope(name or 'case'):
         function: Callable[[], Any]
         if default is None:
-            function = partial(_last, predicates, actions[-1])
+            function = partial(_last, list(predicates), actions[-1])
             conditions = list(zip(predicates, actions, strict=True))[:-1]
+            predicates = predicates[:-1]        # those that TensorFlow looks at
         else:
             function, conditions = default, list(zip(predicates, actions, strict=True))
         for predicate, action in reversed(conditions):

@@ -95,7 +95,7 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
     returned: list[Returned] = []
     for function, name in zip(functions, names, strict=True):
         def trace(_: Any, function: Callable[[], Any] = function) -> Sequence[Any]:
-            returned.append(Returned(function(), lambda: selector))
+            returned.append(Returned(function, lambda: selector))
             return returned[-1].tensors
         parts.append(traced_inner(scope, name, trace))
     _check_captures(parts, kind)

@@ -24,13 +24,21 @@ _LIST: list[Output] = [(dtypes.variant, TensorShape(()))]
 
 
 # ---------------------------------------------------------------- cells
-def sizes_tensor(shape: Any) -> Tensor:
-    """A shape as the input that says how cells are shaped: -1 for what is not known."""
+def sizes(shape: Any) -> Any:
+    """A shape as the input that says how cells are shaped: -1 for what is not known. A tensor if it is that of a scalar, as
+    in TensorFlow."""
     if isinstance(shape, Tensor):
         return shape
-    sizes = None if shape is None else TensorShape(shape).sizes
-    return constant(np.int32(-1) if sizes is None else np.array([-1 if n is None else n for n in sizes], np.int32),
-                    name='Const' if sizes == () else 'element_shape')
+    known = None if shape is None else TensorShape(shape).sizes
+    if known == ():
+        return constant(np.zeros(0, np.int32))
+    return -1 if known is None else [-1 if n is None else n for n in known]
+
+
+def sizes_tensor(shape: Any) -> Tensor:
+    """The same as a tensor."""
+    given = sizes(shape)
+    return given if isinstance(given, Tensor) else constant(np.array(given, np.int32))
 
 
 def _cell_shape(sizes: Typed) -> TensorShape:

@@ -55,18 +55,23 @@ def packed(structure: Any, tensors: Sequence[Any]) -> Any:
 class Returned:
     """What a part of a graph returns: the structure, and the tensors in it (None stays None)."""
 
-    def __init__(self, structure: Any, done: Callable[[], Any]) -> None:
-        self.leaves = nest.flatten(structure)
-        self.structure = structure
-        self.tensors = [self._tensor(leaf, done) for leaf in self.leaves if leaf is not None]
+    def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
+        self.structure = function()
+        self.leaves = nest.flatten(self.structure)
+        self.tensors = [self._tensor(leaf, done, function) for leaf in self.leaves if leaf is not None]
 
     @staticmethod
-    def _tensor(leaf: Any, done: Callable[[], Any]) -> Any:
+    def _tensor(leaf: Any, done: Callable[[], Any], function: Callable[[], Any]) -> Any:
         if isinstance(leaf, Operation):
             graph = context.get_default_graph()
             with graph.control_dependencies([leaf]):
                 return apply(IDENTITY, (done(),))
-        return flow_of(leaf)
+        try:
+            return flow_of(leaf)
+        except (TypeError, ValueError) as error:
+            raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or '
+                            f'ExtensionTypes or None values; in compilation of {function}, found return value of type '
+                            f'{type(leaf).__name__}, which is not a Tensor or ExtensionType.') from error
 
     def shown(self) -> Any:
         """The structure with the tensors, for messages."""

@@ -84,5 +84,7 @@ class TensorArray:
         Raises:
             NotImplementedError: Always, as in TensorFlow 2.
         """
-        raise NotImplementedError('TensorArray.grad is not supported: gradients of what is read from a TensorArray need '
-                                  'no TensorArray of gradients.')
+        raise NotImplementedError(
+            "TensorArray.grad is not supported when executing eagerly; eager's gradient implementation does not use/need "
+            'this function to compute gradients of operations that use TensorArrays.'
+            if context.current_graph() is None else '')

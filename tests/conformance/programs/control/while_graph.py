@@ -1,0 +1,16 @@
+import tensorflow as tf, numpy as np
+v1 = tf.compat.v1
+v1.disable_eager_execution()
+x = v1.placeholder(tf.float32, [2], name='x')
+i, y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x])
+print(i, y)
+s = v1.Session()
+print(s.run([i, y], {x: [1., 2.]}))
+print(tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]), v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0]))
+print(v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0], return_same_structure=True))
+print(s.run(tf.while_loop(lambda i: True, lambda i: i + 1, [0], maximum_iterations=7)))
+print(s.run(tf.while_loop(lambda i: False, lambda i: i + 1, [5])))
+print(s.run(tf.while_loop(lambda d, i: i < 2, lambda d, i: ({'a': d['a'] * 2., 'b': d['a']}, i + 1), [{'a': x, 'b': x}, 0]), {x: [1., 2.]}))
+n = v1.placeholder(tf.int32, [])
+m = tf.while_loop(lambda i: True, lambda i: i + 1, [0], maximum_iterations=n)
+print(s.run(m, {n: 4}), s.run(m, {n: 0}), s.run(m, {n: -3}))
