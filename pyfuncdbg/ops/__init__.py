@@ -21,13 +21,15 @@ from pyfuncdbg.ops import (
     printing,
     random,
     reduction,
+    segments,
     shaping,
     slicing,
     sorting,
     strings,
     unary,
 )
+from pyfuncdbg.ops.control import jacobian_rows
 
 __all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy',
-           'filling', 'gathering', 'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random',
-           'reduction', 'shaping', 'slicing', 'sorting', 'strings', 'unary']
+           'filling', 'gathering', 'jacobian_rows', 'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random',
+           'reduction', 'segments', 'shaping', 'slicing', 'sorting', 'strings', 'unary']

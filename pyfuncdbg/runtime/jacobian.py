@@ -1,12 +1,12 @@
 """Jacobians of a tape: one backward pass for each element of the target, and the rows put together.
 
-`GradientTape.jacobian` and `batch_jacobian` call it. Also inside a function being traced, where the target's shape must be
-known, since each row is part of the trace.
+`GradientTape.jacobian` and `batch_jacobian` call it. Inside a function being traced each row is part of the trace, or, where
+their number is not known yet, the body of a loop, which `ops` has.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +22,27 @@ if TYPE_CHECKING:
     from pyfuncdbg.runtime.tape import GradientTape
 
 
+class _Loops:
+    """The loops over rows, once `ops` has told them."""
+
+    rows: Callable[[Any, Any, Sequence[Any]], list[Any]]
+    columns: Callable[[Any, Any, Any], Any]
+
+
+def at_run_time(rows: Callable[[Any, Any, Sequence[Any]], list[Any]], columns: Callable[[Any, Any, Any], Any]) -> None:
+    """Tell what makes the rows of a jacobian, or the columns of a batch jacobian, in a loop."""
+    _Loops.rows, _Loops.columns = staticmethod(rows), staticmethod(columns)
+
+
 def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) -> Any:
     """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros.
-
-    Raises:
-        ValueError: The target's shape is not known.
     """
-    sizes = _sizes(target)
     flat = nest.flatten(sources)
+    if not target.shape.is_fully_defined():
+        rows = _Loops.rows(lambda seed: tape.gradient(target, flat, output_gradients=seed), target, flat)
+        return nest.pack_sequence_as(sources, [zeros_of(source) if row is None and unconnected == 'zero' else row
+                                               for row, source in zip(rows, flat, strict=True)])
+    sizes = list(target.shape.as_list())
     rows = [[*map(dense, tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))))]
             for i in range(math.prod(sizes))]
     return nest.pack_sequence_as(sources, [_stacked([row[i] for row in rows], sizes, source, unconnected)
@@ -42,12 +55,15 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: st
     The sum over the batch is differentiated, so each target[b] may depend on source[b] only.
 
     Raises:
-        ValueError: A rank below 1, another batch size, or a shape that is not known.
+        ValueError: A rank below 1, or another batch size.
     """
-    sizes, inner = _sizes(target), source.shape.as_list()
-    if not sizes or not inner or (inner[0] is not None and inner[0] != sizes[0]):
+    sizes, inner = target.shape.as_list(), source.shape.as_list()
+    if not sizes or not inner or (None not in (inner[0], sizes[0]) and inner[0] != sizes[0]):
         raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to '
                          'match.')
+    if None in sizes:
+        found = _Loops.columns(lambda seed: [tape.gradient(target, source, output_gradients=seed)], target, source)
+        return zeros_of(source) if found is None and unconnected == 'zero' else found
     rest = sizes[1:]
     columns = [dense(tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)))
                for i in range(math.prod(rest))]
@@ -57,12 +73,6 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: st
         columns = [zeros_of(source)] * len(columns)
     stacked = apply(PACK, columns, {'axis': 1, 'N': len(columns)})
     return _reshaped(stacked, [sizes[0], *rest, *inner[1:]])
-
-
-def _sizes(target: Any) -> list[int]:
-    if not target.shape.is_fully_defined():
-        raise ValueError(f'a jacobian needs a target of known shape, got {target.shape}')
-    return list(target.shape.as_list())
 
 
 def _one_hot(target: Any, sizes: Sequence[int], at: tuple[int, ...], skip: int = 0) -> Any:

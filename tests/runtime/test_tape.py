@@ -202,3 +202,25 @@ def test_a_tape_lets_go_without_the_collector() -> None:
         assert kept() is None
     finally:
         gc.enable()
+
+
+def test_jacobians_of_a_size_known_only_at_run_time() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def jacobians(x: Any) -> Any:
+        w = tf.constant([5.0])
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([x, w])
+            y = x * x[::-1]
+            z = tf.nn.softmax(x)
+        return tape.jacobian(y, x), tape.batch_jacobian(z, x), tape.jacobian(y, w, unconnected_gradients='zero')
+
+    for rows in (1, 3):
+        value_of_x = np.arange(2.0 * rows, dtype=np.float32).reshape(rows, 2)
+        x = tf.constant(value_of_x)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y, z = x * x[::-1], tf.nn.softmax(x)
+        whole, batch, unconnected = jacobians(x)
+        np.testing.assert_allclose(whole.numpy(), tape.jacobian(y, x).numpy(), rtol=1e-6)
+        np.testing.assert_allclose(batch.numpy(), tape.batch_jacobian(z, x).numpy(), rtol=1e-5, atol=1e-7)
+        assert not unconnected.numpy().any()
