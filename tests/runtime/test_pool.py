@@ -176,7 +176,9 @@ def test_op_calls_come_from_the_threads_too() -> None:
     class Ops:
         kinds = frozenset({'op'})
         passive = True
-        seen: list[tuple[str, int]] = []
+
+        def __init__(self) -> None:
+            self.seen: list[tuple[str, int]] = []
 
         def around(self, call: Call, proceed: Any) -> Any:
             self.seen.append((call.site.name, threading.get_ident()))
@@ -269,7 +271,8 @@ def test_rewinding_after_a_pause_calls_nothing_again_that_stands() -> None:
 
 def test_the_same_thread_state_as_in_the_callers_thread() -> None:
     seen = []
-    calls = [tf.py_func(lambda x, m=meeting(2): seen.append(np.geterr()['divide']) or x, [tf.constant(1.0)], tf.float32)
+    meet = meeting(2)
+    calls = [tf.py_func(lambda x: seen.append(np.geterr()['divide']) or meet(x), [tf.constant(1.0)], tf.float32)
              for _ in range(2)]
     with pooled(2) as session, np.errstate(divide='raise'):
         session.run(calls)
