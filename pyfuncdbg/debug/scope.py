@@ -93,7 +93,7 @@ class Tensors:
         if tensor not in self.names():
             raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
         if self._stop.phase == 'post-mortem':
-            raise CommandError(f"{tensor!r} cannot be had any more: the run is over. Had it been recorded, 'pt' would show it")
+            raise CommandError(f"{tensor!r} cannot be had any more: the run is over. 'pt' shows it if it was recorded")
         if self._view is None:
             raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
         try:
