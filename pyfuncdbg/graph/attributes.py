@@ -1,7 +1,7 @@
 """The attrs that a node's text shows: TensorFlow's names and defaults, and which types of its inputs and outputs they name.
 
-`Operation.shown_attrs` and the errors of `Graph.create_op` read it. An op type that is not in the table has the one attr
-`T`, the type of its first input.
+`Operation.shown_attrs` and the errors of `Graph.create_op` read it. For an op type that is not in the table TensorFlow's
+registry is asked; where that does not have it either, it has the one attr `T`, the type of its first input.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.prototext import boolean, float32, quoted
 from pyfuncdbg.graph.registry import Typed
 from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.signatures import Argument, signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +239,33 @@ def _rules() -> dict[str, list[tuple[str, str, str]]]:
     return rules
 
 
+@functools.cache
+def _signed(op: str) -> list[tuple[str, str, str]] | None:
+    """The rules of an op that is not in the table, as far as TensorFlow's own registry says them."""
+    known = signature(op)
+    if known is None:
+        return None
+    rules = []
+    for name, kind in known.attrs.items():
+        of_inputs = _places(name, known.inputs)
+        of_outputs = _places(name, known.outputs)
+        if name in {argument.number for argument in known.inputs} and len(known.inputs) == 1:
+            rules.append((name, '#', '0'))
+        elif kind in ('type', 'list(type)') and (of_inputs or of_outputs):
+            rules.append((name, '<' if of_inputs else '>', ('' if kind == 'type' else '*') + (of_inputs or of_outputs)[0]))
+        elif name in known.defaults:
+            rules.append((name, '=', repr(known.defaults[name])))
+        else:
+            rules.append((name, '', ''))
+    return rules
+
+
+def _places(attr: str, arguments: Sequence[Argument]) -> list[str]:
+    """Where a type is used; after a list of tensors the place is not known, but for the list itself."""
+    count = next((i for i, argument in enumerate(arguments) if argument.number), len(arguments) - 1)
+    return [str(i) for i, argument in enumerate(arguments[:count + 1]) if argument.type == attr]
+
+
 def _rule(text: str) -> tuple[str, str, str]:
     at = next((i for i, c in enumerate(text) if c in '<>#='), len(text))
     return text[:at], text[at:at + 1], text[at + 1:]
@@ -253,7 +281,7 @@ def shown(op: str, inputs: Sequence[Typed], outputs: Sequence[Typed], given: Map
         given: The attrs it was made with; those that begin with '_py' are private.
     """
     kept = {name: value for name, value in given.items() if not name.startswith('_py')}
-    rules = _rules().get(op)
+    rules = _rules().get(op) or _signed(op)
     if rules is None:
         return {'T': inputs[0].dtype, **kept} if inputs and 'dtype' not in kept else kept
     found = {name: value for name, value in kept.items() if name.startswith('_')}

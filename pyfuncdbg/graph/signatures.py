@@ -55,6 +55,12 @@ class Signature:
     attrs: Mapping[str, str]
     defaults: Mapping[str, Any]
 
+    def allowed(self, attr: str) -> list[DType]:
+        """The dtypes that an attr of type 'type' may be, in TensorFlow's order; empty where any may."""
+        found = re.search(rf'attr={re.escape(attr)}:type[^;]*?allowed=\[([^\]]*)\]', self.text)
+        names = [name.strip().removeprefix('DT_').lower() for name in found[1].split(',')] if found is not None else []
+        return [as_dtype(name) for name in names]
+
     def optional(self, attr: str) -> bool:
         """Whether a node need not have this attr."""
         return attr in self.defaults

@@ -5,6 +5,7 @@ the node and its input shapes; functions here that end in `_rule` make such rule
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import Attrs, Output, Typed
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, broadcast, unknown
+from pyfuncdbg.graph.signatures import signature
 from pyfuncdbg.ops.constant import constant_value
 
 Rule = Callable[[Sequence[Typed], Attrs], Sequence[Output]]
@@ -46,7 +48,14 @@ def check_dtype(op: str, parameter: str, dtype: DType, allowed: Allowed | None) 
         raise TypeError(f"Input '{parameter}' of '{op}' Op has type {dtype.name} that does not match expected type of "
                         f'{allowed[0].name}.')
     raise TypeError(f"Value passed to parameter '{parameter}' has DataType {dtype.name} not in list of allowed values: "
-                    + ', '.join(d.name for d in allowed))
+                    + ', '.join(d.name for d in _listed(op, parameter) or allowed))
+
+
+def _listed(op: str, parameter: str) -> Sequence[DType]:
+    """What TensorFlow's registry lists for an input."""
+    known = signature(op)
+    argument = next((a for a in known.inputs if a.name == parameter), None) if known is not None else None
+    return known.allowed(argument.type) if known is not None and argument is not None else ()
 
 
 _permitted: dict[str, frozenset[int]] = {}
@@ -76,6 +85,34 @@ def check_eager(op: str, x: Any) -> None:
         raise invalid(f"Value for attr 'T' of {x.dtype.kernel_name} is not in the list of allowed values: {allowed}\n\t; "
                       f"NodeDef: "
                       f'{{{{node {op}}}}} [Op:{op}] name: ')
+
+
+@functools.cache
+def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
+    """By input of one tensor: its place, the attr with its type, which are allowed, and TensorFlow's list of them."""
+    known = signature(op)
+    found = []
+    for place, argument in enumerate(known.inputs if known is not None else ()):
+        if argument.number:
+            break
+        listed = known.allowed(argument.type) if known is not None else ()
+        if listed:
+            found.append((place, argument.type, {id(dtype): dtype for dtype in listed},
+                          ', '.join(dtype.kernel_name for dtype in listed)))
+    return tuple(found)
+
+
+def check_types(op: str, inputs: Sequence[Any]) -> None:
+    """Refuse dtypes that TensorFlow's registry does not allow, in eager mode; in a graph the shape rule does.
+
+    Raises:
+        InvalidArgumentError: With TensorFlow's text.
+    """
+    for place, attr, allowed, names in _types(op):
+        dtype = inputs[place].dtype
+        if id(dtype) not in allowed:
+            raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: {names}"
+                          f'\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ')
 
 
 def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[Typed]) -> None:

@@ -9,6 +9,7 @@ from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.inference import check_types
 from pyfuncdbg.runtime.dispatch import apply
 
 
@@ -35,6 +36,8 @@ def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None 
     if graph is None or all(isinstance(value, Tensor) for value in arguments.values()):
         inputs = [value if isinstance(value, Tensor) else convert_to_tensor(value, dtype_hint=hints.get(key))
                   for key, value in arguments.items()]
+        if graph is None:
+            check_types(op, inputs)
         return apply(op, inputs, attrs, name or default)
     with graph.name_scope(name or default or op) as full:
         inputs = [convert_to_tensor(value, dtype_hint=hints.get(key), name=key) for key, value in arguments.items()]

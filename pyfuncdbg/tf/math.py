@@ -49,7 +49,19 @@ from pyfuncdbg.ops.reduction import (
     reduce_sum,
     reduce_variance,
 )
-from pyfuncdbg.ops.segments import unsorted_segment_sum
+from pyfuncdbg.ops.segments import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 from pyfuncdbg.ops.sorting import argmax, argmin, cumprod, cumsum, top_k
 from pyfuncdbg.ops.unary import (
     abs,
@@ -162,6 +174,11 @@ __all__ = [
     'rint',
     'round',
     'rsqrt',
+    'segment_max',
+    'segment_mean',
+    'segment_min',
+    'segment_prod',
+    'segment_sum',
     'sigmoid',
     'sign',
     'sin',
@@ -176,6 +193,11 @@ __all__ = [
     'tanh',
     'top_k',
     'truediv',
+    'unsorted_segment_max',
+    'unsorted_segment_mean',
+    'unsorted_segment_min',
+    'unsorted_segment_prod',
+    'unsorted_segment_sqrt_n',
     'unsorted_segment_sum',
     'xdivy',
     'xlogy',

@@ -39,6 +39,19 @@ from pyfuncdbg.ops.random import (
     shuffle as random_shuffle,
 )
 from pyfuncdbg.ops.reduction import count_nonzero
+from pyfuncdbg.ops.segments import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 from pyfuncdbg.ops.sorting import cumprod
 from pyfuncdbg.ops.strings import reduce_join, substr
 from pyfuncdbg.ops.strings import string_to_number_v1 as string_to_number
@@ -105,6 +118,11 @@ __all__ = [
     'reduce_join',
     'rint',
     'rsqrt',
+    'segment_max',
+    'segment_mean',
+    'segment_min',
+    'segment_prod',
+    'segment_sum',
     'set_random_seed',
     'squared_difference',
     'string_strip',
@@ -118,5 +136,11 @@ __all__ = [
     'to_int32',
     'to_int64',
     'truncated_normal',
+    'unsorted_segment_max',
+    'unsorted_segment_mean',
+    'unsorted_segment_min',
+    'unsorted_segment_prod',
+    'unsorted_segment_sqrt_n',
+    'unsorted_segment_sum',
     'verify_tensor_all_finite',
 ]

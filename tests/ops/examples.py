@@ -103,8 +103,12 @@ EXAMPLES: dict[str, list[Example]] = {
                  each(real(2, 3), ints(1), ints(1), batch_dims=0)],
     'GatherV2Grad': [each(ints(4, 3), ints([1, 1, 3]), ints(0), real(3, 3), batch_dims=0),
                      each(ints(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), real(2, 4, 2), batch_dims=1)],
+    **{f'UnsortedSegment{op}': [each(real(4, 3), ints([1, -1, 1, 0]), ints(2)),
+                                each(real(2, 2), ints([[0, 1], [1, 0]]), ints(2))] for op in ('Prod', 'Max', 'Min')},
     'UnsortedSegmentSum': [each(real(4, 3), ints([1, -1, 1, 0]), ints(3)),
                            each(real(2, 2), ints([[0, 2], [2, 0]]), ints(3))],
+    **{f'Segment{op}': [each(real(4, 3), ints([0, 0, 2, 2])), each(real(3), ints([1, 1, 1]))]
+       for op in ('Sum', 'Mean', 'Prod', 'Max', 'Min')},
     'GatherNd': [each(real(2, 3), ints([[0, 1], [1, 2], [0, 1]]), batch_dims=0),
                  each(real(2, 3, 2), ints([[0], [2]]), batch_dims=1)],
     'ScatterNd': [each(ints([[1], [1], [0]]), real(3, 2), ints(4, 2), batch_dims=0)],
