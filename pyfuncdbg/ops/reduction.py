@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -136,20 +137,39 @@ def kept_sizes(node: Node) -> Tensor:
 def _spread(node: Node, grad: Tensor) -> Tensor:
     """Repeat a gradient along the axes that were summed."""
     x = node.inputs[0]
+    if current_graph() is not None and x.shape.sizes is not None:
+        axes = ints(node.inputs[1])
+        if axes is not None:
+            tiled = _tiled(x, {axis % len(x.shape.sizes) for axis in axes} if x.shape.sizes else set(), grad)
+            if tiled is not None:
+                return tiled
     if not node.attrs.get('keep_dims'):
         grad = apply('Reshape', (grad, kept_sizes(node)))
     return apply('BroadcastTo', (grad, sizes_of(x)))
 
 
+def _tiled(x: Any, axes: set[int], grad: Any) -> Any:
+    """A gradient of a sum over known axes, as the nodes that TensorFlow makes; None where it makes others."""
+    sizes = x.shape.sizes
+    if len(axes) < len(sizes) and None in sizes:
+        return None
+    kept = [1 if i in axes else n for i, n in enumerate(sizes)]
+    grad = call('Reshape', {'tensor': grad, 'shape': kept}, shape=dtypes.int32)
+    if len(axes) < len(sizes):
+        return call('Tile', {'input': grad, 'multiples': [n if i in axes else 1 for i, n in enumerate(sizes)]})
+    return apply('Tile', (grad, sizes_of(x)))
+
+
 def _mean_rule(node: Node, grad: Tensor) -> Tensor:
     x, y = node.inputs[0], node.outputs[0]
     whole, part = x.shape.num_elements(), y.shape.num_elements()
+    spread = _spread(node, grad)
     if whole is not None and part is not None:
         count: Any = constant(np.asarray(whole // max(part, 1)).astype(x.dtype.array)[()])
     else:
         size_x, size_y = (apply('Size', (t,), {'out_type': dtypes.int32}) for t in (x, y))
         count = cast(size_x // apply('Maximum', (size_y, constant(np.int32(1)))), x.dtype)
-    return _spread(node, grad) / count
+    return spread / count
 
 
 def _extreme_rule(node: Node, grad: Tensor) -> Tensor:

@@ -35,13 +35,11 @@ def at_run_time(rows: Callable[[Any, Any, Sequence[Any]], list[Any]], columns: C
 
 
 def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) -> Any:
-    """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros.
-    """
+    """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros."""
     flat = nest.flatten(sources)
     if not target.shape.is_fully_defined():
-        rows = _Loops.rows(lambda seed: tape.gradient(target, flat, output_gradients=seed), target, flat)
-        return nest.pack_sequence_as(sources, [zeros_of(source) if row is None and unconnected == 'zero' else row
-                                               for row, source in zip(rows, flat, strict=True)])
+        rows = _Loops.rows(lambda seed: tape.gradient(target, flat, seed, unconnected), target, flat)
+        return nest.pack_sequence_as(sources, rows)
     sizes = list(target.shape.as_list())
     rows = [[*map(dense, tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))))]
             for i in range(math.prod(sizes))]
@@ -49,10 +47,11 @@ def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) ->
                                            for i, source in enumerate(flat)])
 
 
-def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: str) -> Any:
+def batch_jacobian(tape: GradientTape, target: Any, source: Any) -> Any:
     """For each element b of the first axis d target[b] / d source[b].
 
-    The sum over the batch is differentiated, so each target[b] may depend on source[b] only.
+    The sum over the batch is differentiated, so each target[b] may depend on source[b] only. As in
+    TensorFlow it is zero where they are not connected.
 
     Raises:
         ValueError: A rank below 1, or another batch size.
@@ -62,14 +61,11 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any, unconnected: st
         raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to '
                          'match.')
     if None in sizes:
-        found = _Loops.columns(lambda seed: [tape.gradient(target, source, output_gradients=seed)], target, source)
-        return zeros_of(source) if found is None and unconnected == 'zero' else found
+        return _Loops.columns(lambda seed: [tape.gradient(target, source, seed, 'zero')], target, source)
     rest = sizes[1:]
     columns = [dense(tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)))
                for i in range(math.prod(rest))]
     if all(column is None for column in columns):
-        if unconnected == 'none':
-            return None
         columns = [zeros_of(source)] * len(columns)
     stacked = apply(PACK, columns, {'axis': 1, 'N': len(columns)})
     return _reshaped(stacked, [sizes[0], *rest, *inner[1:]])

@@ -161,7 +161,7 @@ class GradientTape:
         """
         self._check_rows(experimental_use_pfor, 'batch_jacobian')
         from pyfuncdbg.runtime.jacobian import batch_jacobian
-        return self._differentiated_rows(lambda: batch_jacobian(self, target, source, connected_or(unconnected_gradients)))
+        return self._differentiated_rows(lambda: batch_jacobian(self, target, source))
 
     def _check_rows(self, pfor: bool, what: str) -> None:
         if self._recording is None:

@@ -33,8 +33,6 @@ def _columns(pull: Pull, target: Any, source: Any) -> Any:
     """The jacobian of each element of the first axis by the same element of the source."""
     sizes = shape_of(target)
     (columns,) = _looped(pull, target, [source], sizes, sizes[1:])
-    if columns is None:
-        return None
     moved = transpose(columns, [1, 0, *range(2, 1 + source.shape.rank)])
     return reshape(moved, concat([sizes, shape_of(source)[1:]], 0))
 
