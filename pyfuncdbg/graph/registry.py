@@ -24,6 +24,8 @@ INPUT, CONSTANT, CALL, PURE_CALL = 'Placeholder', 'Const', 'StatefulPartitionedC
 IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE = ('If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
                                                                   'StatelessWhile')
 """The op types that run a part of a graph, or run it again and again."""
+NEXT, BELOW, BOTH = 'AddV2', 'Less', 'LogicalAnd'
+"""The op types by which a loop of a GraphDef counts its iterations."""
 SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
 """The op types that a backward pass is made of, whatever it differentiates."""
 SHAPE, FILL, GATE = 'Shape', 'Fill', 'NoOp'

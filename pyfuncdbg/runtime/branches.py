@@ -28,6 +28,7 @@ from pyfuncdbg.graph.registry import (
     Typed,
     register,
 )
+from pyfuncdbg.graph.shapes import UNKNOWN
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
@@ -52,6 +53,11 @@ class Branches:
     feeds: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
     types: tuple[Output, ...]
+
+    def library(self, node: Any) -> list[Any]:
+        """The functions of a node's branches, for the library of a GraphDef."""
+        from pyfuncdbg.runtime.function_library import Branch  # who writes no graph needs no messages
+        return [Branch(branch, feeds, node.inputs[1:]) for branch, feeds in zip(self.branches, self.feeds, strict=True)]
 
     def kept(self) -> list[list[Tensor]]:
         """What each branch keeps for a gradient."""
@@ -140,6 +146,19 @@ class Pool:
         return found
 
 
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+    """The branches of a node that comes from a GraphDef: each takes all inputs and gives all outputs."""
+    names = attrs['branches'] if 'branches' in attrs else [attrs['then_branch'], attrs['else_branch']]
+    branches = tuple(functions(name.name) for name in names)
+    count = len(attrs['Tout'])
+    shapes = attrs['output_shapes'] or [UNKNOWN] * count
+    for branch in branches:
+        if len(branch.inputs) != len(inputs) - 1 or [t.dtype for t in branch.outputs] != attrs['Tout']:
+            raise ValueError(f'Function {branch.name} has not the inputs and outputs of the node')
+    return {'_py_branches': Branches(branches, (tuple(range(len(inputs) - 1)),) * len(branches),
+                                     (tuple(range(count)),) * len(branches), tuple(zip(attrs['Tout'], shapes, strict=True)))}
+
+
 def _hidden(node: Node) -> Sequence[Output]:
     return [(t.dtype, t.shape) for kept in node.attrs['_py_branches'].kept() for t in kept]
 
@@ -203,4 +222,4 @@ def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
 for _name in (IF, STATELESS_IF, CASE, STATELESS_CASE):
     register(OpDef(_name, _kernel(_name in (IF, STATELESS_IF)), _types, _gradient, outputs=-1,
                    stateful=_name in (IF, CASE), kernel_attrs=('_py_branches', 'asked'), in_execution=True, hidden=_hidden,
-                   python=True, sealed=True, sparse=True))
+                   python=True, sealed=True, sparse=True, restore=_restored))

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.graph.graph import Graph
@@ -20,19 +21,53 @@ if TYPE_CHECKING:
 
 
 # ---------------------------------------------------------------- a trace as data
-def function_def(trace: Traced) -> Any:
-    """The FunctionDef of a trace, with names as TensorFlow gives them."""
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A trace as the function of a node that gives all its functions the same arguments, which each need not use.
+
+    Attributes:
+        trace: The function.
+        feeds: For each input and captured tensor, which argument it is.
+        arguments: Tensors of the types that the node gives.
+    """
+
+    trace: Traced
+    feeds: Sequence[int]
+    arguments: Sequence[Any]
+
+    @property
+    def graph(self) -> Graph:
+        """Its graph."""
+        return self.trace.graph
+
+    def function_def(self) -> Any:
+        """Its FunctionDef."""
+        return function_def(self.trace, self.feeds, self.arguments)
+
+
+def function_def(trace: Traced, feeds: Sequence[int] | None = None, arguments: Sequence[Any] = ()) -> Any:
+    """The FunctionDef of a trace, with names as TensorFlow gives them.
+
+    Args:
+        trace: The trace.
+        feeds: For each input and captured tensor, which argument it is; None: they are the arguments.
+        arguments: Then tensors of the types of the arguments.
+    """
     from pyfuncdbg.graph.messages import FunctionDef
     message = FunctionDef()
     message.signature.name = trace.name
     taken: set[str] = set()
     inputs = [*trace.inputs, *(inner for _, inner in trace.graph.captures)]
     places: dict[int, str] = {}
-    for i, tensor in enumerate(inputs):
-        places[id(tensor)] = name = _unique(tensor.op.name, taken)
+    for i in range(len(inputs) if feeds is None else len(arguments)):
+        inner = [inputs[i]] if feeds is None else [t for t, at in zip(inputs, feeds, strict=True) if at == i]
+        name = _unique(inner[0].op.name if inner else 'placeholder', taken)
+        places.update({id(tensor): name for tensor in inner})
+        tensor = inner[0] if inner else arguments[i]
         message.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
         attrs = message.arg_attr[i].attr
-        put(attrs['_user_specified_name'], tensor.op.attrs.get('_user_specified_name', tensor.op.name))
+        own = inner[0].op if inner else None
+        put(attrs['_user_specified_name'], own.attrs.get('_user_specified_name', own.name) if own is not None else name)
         if tensor.dtype.is_numpy_compatible:
             put(attrs['_output_shapes'], [tensor.shape])
     fed = {tensor.op for tensor in inputs}
@@ -103,30 +138,44 @@ class Library:
         Raises:
             ValueError: There is none, it calls itself, or its body makes no graph.
         """
+        return self.adapted(name)
+
+    def adapted(self, name: str, adapt: Callable[[Any], None] | None = None) -> Traced:
+        """The function of this name, made of its FunctionDef after `adapt` has changed a copy of that.
+
+        Raises:
+            ValueError: As for a call; or what `adapt` raised.
+        """
         if name in self._open:
             raise ValueError(f'Function {name} calls itself: {" -> ".join([*self._open, name])}')
         if name not in self._messages:
             raise ValueError(f'Function {name} is not defined.')
-        if name not in self._made:
-            self._open.append(name)
-            try:
-                self._made[name] = self._trace(self._messages[name])
-            finally:
-                self._open.pop()
-        return self._made[name]
+        if adapt is None and name in self._made:
+            return self._made[name]
+        self._open.append(name)
+        try:
+            if adapt is None:
+                self._made[name] = made = self._trace(self._messages[name])
+            else:
+                message = type(self._messages[name]).FromString(self._messages[name].SerializeToString())
+                adapt(message)
+                made = self._trace(message)
+        finally:
+            self._open.pop()
+        return made
 
     def _trace(self, message: Any) -> Traced:
         from pyfuncdbg.runtime.traced import Traced
         name = message.signature.name
         graph = Graph(name=name, building_function=True)
-        types = [{'dtype': _dtype(argument), 'shape': _shape(message, i)}
+        types = [{'dtype': _dtype(argument), 'shape': _shape(message, i), **_name_given(message, i)}
                  for i, argument in enumerate(message.signature.input_arg)]
         inputs = [graph.create_op(INPUT, (), attrs, argument.name).outputs[0]
                   for argument, attrs in zip(message.signature.input_arg, types, strict=True)]
         tensors = {argument.name: tensor for argument, tensor in zip(message.signature.input_arg, inputs, strict=True)}
         nodes = [_flattened(node, tensors, message) for node in message.node_def]
         wanted = [_flat(message.ret[argument.name], tensors, message) for argument in message.signature.output_arg]
-        made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self)
+        made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
         outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
         return Traced(graph, inputs, outputs, list, name)
 
@@ -137,6 +186,13 @@ def _dtype(argument: Any) -> Any:
         return as_dtype(argument.type)
     except TypeError:
         raise ValueError(f"Argument '{argument.name}' of a function has no dtype that is known: {argument.type}") from None
+
+
+def _name_given(message: Any, index: int) -> dict[str, Any]:
+    """What the user called an argument."""
+    if index not in message.arg_attr or '_user_specified_name' not in message.arg_attr[index].attr:
+        return {}
+    return {'_user_specified_name': value_of(message.arg_attr[index].attr['_user_specified_name'])}
 
 
 def _shape(message: Any, index: int) -> TensorShape:

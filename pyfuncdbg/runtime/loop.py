@@ -11,6 +11,7 @@ Loops are closed under differentiation (`loop_gradient`):
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pyfuncdbg.graph.registry import Output
 from pyfuncdbg.runtime.traced import Traced
@@ -48,3 +49,8 @@ class Loop:
     limited: bool
     backwards: bool
     types: tuple[Output, ...]
+
+    def library(self, node: Any) -> list[Any]:
+        """The functions of a node that runs it, for the library of a GraphDef."""
+        from pyfuncdbg.runtime.loop_library import library  # who writes no graph needs no messages
+        return [*library(self, node)]

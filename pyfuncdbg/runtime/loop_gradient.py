@@ -202,6 +202,11 @@ def _hidden(node: Node) -> Sequence[Output]:
     return [(int32, _SCALAR), *((variant, _SCALAR) for _ in node.attrs['_py_loop'].body.available())]
 
 
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+    from pyfuncdbg.runtime.loop_library import restored  # who reads no graph needs no messages
+    return restored(inputs, attrs, functions)
+
+
 for _name in (WHILE, STATELESS_WHILE):
     register(OpDef(_name, run, _types, gradient, outputs=-1, stateful=_name == WHILE, kernel_attrs=('_py_loop', 'asked'),
-                   in_execution=True, hidden=_hidden, python=True, sealed=True, sparse=True))
+                   in_execution=True, hidden=_hidden, python=True, sealed=True, sparse=True, restore=_restored))

@@ -25,12 +25,15 @@ class NodeImport:
         prefix: Of their names; '' for none.
         tensors: By name in the GraphDef, what to use instead.
         library: The functions that they may call.
+        all_used: Whether each name in `tensors` must be one that a node or the caller asks for.
     """
 
-    def __init__(self, graph: Graph, prefix: str, tensors: Mapping[str, Any], library: Any) -> None:
+    def __init__(self, graph: Graph, prefix: str, tensors: Mapping[str, Any], library: Any,
+                 all_used: bool = True) -> None:
         self._graph = graph
         self._prefix = prefix
         self._library = library
+        self._all_used = all_used
         self.ops: dict[str, Operation] = {}
         self._mapped: dict[Place, Any] = {place(key): tensor for key, tensor in tensors.items() if not key.startswith('^')}
         self._controls: dict[str, Any] = {key[1:]: tensor for key, tensor in tensors.items() if key.startswith('^')}
@@ -43,7 +46,8 @@ class NodeImport:
             NotFoundError: An op type is not known.
         """
         nodes = nodes_in_order(messages, self._mapped, self._controls)
-        self._check_mapped({node.message.name for node in nodes}, nodes)
+        if self._all_used:
+            self._check_mapped({node.message.name for node in nodes}, nodes)
         with all_or_nothing(self._graph):
             names = self._names(nodes)
             for node in nodes:

@@ -228,3 +228,57 @@ def test_gradients_of_an_import_are_made_anew() -> None:
         q = v1.placeholder(tf.float32, [])
         imported, = tf.import_graph_def(before, {'x': q}, ['y:0'])
         assert session.run(tf.gradients(imported, q), {q: 3.}) == [6.]
+
+
+# ---------------------------------------------------------------- functions within nodes
+def counted(x: Any) -> Any:
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x])[1]
+
+
+def limited(x: Any) -> Any:
+    return tf.while_loop(lambda a: a < 30., lambda a: [a * 2.], [x], maximum_iterations=3)[0]
+
+
+def chosen(x: Any) -> Any:
+    weight = tf.constant(7.)
+    return tf.cond(x > 1., lambda: x * weight, lambda: x - 1.)
+
+
+def switched(x: Any) -> Any:
+    python = tf.ensure_shape(tf.numpy_function(twice, [x], tf.float32), [])
+    return tf.switch_case(tf.cast(x, tf.int32), [lambda: x, lambda: python + x, lambda: x * x])
+
+
+def within(x: Any) -> Any:
+    return tf.while_loop(lambda a: a < 9., lambda a: [tf.abs(chosen(a)) + x + 1.], [x])[0]
+
+
+@pytest.mark.parametrize('build', [counted, limited, chosen, switched, within])
+def test_branches_and_loops(build: Callable[[Any], Any]) -> None:
+    with v1.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [], name='x')
+        y = tf.identity(build(x), name='y')
+        before = graph.as_graph_def()
+        slope, = tf.gradients(y, x)
+        for value in (0.5, 2., 15.):
+            expected = session.run(y, {x: value})
+            with v1.Graph().as_default() as other:
+                imported, fed = tf.import_graph_def(parsed(str(before)), return_elements=['y:0', 'x:0'], name='')
+                assert str(other.as_graph_def()) == str(before)
+                with v1.Session() as second:
+                    assert second.run(imported, {fed: value}) == expected
+                    if build is not switched:       # a function of arrays has no gradient
+                        assert second.run(tf.gradients(imported, fed), {fed: value}) == [session.run(slope, {x: value})]
+
+
+def test_a_loop_that_does_not_count_is_refused() -> None:
+    with v1.Graph().as_default() as graph:
+        counted(tf.constant(2.))
+    message = graph.as_graph_def()
+    body, = (function for function in message.library.function if len(function.signature.output_arg) > 1)
+    count = body.signature.output_arg[0].name
+    body.ret[count] = body.signature.input_arg[0].name
+    with v1.Graph().as_default() as other:
+        with pytest.raises(ValueError, match='does not count iterations as the body of a loop does'):
+            tf.import_graph_def(message)
+        assert names(other) == []
