@@ -8,6 +8,7 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.attributes import shown
 from pyfuncdbg.graph.registry import OpDef, Output
 from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.stack import StackTrace
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor, evaluated
 from pyfuncdbg.hooks.call import Frame
 
@@ -83,9 +84,9 @@ class Operation:
         return op_def(self.type, self.definition.stateful)
 
     @property
-    def traceback(self) -> tuple[Frame, ...]:
-        """The user's frames that made it."""
-        return self.stack
+    def traceback(self) -> StackTrace:
+        """The user's frames that made it, innermost last, as those of the module `traceback`."""
+        return StackTrace.of(self.stack)
 
     def get_attr(self, name: str) -> Any:
         """One attr.

@@ -5,11 +5,24 @@ No frame object is kept, so no local of the user lives longer for it.
 from __future__ import annotations
 
 import sys
+import traceback
+from collections.abc import Iterable
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.machinery import is_machinery
 
 _DEEPEST = 64
+
+
+class StackTrace(tuple[traceback.FrameSummary, ...]):
+    """Frames as the module `traceback` has them; the text of their lines is read when somebody asks for it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, frames: Iterable[Frame]) -> StackTrace:
+        """The same frames."""
+        return cls(traceback.FrameSummary(f.filename, f.line, f.function, lookup_line=False) for f in frames)
 
 
 def creation_stack() -> tuple[Frame, ...]:

@@ -112,6 +112,8 @@ def saved(resource: Any) -> tuple[Any, Any]:
     return resource, list(resource) if isinstance(resource, list) else None
 
 
+UNFOLDED = 'unfolded'
+"""A key among the resources of sessions that compute again in each run what depends on constants only."""
 EAGER_RESOURCES: dict[Any, Any] = {}
 
 

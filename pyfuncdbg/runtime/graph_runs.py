@@ -17,7 +17,7 @@ from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.runtime import devices, server
-from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.execution import UNFOLDED, Execution
 from pyfuncdbg.runtime.executor import take_over
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.runtime.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
@@ -106,6 +106,8 @@ class BaseSession:
         self._config = config
         self._closed = False
         self._resources: dict[Any, Any] = {}        # of a session on a server: made when it first runs
+        if not self._options.folds:
+            self._resources[UNFOLDED] = True
         self._target, self._placed = target, 0
         self._entries: dict[Any, _Entry] = {}
         self._last: tuple[Any, tuple[Any, ...], bool, _Entry] | None = None
@@ -221,7 +223,7 @@ class BaseSession:
         kept = None if len(last) == len(feeds) else sorted(last.values())
         converters, feeds = [converter(t) for t in feeds], feeds if kept is None else [feeds[i] for i in kept]
         plan = compiled(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
-                        gradients=graph.gradient_steps if hooks.gradient else ())
+                        merge=self._options.merges, gradients=graph.gradient_steps if hooks.gradient else ())
         return _Entry(plan, converters, kept, wanted.pack, len(keys) != len(feed_dict or ()) or any(
             isinstance(key, tuple) for key in feed_dict or ()), fetches)
 

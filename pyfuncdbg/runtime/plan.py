@@ -191,7 +191,7 @@ def in_order(ops: set[Operation]) -> list[Operation]:
 
 def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
              protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
-             done: Collection[Operation] = ()) -> Plan:
+             done: Collection[Operation] = (), merge: bool = True) -> Plan:
     """Compile a plan.
 
     Args:
@@ -203,6 +203,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         hand_over: Goes on with a plan that is left after a Python call.
         gradients: The backward steps to report as calls.
         done: Ops that have run already, whose outputs are fed where they are needed.
+        merge: Whether equal calls without effect are made once.
     """
     fed = {id(t) for t in feeds}
     ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, done)
@@ -215,7 +216,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
     steps: list[Step] = []
     constants: dict[int, Any] = {}
     after = _completed(ops, gradients, fed)
-    same = doubles(ops, fed)
+    same = doubles(ops, fed) if merge else {}
     for op in ops:
         if op in same:
             slots.update((id(t), slots[id(other)]) for t, other in zip(op.outputs, same[op].outputs, strict=True))

@@ -18,10 +18,14 @@ class SessionOptions:
     Attributes:
         threads: How many steps of a run may overlap, for each thread pool that a run may choose.
         timeout: Milliseconds that a run may take, 0 without limit.
+        merges: Whether equal calls without effect are made once.
+        folds: Whether calls without effect on constants are made once for the session.
     """
 
     threads: tuple[int, ...] = (1,)
     timeout: int = 0
+    merges: bool = True
+    folds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,10 @@ def session_options(config: Any) -> SessionOptions:
     if getattr(getattr(config, 'DESCRIPTOR', None), 'name', '') != 'ConfigProto':
         raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
     threads = [pool.num_threads for pool in config.session_inter_op_thread_pool] or [config.inter_op_parallelism_threads]
-    return SessionOptions(tuple(max(1, count) for count in threads), config.operation_timeout_in_ms)
+    graph = config.graph_options
+    merges = graph.optimizer_options.opt_level >= 0
+    return SessionOptions(tuple(max(1, count) for count in threads), config.operation_timeout_in_ms, merges,
+                          merges or not graph.rewrite_options.disable_meta_optimizer)
 
 
 def run_settings(options: Any, session: SessionOptions) -> RunSettings:

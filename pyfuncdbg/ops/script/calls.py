@@ -194,6 +194,7 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any], serializ
     body = stored(function) if serialize else None
     in_function = graph.building_function and context.executing_eagerly_outside_functions()
     with context.under(graph), graph.device(_HOST) if in_function else nullcontext():
+        items = [item._as_tensor() if hasattr(item, '_as_tensor') else item for item in items]
         with graph.name_scope(function.name or function.op_type) as scope:
             inputs = [item if isinstance(item, Tensor) else convert_to_tensor(item, name=f'input_{i}')
                       for i, item in enumerate(items)]

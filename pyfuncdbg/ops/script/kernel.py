@@ -22,7 +22,7 @@ from pyfuncdbg.ops.script.record import Keeping
 from pyfuncdbg.ops.script.serialized import restored
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime.eager import EagerTensor
-from pyfuncdbg.runtime.execution import EAGER_RESOURCES, Execution, eager_execution
+from pyfuncdbg.runtime.execution import EAGER_RESOURCES, UNFOLDED, Execution, eager_execution
 from pyfuncdbg.runtime.recording import Recorded
 
 
@@ -90,7 +90,7 @@ def _call_once(execution: Execution, *values: Any, token: bytes = b'', _py_funct
     def call() -> Sequence[Any]:
         return _call_on_arrays(execution, *values, token=token, _py_function=_py_function, owned=owned)
 
-    if not _py_constant or _py_function is None:
+    if not _py_constant or _py_function is None or UNFOLDED in execution.resources:
         return call()
     if execution.resources is not EAGER_RESOURCES:
         return execution.resource(('constant', token, _py_function.func), call)
