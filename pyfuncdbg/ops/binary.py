@@ -135,33 +135,33 @@ def _alike(x: Any, y: Any, names: tuple[str, str]) -> tuple[Any, Any]:
         return convert_to_tensor(x, name=names[0]), convert_to_tensor(y, name=names[1])
 
 
-def _nonzero(y: Any) -> None:
-    if y.dtype.kind in 'iu' and not np.all(y):
+def _nonzero(x: Any, y: Any) -> None:
+    if y.dtype.kind in 'iu' and x.size and not np.all(y):       # of nothing, nothing is divided
         raise invalid('Integer division by zero')
 
 
 def _floor_div(x: Any, y: Any) -> Any:
     if x.dtype.kind not in 'f':
-        _nonzero(y)
+        _nonzero(x, y)
         return np.floor_divide(x, y)
     return np.floor(np.divide(x, y))        # not floor_divide, which gives nan for inf // 2 where TensorFlow gives inf
 
 
 def _floor_mod(x: Any, y: Any) -> Any:
-    _nonzero(y)
+    _nonzero(x, y)
     return np.remainder(x, y)
 
 
 def _truncate_div(x: Any, y: Any) -> Any:
     if x.dtype.kind not in 'iu':
         return np.trunc(np.divide(x, y))
-    _nonzero(y)
+    _nonzero(x, y)
     quotient = np.floor_divide(x, y)
     return (quotient + ((quotient < 0) & (quotient * y != x)).astype(x.dtype)).astype(x.dtype)[()]
 
 
 def _truncate_mod(x: Any, y: Any) -> Any:
-    _nonzero(y)
+    _nonzero(x, y)
     return np.fmod(x, y)
 
 
@@ -195,7 +195,7 @@ def _pow_by_y(g: Tensor, x: Any, y: Any, z: Any) -> Any:
 
 def _pow_by_x(g: Tensor, x: Any, y: Any, z: Any) -> Any:
     cy = conj(y)
-    return g * (cy * elementwise('Pow', conj(x), cy - 1))
+    return g * cy * elementwise('Pow', conj(x), cy - 1)
 
 
 def _choose(op: str) -> Rule:

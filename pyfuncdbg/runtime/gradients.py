@@ -80,12 +80,12 @@ def _gradients(ys: Any, xs: Any, grad_ys: Any, name: str | None, gated: bool, ag
     unconnected = connected_or(unconnected_gradients)
     if aggregation not in (None, 0, 1, 2):
         raise ValueError(f'Invalid `aggregation_method` specified {aggregation}. Accepted values are [0, 1, 2].')
-    if len(seeds) != len(targets):
-        raise ValueError(f'Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys')
     with graph.as_default():
         with graph.name_scope('gradients' if name is None else name):
             targets = [_in_graph(graph, y, f'y_{i}') for i, y in enumerate(targets)]
             inner = [_in_graph(graph, getattr(x, 'handle', x), f'x_{i}') for i, x in enumerate(sources)]
+            if len(seeds) != len(targets):
+                raise ValueError(f'Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys')
             seeds = [_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
                      for i, (y, seed) in enumerate(zip(targets, seeds, strict=True))]
             found = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated, colocated)

@@ -123,3 +123,35 @@ def test_custom_gradient_objections() -> None:
         y = two(x, x)
     with pytest.raises(ValueError, match='expected to return 2 gradients, but returned 1 instead'):
         tape.gradient(y, x)
+
+
+def test_sums_of_scalars_whose_rank_is_known_only_at_run_time(graph) -> None:
+    x = tf.placeholder(tf.float32)
+    y = tf.reduce_mean(x) * tf.reduce_sum(x * x, axis=tf.range(tf.rank(x)))
+    first, = tf.gradients(y, x)
+    second, = tf.gradients(first, x)
+    with tf.Session() as session:
+        assert session.run([y, first, second], {x: 2.0}) == [8.0, 12.0, 12.0]
+        assert session.run(first, {x: [1.0, 3.0]}).tolist() == [9.0, 17.0]
+
+
+def test_nodes_come_in_the_order_of_tensorflow(graph) -> None:
+    x = tf.placeholder(tf.float32, [2], name='x')
+    a, b = tf.exp(x, name='a'), tf.sin(x, name='b')
+    tf.gradients(a * tf.identity(b, name='copy'), x)
+    scopes = [op.name.split('/')[1] for op in graph.get_operations() if op.name.startswith('gradients/')]
+    assert list(dict.fromkeys(scopes)) == ['Shape', 'grad_ys_0', 'mul_grad', 'a_grad', 'b_grad', 'AddN']
+
+
+def test_gated_gradients_wait_for_each_other(graph) -> None:
+    calls = []
+    x, w = tf.constant([[1.0]]), tf.constant([[2.0]])
+    y = tf.matmul(x, w)
+    seen = tf.numpy_function(lambda v: calls.append('seed') or v, [tf.ones([1, 1])], tf.float32)
+    seen.set_shape([1, 1])
+    plain, gated = tf.gradients(y, [x, w], seen), tf.gradients(y, [x, w], seen, gate_gradients=True)
+    gate = gated[0].op.control_inputs[0]
+    assert {op.type for op in gate.control_inputs} == {'MatMul'} and len(gate.control_inputs) == 2
+    assert not plain[0].op.control_inputs and gated[1].op.control_inputs == [gate]
+    with tf.Session() as session:
+        assert session.run(gated[0]).tolist() == [[2.0]] and calls == ['seed']

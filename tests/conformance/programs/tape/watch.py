@@ -13,6 +13,8 @@ print(t.gradient(y, [a, b, v]))
 with tf.GradientTape(watch_accessed_variables=False) as t:
     y = v * a
 print(t.gradient(y, v), t.watched_variables())
+t = tf.GradientTape()
+t.__enter__()
 show('number', lambda: t.watch(3.))
 show('string', lambda: t.watch('x'))
 show('array', lambda: t.watch(np.ones(2)))
