@@ -28,8 +28,8 @@ def message() -> Any:
         def doubled(a: Any) -> Any:
             return tf.numpy_function(lambda b: b * 2, [a], tf.float32, serialize=True)
         tf.identity(doubled(z), name='w')
-        tf.numpy_function(lambda: {'a': np.float32(3), 'b': np.int32(4)}, [], {'a': tf.float32, 'b': tf.int32}, serialize=True,
-                          name='nested')
+        tf.numpy_function(lambda: {'a': np.float32(3), 'b': np.int32(4)}, [], {'a': tf.float32, 'b': tf.int32},
+                          name='nested', serialize=True)
     return graph.as_graph_def()
 
 
@@ -88,8 +88,8 @@ def test_nothing_is_unpickled_without_trust() -> None:
 
 
 @pytest.mark.parametrize(('body', 'match'), [
-    (b'', 'cannot be loaded: EOFError'), (b'nonsense', 'cannot be loaded'), (pickle.dumps((1, 2, 3, 4, 5)), 'another version'),
-    (pickle.dumps(5), 'cannot be loaded: TypeError'),
+    (b'', 'cannot be loaded: EOFError'), (b'nonsense', 'cannot be loaded'),
+    (pickle.dumps((1, 2, 3, 4, 5)), 'another version'), (pickle.dumps(5), 'cannot be loaded: TypeError'),
 ])
 def test_damaged_bodies(body: bytes, match: str) -> None:
     changed = message()
