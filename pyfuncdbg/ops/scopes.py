@@ -137,7 +137,7 @@ def container(container_name: str) -> AbstractContextManager[str]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Leave the functions that are being traced, and all scopes but that of names: into eager mode, or the graph around."""
+    """Leave the functions that are being traced, and control dependencies: into eager mode, or the graph around."""
     graph = context.current_graph()
     scope = (eager_scope_name() if graph is None else graph.get_name_scope()).rstrip('/')
     while graph is not None and graph.building_function:
@@ -147,7 +147,7 @@ def init_scope() -> Iterator[None]:
             with _eager_scope(f'{scope}/' if scope else None):
                 yield
         else:
-            with graph.outside_scopes(), graph.name_scope(f'{scope}/' if scope else None):
+            with graph.control_dependencies(None), graph.name_scope(f'{scope}/' if scope else None):
                 yield
 
 
@@ -180,8 +180,24 @@ def group(*inputs: Any, name: str | None = None) -> Any:
             raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
     ops = [item if isinstance(item, Operation) else item.op for item in items
            if not isinstance(getattr(item, 'handle', item), EagerTensor)]
-    with graph.as_default(), graph.control_dependencies(ops):
-        return graph.create_op('NoOp', (), None, name or 'group_deps')
+    with graph.as_default():
+        return _joined(graph, ops, name or 'group_deps')
+
+
+def _joined(graph: Graph, ops: Sequence[Operation], name: str) -> Operation:
+    """A node that waits for all ops; where they are on several devices, for one node on each."""
+    by_device: dict[str, list[Operation]] = {}
+    for op in ops:
+        by_device.setdefault(op.device, []).append(op)
+    if len(by_device) > 1:
+        with graph.name_scope(name) as scope:
+            gates = []
+            for device in sorted(by_device):
+                with graph.control_dependencies(by_device[device]), graph.device(device) if device else nullcontext():
+                    gates.append(graph.create_op('NoOp', ()))
+            ops, name = gates, scope
+    with graph.control_dependencies(ops):
+        return graph.create_op('NoOp', (), None, name)
 
 
 def _graph_of(items: Sequence[Any]) -> Graph | None:

@@ -115,7 +115,7 @@ class Variable:
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or 'Variable') as scope:
             full = scope[:-1]
             group = [f'loc:@{full}'.encode()]
-            with graph.name_scope('Initializer'), graph.placing.grouped(group):
+            with graph.name_scope('Initializer'), graph.device(None), graph.placing.grouped(group):
                 value = _initial(initial_value, dtype)
                 value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
             self._shape = TensorShape(shape) if shape is not None else value.shape
@@ -227,10 +227,13 @@ class Variable:
 
     def value(self) -> Any:
         """The current value, as a tensor."""
-        return self._read()
+        graph = context.current_graph()
+        if graph is None:
+            return self._read()
+        with graph.placing.none():              # where the variable is
+            return self._read()
 
-    def _as_tensor(self) -> Any:
-        return self._read()
+    _as_tensor = value
 
     def _as_graph_element(self, graph: Graph) -> Any:
         """What a session fetches for it."""

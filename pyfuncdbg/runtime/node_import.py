@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.graph.device import merged, parsed
+from pyfuncdbg.graph.device import canonical, parsed
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.imported import ImportedNode, Place, attributes, check_inputs, check_known, nodes_in_order, place
 from pyfuncdbg.graph.operation import Operation
@@ -93,9 +93,11 @@ class NodeImport:
                   for control in node.controls]
         op.control_inputs.extend(before for before in waited if before not in op.control_inputs)
         if message.device:
-            op.device = merged(op.device, message.device)
+            op.device = canonical(message.device)
         elif groups:
-            op.device = next((before.device for before in self._beside(message) if before.device), op.device)
+            op.device = next((before.device for before in self._beside(message) if before.device), '')
+        if message.device or groups:
+            self._graph.placing.apply(op)       # scopes complete what the GraphDef says
         return op
 
     def _beside(self, message: Any) -> list[Operation]:
