@@ -182,16 +182,23 @@ def matrix_transpose(a: Any, name: str = 'matrix_transpose', conjugate: bool = F
     """Swap the last two axes.
 
     Raises:
-        ValueError: The rank is not known or below 2.
+        ValueError: The rank is below 2.
     """
     with scope(name, 'matrix_transpose') as full:
         a = convert_to_tensor(a)
         count = a.shape.rank
-        if count is None or count < 2:
+        if count is not None and count < 2:
             raise ValueError(f'Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {a} with shape: '
                              f'{a.shape}')
-        order = constant(np.array([*range(count - 2), count - 1, count - 2], np.int32))
+        order = _last_two_swapped(a) if count is None else constant(
+            np.array([*range(count - 2), count - 1, count - 2], np.int32))
         return apply('Transpose', (conj(a) if conjugate else a, order), None, full)
+
+
+def _last_two_swapped(a: Tensor) -> Tensor:
+    count = apply('Rank', (a,))
+    outer = apply('Range', (constant(np.int32(0)), count - 2, constant(np.int32(1))))
+    return apply('ConcatV2', (outer, apply('Pack', (count - 1, count - 2), {'axis': 0, 'N': 2}), constant(np.int32(0))))
 
 
 # ---------------------------------------------------------------- tensordot

@@ -117,7 +117,7 @@ for _op, _ufunc, _empty, _allowed, _rule in (
 
 def _by_number(op: str, data: Any, segment_ids: Any, num_segments: Any, name: str | None) -> Tensor:
     arguments = {'data': data, 'segment_ids': segment_ids, 'num_segments': num_segments}
-    return call(op, arguments, None, name, segment_ids=dtypes.int32, num_segments=dtypes.int32)  # type: ignore[no-any-return]
+    return call(op, arguments, None, name, segment_ids=dtypes.int32, num_segments=dtypes.int32)
 
 
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
@@ -153,7 +153,7 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
     with scope(name, 'UnsortedSegmentMean'):
         data, segments = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(data, segments, num_segments)
-        return unsorted_segment_sum(data, segments, num_segments) / count  # type: ignore[no-any-return]
+        return unsorted_segment_sum(data, segments, num_segments) / count
 
 
 def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
@@ -161,7 +161,7 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
     with scope(name, 'UnsortedSegmentSqrtN'):
         data, segments = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(data, segments, num_segments)
-        return unsorted_segment_sum(data, segments, num_segments) / sqrt(count)  # type: ignore[no-any-return]
+        return unsorted_segment_sum(data, segments, num_segments) / sqrt(count)
 
 
 # ---------------------------------------------------------------- numbers in rising order
@@ -180,7 +180,7 @@ def _sorted(ufunc: Any, empty: int, mean: bool = False) -> Kernel:
                           "'segment_ids' input is not sorted.")
         count = int(segments[-1]) + 1 if len(segments) else 0
         total = np.full((count, *data.shape[1:]), empty, data.dtype)
-        starts = np.flatnonzero(np.r_[True, segments[1:] != segments[:-1]]) if len(segments) else []
+        starts: Any = np.flatnonzero(np.r_[True, segments[1:] != segments[:-1]]) if len(segments) else []
         if len(starts):
             total[segments[starts]] = ufunc.reduceat(data, starts, 0, data.dtype)
         if mean:
@@ -244,7 +244,7 @@ for _op, _kernel, _allowed, _rule in (
 
 
 def _in_order(op: str, data: Any, segment_ids: Any, name: str | None) -> Tensor:
-    return call(op, {'data': data, 'segment_ids': segment_ids}, None, name,  # type: ignore[no-any-return]
+    return call(op, {'data': data, 'segment_ids': segment_ids}, None, name,
                 segment_ids=dtypes.int32)
 
 

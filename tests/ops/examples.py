@@ -22,6 +22,12 @@ def signed(*shape: int) -> np.ndarray:
     return real(*shape) * _random.choice([-1., 1.], shape)
 
 
+def regular(batch: int, side: int) -> np.ndarray:
+    """Float64 matrices that are positive definite and far from singular."""
+    half = real(batch, side, side)
+    return half @ np.swapaxes(half, 1, 2) + 2 * np.eye(side)
+
+
 def ints(*values: Any) -> np.ndarray:
     return np.array(values if len(values) != 1 else values[0], np.int32)
 
@@ -35,12 +41,17 @@ class Example:
         attrs: Of the op.
         fixed: Indices of float inputs that have no gradient.
         second: Whether the gradient's gradient is checked too.
+        static: The gradient needs shapes that are known when the graph is made; without, NotImplementedError as in
+            TensorFlow.
+        symmetric: The gradient is that by a symmetric matrix.
     """
 
     inputs: Sequence[Any]
     attrs: Mapping[str, Any] = field(default_factory=dict)
     fixed: tuple[int, ...] = ()
     second: bool = True
+    static: bool = False
+    symmetric: bool = False
 
 
 def each(*inputs: Any, **attrs: Any) -> Example:
@@ -129,6 +140,25 @@ EXAMPLES: dict[str, list[Example]] = {
                each(real(2, 1, 2, 3), real(4, 3, 2), equation='...ij,...jk->...ik'),
                each(real(3, 2, 4), equation='i...->...'),
                each(real(2, 3), real(4), equation='ij,k->i')],
+    'MatrixDiagV3': [Example((real(2, 3), ints(1), ints(-1), ints(-1), np.float64(0)), {'align': 'RIGHT_LEFT'}, (4,)),
+                     Example((real(3, 3), ints(-1, 1), ints(3), ints(4), np.float64(0)), {'align': 'LEFT_RIGHT'}, (4,))],
+    'MatrixDiagPartV3': [Example((real(2, 3, 4), ints(0), np.float64(0)), {'align': 'RIGHT_LEFT'}, (2,)),
+                         Example((real(3, 4), ints(-1, 2), np.float64(0)), {'align': 'LEFT_LEFT'}, (2,))],
+    'MatrixSetDiagV3': [each(real(2, 3, 4), real(2, 3), ints(1), align='RIGHT_LEFT'),
+                        each(real(3, 4), real(2, 3), ints(0, 1), align='RIGHT_LEFT')],
+    'MatrixBandPart': [each(real(2, 3, 4), ints(1), ints(-1))],
+    'MatrixInverse': [each(regular(2, 3), adjoint=a) for a in (False, True)],
+    'MatrixDeterminant': [each(regular(2, 3)), each(regular(1, 2)[0])],
+    'LogMatrixDeterminant': [each(regular(2, 3))],
+    'MatrixSolve': [each(regular(2, 3), real(2, 3, 2), adjoint=a) for a in (False, True)],
+    'MatrixTriangularSolve': [each(regular(2, 3), real(1, 3, 2), lower=a, adjoint=b) for a, b in
+                              ((False, True), (True, True), (True, False))],
+    'Qr': [Example((x,), {'full_matrices': False}, static=True) for x in (real(2, 4, 3), real(2, 3))],
+    'Svd': [each(real(2, 3), compute_uv=False, full_matrices=False),
+            *(Example((x,), {'compute_uv': True, 'full_matrices': False}, static=True)
+              for x in (real(3, 2), real(2, 2, 2)))],
+    'SelfAdjointEigV2': [each(regular(2, 3), compute_v=True), each(regular(1, 3), compute_v=False)],
+    'Cholesky': [Example((regular(2, 3),), symmetric=True)],
     'L2Loss': [each(real(2, 3))],
     'Softmax': [each(signed(2, 3))],
     'LogSoftmax': [each(signed(2, 3))],
