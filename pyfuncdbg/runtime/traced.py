@@ -35,6 +35,7 @@ from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.entrance import tells_failure
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
+from pyfuncdbg.runtime.autograph.calling import conversion, converted_callable
 from pyfuncdbg.runtime.backward import zeros_like
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution, eager_execution
@@ -279,11 +280,11 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
         args, kwargs = arguments.rebuilt(inputs)
-        with in_user_code(python_function, reworded):
-            result = python_function(*args, **kwargs)
+        with in_user_code(python_function, reworded), conversion(reworded):
+            result = converted_callable(python_function)(*args, **kwargs)
         outputs: list[Any] = []
         places: list[int] = []
-        for leaf in nest.flatten(result):
+        for leaf in nest.flatten(result, expand_composites=True):
             if leaf is None:
                 places.append(-1)
                 continue
@@ -293,7 +294,7 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
         graph.outer = None
 
     def pack(values: Sequence[Any]) -> Any:
-        return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places])
+        return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places], expand_composites=True)
     return Traced(graph, inputs, outputs, pack, name)
 
 

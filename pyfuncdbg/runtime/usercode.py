@@ -4,15 +4,32 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from textwrap import indent
 from types import TracebackType
 from typing import Any
 
+from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.runtime.autograph.conversion import part_of
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
-             UnboundLocalError, ValueError)
+             UnboundLocalError, ValueError, OperatorNotAllowedInGraphError)
 """Types whose only argument is their text, so that one with more text can stand for them; subclasses may differ."""
 _HEAD = 'in user code:\n\n'
+
+
+class _LongKeyError(KeyError):
+    """A KeyError whose text is shown as it is, not as the repr of a key."""
+
+    def __init__(self, text: str, key: Any) -> None:
+        super().__init__(key)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+_LongKeyError.__name__ = 'KeyError'
 
 
 @contextmanager
@@ -20,19 +37,37 @@ def in_user_code(function: Callable[..., Any], reworded: bool) -> Iterator[None]
     """Add the user's frames to the text of what `function` raises. The error itself is the cause of the new one."""
     try:
         yield
-    except _REWORDED as error:
-        if not reworded or type(error) not in _REWORDED or str(error).startswith(_HEAD):
+    except Exception as error:                  # the program's own: it goes on, as the same type
+        if not reworded or str(error).startswith(_HEAD):
             raise
         frames = ''.join(_frames(error.__traceback__))
-        if not frames:
+        made = _made(error, f'{_HEAD}{frames}\n' + indent(f'{type(error).__name__}: {error}', '    ') + '\n')
+        if not frames or made is None:
             raise
-        raise type(error)(f'{_HEAD}{frames}\n    {type(error).__name__}: {error}\n') from error
+        raise made from error
 
 
-def _frames(traceback: TracebackType | None) -> Iterator[str]:
+def _made(error: Exception, text: str) -> Exception | None:
+    """An error of the same type with another text; None where only the program can make one."""
+    kind = type(error)
+    if kind in _REWORDED or (kind.__init__ is Exception.__init__ and kind.__new__ is Exception.__new__):
+        return kind(text)
+    if kind is KeyError:
+        return _LongKeyError(text, error.args[0] if error.args else None)
+    if isinstance(error, OpError) and kind.__init__ is OpError.__init__ and error.code is not None:
+        return kind(error.node_def, error.op, text)
+    return None
+
+
+def _frames(traceback: TracebackType | None) -> list[str]:
+    """The frames of the program; of a function and the blocks of it that run as functions the innermost."""
+    found: list[str] = []
     while traceback is not None:
         code, line = traceback.tb_frame.f_code, traceback.tb_lineno
         if not is_machinery(code.co_filename):
+            if part_of(code) and found:
+                found.pop()
             text = linecache.getline(code.co_filename, line).strip()
-            yield f'    File "{code.co_filename}", line {line}, in {code.co_name}  *\n        {text}\n'
+            found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}  *\n        {text}\n')
         traceback = traceback.tb_next
+    return found

@@ -334,7 +334,7 @@ class TestErrors:
 
     def test_a_symbolic_condition(self) -> None:
         with pytest.raises(TypeError, match=r'Using a symbolic `tf.Tensor` as a Python `bool` is not allowed'):
-            tf.function(lambda x: x if x > 0.0 else -x)(tf.constant(1.0))
+            tf.function(lambda x: x if x > 0.0 else -x, autograph=False)(tf.constant(1.0))
 
 
 def test_run_eagerly() -> None:

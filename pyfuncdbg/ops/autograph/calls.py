@@ -1,0 +1,16 @@
+"""What converted code calls in place of a function: that function converted, where it is the program's own."""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.ops.autograph.builtin import OVERLOADS
+from pyfuncdbg.runtime.autograph.calling import converted_callable
+
+
+def callee(function: Any) -> Any:
+    """What to call in place of a function."""
+    try:
+        overload = OVERLOADS.get(function)
+    except TypeError:                           # cannot be hashed
+        overload = None
+    return overload if overload is not None else converted_callable(function)

@@ -1,0 +1,123 @@
+"""The syntax tree of a function that runs, found in its file by line, column and name.
+
+The text is what `linecache` holds: files as they were when first read, and the cells of a notebook. Asked while tracing.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class NoSourceError(Exception):
+    """The text of a function cannot be found, or is not what it was made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A function in its file: its tree, which is shared and must not be changed, and the class around it ('' if none)."""
+
+    node: Definition
+    owner: str
+
+
+class _Definitions(ast.NodeVisitor):
+    """All functions of a file, by first line and name."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, str], list[Found]] = {}
+        self._owner = ''
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for part in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(part)
+        before, self._owner = self._owner, node.name
+        for statement in node.body:
+            self.visit(statement)
+        self._owner = before
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        self.found.setdefault((first, node.name), []).append(Found(node, self._owner))
+        self.generic_visit(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _visit_function  # noqa: N815
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.found.setdefault((node.lineno, '<lambda>'), []).append(Found(node, self._owner))
+        self.generic_visit(node)
+
+
+_files: dict[str, tuple[list[str], dict[tuple[int, str], list[Found]]]] = {}
+_lock = threading.Lock()
+
+
+def definition(code: CodeType) -> Found:
+    """The tree of the function that a code object was compiled from.
+
+    Raises:
+        NoSourceError: There is no text, or it is another one by now.
+    """
+    found = _functions(code.co_filename).get((code.co_firstlineno, code.co_name), [])
+    if len(found) > 1:
+        found = [one for one in found if _spans(one.node, code)]
+    if len(found) != 1:
+        raise NoSourceError('could not get source code' if not found else 'two functions stand at the same place')
+    if not _same_parameters(found[0], code):
+        raise NoSourceError('the file was changed since it was loaded')
+    return found[0]
+
+
+def _functions(filename: str) -> dict[tuple[int, str], list[Found]]:
+    lines = linecache.getlines(filename)
+    with _lock:
+        known = _files.get(filename)
+        if known is None or known[0] is not lines:
+            definitions = _Definitions()
+            try:
+                definitions.visit(ast.parse(''.join(lines)))
+            except (SyntaxError, ValueError) as error:
+                raise NoSourceError(f'its file cannot be read: {error}') from None
+            known = _files[filename] = lines, definitions.found
+    return known[1]
+
+
+def _spans(node: Definition, code: CodeType) -> bool:
+    """Whether all instructions stand within the function, by column."""
+    start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+    inside = False
+    for line, end_line, column, end_column in code.co_positions():
+        if line is None or end_line is None or column is None or end_column is None or end_column == 0:
+            continue
+        if (line, column) < start or (end_line, end_column) > end:
+            return False
+        inside = True
+    return inside
+
+
+def _same_parameters(found: Found, code: CodeType) -> bool:
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    names = {mangled(argument.arg, found.owner) for argument in parameters(found.node.args)}
+    return set(code.co_varnames[:count]) == names
+
+
+def parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
+    """All parameters."""
+    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    if arguments.vararg is not None:
+        yield arguments.vararg
+    if arguments.kwarg is not None:
+        yield arguments.kwarg
+
+
+def mangled(name: str, owner: str) -> str:
+    """A private name as it is spelled in the class `owner`."""
+    stripped = owner.lstrip('_')
+    if not stripped or not name.startswith('__') or name.endswith('__') or '.' in name:
+        return name
+    return f'_{stripped}{name}'
