@@ -20,7 +20,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.runtime import recording
-from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.eager import DEVICE, EagerTensor
 from pyfuncdbg.runtime.execution import eager_execution
 from pyfuncdbg.runtime.failure import kernel_text
 from pyfuncdbg.runtime.host import host
@@ -115,8 +115,12 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
             result = _in_execution(definition, values, keywords)
         else:
             result = _pure(definition, inputs, values, keywords, attrs)
+    except OpError as error:
+        if not (error.located or definition.python or '[Op:' in error.message):
+            error.locate(None, None, _eager_text(definition, attrs, error.message))
+        raise
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
-        raise _op_error(definition, inputs, attrs, name, error) from error
+        raise _op_error(definition, inputs, attrs, error) from error
     if definition.outputs == 1:
         outputs: Any = boxed(result)
         everything: Sequence[Any] = (outputs,)
@@ -180,17 +184,22 @@ def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], k
     return outputs[0] if definition.outputs == 1 else outputs
 
 
-def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None, error: Exception) -> Exception:
+def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exception) -> Exception:
     """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
-    if isinstance(error, OpError):
-        return error
     text = kernel_text(error)
     if text == str(error):
         try:
             definition.infer(inputs, attrs)
         except (ValueError, TypeError) as better:
             text = str(better)
-    return InvalidArgumentError(None, None, f'{text} [Op:{definition.name}] name: {name or ""}'.rstrip())
+    return InvalidArgumentError(None, None, _eager_text(definition, attrs, text))
+
+
+def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
+    """A kernel's message as TensorFlow words it for an op in eager mode."""
+    count = f'_N_{attrs["N"]}' if 'N' in attrs else ''
+    return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}]'
+            f'{" name: " if definition.infix not in (None, "*") else ""}')
 
 
 # ---------------------------------------------------------------- eager ops as calls

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import ZEROS, Kernel, kernel_for
@@ -177,16 +178,25 @@ def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Opera
 
 
 def in_order(ops: set[Operation]) -> list[Operation]:
-    """Ops so that each comes after what it needs: by creation, but for inputs that a gradient added later."""
+    """Ops so that each comes after what it needs: by creation, but for inputs that came later.
+
+    Raises:
+        InvalidArgumentError: Some need each other.
+    """
     ordered = sorted(ops, key=lambda op: op.serial)
     position = {op: i for i, op in enumerate(ordered)}
     if all(position.get(t.op, -1) < i for i, op in enumerate(ordered) for t in op.inputs) and all(
             position.get(c, -1) < i for i, op in enumerate(ordered) for c in op.control_inputs):
         return ordered
-    from graphlib import TopologicalSorter
+    from graphlib import CycleError, TopologicalSorter
     sorter = TopologicalSorter({op: [*(t.op for t in op.inputs if t.op in ops), *(c for c in op.control_inputs if c in ops)]
                                 for op in ordered})
-    return list(sorter.static_order())
+    try:
+        return list(sorter.static_order())
+    except CycleError as error:
+        cycle = list(dict.fromkeys(op.name for op in error.args[1]))
+        text = f'Graph is invalid, contains a cycle with {len(cycle)} nodes, including: {", ".join(cycle)}'
+        raise InvalidArgumentError(None, None, f'Graph execution error:\n\n{text}') from None
 
 
 def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,

@@ -9,8 +9,7 @@ def attempt(label, function):
 
 
 attempt('add', lambda: tf.constant([1., 2.]) + tf.constant([1., 2., 3.]))
-attempt('dtypes', lambda: tf.constant(1.) + tf.constant(1))
-attempt('matmul', lambda: tf.matmul([[1.]], [[1.], [2.]]))
+attempt('less', lambda: tf.constant([1., 2.]) < tf.constant([1., 2., 3.]))
 attempt('reshape', lambda: tf.reshape([1, 2], [3]))
 attempt('gather', lambda: tf.gather([1, 2], 5))
 attempt('numerics', lambda: tf.debugging.check_numerics([np.inf], 'm'))
