@@ -21,6 +21,7 @@ from pyfuncdbg.ops.sorting import argmax as argmax
 from pyfuncdbg.ops.sorting import argmin as argmin
 from pyfuncdbg.runtime.gradients import gradients as gradients
 from pyfuncdbg.tf import autodiff as autodiff
+from pyfuncdbg.tf import autograph as autograph
 from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import compat as compat
 from pyfuncdbg.tf import config as config
