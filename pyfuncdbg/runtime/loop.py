@@ -10,10 +10,11 @@ Loops are closed under differentiation (`loop_gradient`):
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyfuncdbg.graph.registry import Output
+from pyfuncdbg.runtime.loop_source import LoopSource
 from pyfuncdbg.runtime.traced import Traced
 
 
@@ -35,6 +36,7 @@ class Loop:
         backwards: Whether items are taken from the last one on.
         types: Static types of the node's outputs: counter, maximum, carried and, where there is a condition, fixed values;
             then what is stacked and summed.
+        compiled: The one function that iterations of it are, once it has run.
     """
 
     condition: Traced | None
@@ -49,6 +51,7 @@ class Loop:
     limited: bool
     backwards: bool
     types: tuple[Output, ...]
+    compiled: list[LoopSource] = field(default_factory=list, compare=False, repr=False)
 
     def library(self, node: Any) -> list[Any]:
         """The functions of a node that runs it, for the library of a GraphDef."""

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.failure import KERNEL_ERRORS
 from pyfuncdbg.runtime.inner import run_inner
 from pyfuncdbg.runtime.loop import Loop
+from pyfuncdbg.runtime.loop_source import LoopSource, compilable
+from pyfuncdbg.runtime.plan import Plan
 from pyfuncdbg.runtime.recording import Recorded
 from pyfuncdbg.runtime.tensor_list import TensorList, zero_of
 
@@ -43,14 +47,33 @@ def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: 
 def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) -> _Iterations:
     """Iterations of which nothing is kept."""
     assert loop.condition is not None
-    carried, count, straight = pool[:loop.carried], 0, loop.next == tuple(range(len(loop.body.outputs)))
+    carried: Sequence[Any] = pool[:loop.carried]
+    count, straight = 0, loop.next == tuple(range(len(loop.body.outputs)))
     ask, step = loop.condition.plan(()), loop.body.plan(())
     for_ask, for_step = [pool[i] for i in loop.asks[loop.carried:]], [pool[i] for i in loop.feeds[loop.carried:]]
+    if straight and execution.deadline is None and not hooks.op and compilable(ask, step):
+        count, over, *carried = _at_full_speed(loop, ask, step, execution, [limit, *carried, *for_ask, *for_step])
+        if over:
+            return count, carried, [], []
     while count != limit and _true(run_inner(ask, execution, (*carried, *for_ask))[0]):
         found = run_inner(step, execution, (*carried, *for_step))
         carried = found if straight else tuple([found[i] for i in loop.next])
         count += 1
     return count, carried, [], []
+
+
+def _at_full_speed(loop: Loop, ask: Plan, step: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The iterations as one function: how many there were, whether the loop is over, and the carried values."""
+    source = loop.compiled[0] if loop.compiled else None
+    if source is None or not source.of(ask, step):
+        source = LoopSource(ask, step, loop.carried)
+        loop.compiled[:] = [source]
+    try:
+        return source.function(execution, *values)
+    except KERNEL_ERRORS as error:
+        if execution.failed is None:
+            execution.failed = source.failed_step(error)
+        raise
 
 
 def _gathered(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any], places: Sequence[int]) -> _Iterations:
