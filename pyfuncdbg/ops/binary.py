@@ -107,6 +107,9 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
         if x.dtype is not y.dtype or not permits(op, x.dtype):
             _refuse_eagerly(op, x, y, name)
         return apply(op, (x, y), None, name)
+    for operand in (x, y):
+        if hasattr(operand, 'combined'):            # a composite, which knows what its values go with
+            return operand.combined(lambda a, b: elementwise(op, a, b, name, names), x, y)  # type: ignore[no-any-return]
     if current_graph() is None:
         x, y = _alike(x, y, names)
         return elementwise(op, x, y, name, names)
@@ -120,7 +123,7 @@ def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
         if x.dtype is not y.dtype:
             wanted, found = x.dtype.kernel_name, y.dtype.kernel_name
             raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {wanted} tensor but is a '
-                          f'{found} tensor [Op:{op}] name: {name or ""}')
+                          f'{found} tensor [Op:{op}] name: ')
         check_eager(op, x)
 
 
@@ -216,10 +219,16 @@ def _atan2_rule(g: Tensor, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
     return x * scaled, -y * scaled
 
 
+def _mul_by_y(g: Tensor, x: Any, y: Any, z: Any) -> Any:
+    """In TensorFlow the factors change places where something is repeated."""
+    plain = x.shape.is_fully_defined() and x.shape == y.shape
+    return product(g, conj(x)) if plain else product(conj(x), g)
+
+
 add = binary('add', 'AddV2', np.add, (lambda g, x, y, z: g, lambda g, x, y, z: g), infix='+', default='Add')
 subtract = binary('subtract', 'Sub', np.subtract, (lambda g, x, y, z: g, lambda g, x, y, z: -g), infix='-')
 multiply = binary('multiply', 'Mul', np.multiply,
-                  (lambda g, x, y, z: product(g, conj(y)), lambda g, x, y, z: product(g, conj(x))), infix='*')
+                  (lambda g, x, y, z: product(g, conj(y)), _mul_by_y), infix='*')
 realdiv = binary('realdiv', 'RealDiv', np.divide,
                  (lambda g, x, y, z: g / conj(y), lambda g, x, y, z: g * ((-conj(x) / conj(y)) / conj(y))), FIELD, infix='/')
 floordiv = binary('floordiv', 'FloorDiv', _floor_div, None, REAL, default='floordiv')

@@ -72,6 +72,8 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
     def function(x: Any, name: str | None = None) -> Tensor:
         if type(x) is EagerTensor and not name:
             return quick(x)
+        if hasattr(x, 'mapped'):                    # a composite: the op of its values
+            return x.mapped(function)  # type: ignore[no-any-return]
         x = convert_to_tensor(x)
         check_eager(op, x)
         return apply(op, (x,), None, name)
@@ -130,16 +132,19 @@ rsqrt = unary('rsqrt', 'Rsqrt', lambda x: _like(x, 1 / np.sqrt(x)), lambda g, x,
 reciprocal = unary('reciprocal', 'Reciprocal', lambda x: _like(x, 1 / x), lambda g, x, y: apply('ReciprocalGrad', (y, g)))
 _abs = unary('abs', 'Abs', np.abs, lambda g, x, y: g * sign(x), REAL)
 
-def _sqrt_grad(y: Any, dy: Any) -> Any:
-    result = _like(y, 0.5 * dy / _conj_of(y))
-    return np.where(dy == 0, dy, result)[()] if np.any(y == 0) else result       # TensorFlow's kernel: nothing stays nothing
+def _where_something(compute: Callable[[Any, Any], Any]) -> Kernel:
+    """A backward step that gives 0 where 0 comes in, whatever the slope is there: so do TensorFlow's kernels."""
+    def kernel(y: Any, dy: Any) -> Any:
+        result, nothing = _like(y, compute(y, dy)), dy == 0
+        return np.where(nothing, y.dtype.type(0), result)[()] if np.any(nothing) else result
+    return kernel
 
 
-fused('SqrtGrad', _sqrt_grad,
+fused('SqrtGrad', _where_something(lambda y, dy: 0.5 * dy / _conj_of(y)),
       lambda g, y, dy: [-conj(g / y) * apply('SqrtGrad', (y, dy)), 0.5 * (g / y)], ('y', 'dy'))
-fused('RsqrtGrad', lambda y, dy: _like(y, -0.5 * dy * _conj_of(y) ** 3),
+fused('RsqrtGrad', _where_something(lambda y, dy: -0.5 * dy * _conj_of(y) ** 3),
       lambda g, y, dy: [-1.5 * conj(g) * dy * square(conj(y)), apply('RsqrtGrad', (conj(y), g))], ('y', 'dy'))
-fused('ReciprocalGrad', lambda y, dy: -dy * np.square(_conj_of(y)),
+fused('ReciprocalGrad', _where_something(lambda y, dy: -dy * np.square(_conj_of(y))),
       lambda g, y, dy: [conj(g) * -2 * dy * conj(y), apply('ReciprocalGrad', (conj(y), g))], ('y', 'dy'))
 
 # ---------------------------------------------------------------- exponentials

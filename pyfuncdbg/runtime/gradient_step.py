@@ -3,7 +3,6 @@ run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from pyfuncdbg.graph.dtypes import resource, variant
@@ -53,16 +52,15 @@ class GradientStep:
                                                getattr(record, 'call', 0), sources)
 
 
-def graph_step(graph: Graph, gated: bool = False, colocated: bool = False) -> Step:
+def graph_step(graph: Graph, gated: bool = False) -> Step:
     """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there; where
-    gated, what it gives is used only when all of it is there, and where colocated, they stand where the forward node is."""
+    gated, what it gives is used only when all of it is there."""
     made: dict[int, Any] = {}
 
     def step(node: Any, incoming: Sequence[Any], _: Sequence[int], wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
         forward = getattr(node, 'op', None) or node
         graph.changed()
-        beside = graph.colocate_with(forward) if colocated else nullcontext()
-        with graph.outside_scopes_of(f'{forward.name}_grad'), beside:
+        with graph.name_scope(f'{forward.name}_grad'):
             outgoing = differentiated(node, incoming, wanted)
             _fit(forward, outgoing)
             if gated and sum(gradient is not None for gradient in outgoing) > 1:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from pyfuncdbg.graph import context
@@ -54,7 +55,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradien
         ValueError: Unknown `unconnected_gradients`, or `grad_ys` of another length.
     """
     return _gradients(ys, xs, grad_ys, name, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients,
-                      False)
+                      True)
 
 
 def gradients_v1(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients',
@@ -172,21 +173,22 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
     for target, seed in zip(targets, seeds, strict=True):
         if target.dtype.is_trainable:
             parts.add(target, seed)
-    step = graph_step(graph, gated, colocated)
+    step = graph_step(graph, gated)
     order, ends = _order(targets, sources, {t.op for t in stops})
     # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out what nobody needs.
     for op in order:
-        incoming = [parts.of(output) for output in (*op.outputs, *op.hidden)]
-        if op in ends or all(gradient is None for gradient in incoming):
-            continue
-        definition = op.definition
-        if definition.gradient is None:
-            raise LookupError(NO_RULE.format(op.name, op.type))
-        if not definition.slices:
-            incoming = [dense(gradient) for gradient in incoming]
-        if not definition.sparse:
-            incoming = filled(incoming, op.outputs)
-        outgoing, _ = step(op, incoming, (), _EVERY)
+        with graph.colocate_with(op) if colocated else nullcontext():
+            incoming = [parts.of(output) for output in (*op.outputs, *op.hidden)]
+            if op in ends or all(gradient is None for gradient in incoming):
+                continue
+            definition = op.definition
+            if definition.gradient is None:
+                raise LookupError(NO_RULE.format(op.name, op.type))
+            if not definition.slices:
+                incoming = [dense(gradient) for gradient in incoming]
+            if not definition.sparse:
+                incoming = filled(incoming, op.outputs)
+            outgoing, _ = step(op, incoming, (), _EVERY)
         for tensor, gradient in zip(op.inputs, outgoing, strict=False):
             if gradient is not None:
                 parts.add(tensor, gradient)
