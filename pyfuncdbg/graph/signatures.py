@@ -98,7 +98,7 @@ def _arguments(text: str, of_lists: str) -> list[Argument]:
     found = []
     for part in filter(None, text.split(', ')):
         name, _, kind = part.partition(':')
-        number, _, kind = kind.rpartition('*')
+        number, _, kind = kind.removeprefix('Ref(').removesuffix(')').rpartition('*')
         found.append(Argument(name, kind or of_lists, number))
     return found
 
