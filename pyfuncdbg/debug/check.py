@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 SECONDS = 2.0
 """Time for the calls of one backward step; one pass of directions is finished in any case."""
-CALL = 'StatefulPartitionedCall'
+CALLS = ('StatefulPartitionedCall', 'PartitionedCall')
+SYMMETRIC = ('Cholesky',)
+"""Ops whose gradient is that of a symmetric matrix."""
+GATHERS = ('GatherV2', 'Gather', 'ResourceGather')
 PYTHON_OPS = ('EagerPyFunc', 'EagerPyFuncGrad')
 _SAME = {8: 1e-9, 4: 1e-3, 2: 5e-2}
 
@@ -96,10 +100,12 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
 def _why_missing(trace: Queries, step: CallRecord) -> str:
     if step.site.op_type in PYTHON_OPS:
         return 'it was not recorded'
-    if step.site.op_type == CALL and trace.count(kind='op'):
+    if step.site.op_type in CALLS and trace.count(kind='op'):
         return 'a call of a traced function is checked step by step, by those inside of it'
     if not trace.count(kind='op', run=step.run):
         return f'nodes of run #{step.run} were not recorded: --ops (ops=True) does that'
+    if trace.run(step.run, step.process).label == 'Session.run':
+        return 'this run did not need it; fetch what it computes too'
     return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 
@@ -108,12 +114,16 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
     site = live_site(trace, forward, at)
     gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
+    if forward.site.op_type in GATHERS and 0 in gradients:
+        gradients[0] = _whole(gradients[0], inputs)
     outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
     seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
              _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
     found: dict[int, Outcome] = {}
     with again(site) as maker:
         function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
+        if forward.site.op_type in SYMMETRIC:
+            function = partial(_of_symmetric, function)
         weighted = _weighted(function, inputs, seeds)
         for slot in wanted:
             refused = _refused(inputs, gradients[slot], slot, forward)
@@ -123,6 +133,21 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
     if changed:
         raise CommandError(f'it assigns to a variable ({", ".join(changed[:3])}), which was put back')
     return found, weighted.calls
+
+
+def _whole(slices: np.ndarray, inputs: Arrays) -> np.ndarray:
+    """The gradient of what rows were gathered from: recorded are its rows only, in the order in which they were gathered."""
+    table, indices = inputs[0], inputs[1]
+    if slices.shape == table.shape or slices.shape != (indices.size, *table.shape[1:]):
+        return slices
+    whole = np.zeros(table.shape, slices.dtype)
+    np.add.at(whole, indices.reshape(-1), slices)
+    return whole
+
+
+def _of_symmetric(function: Any, values: Arrays) -> Arrays:
+    """A function of a symmetric matrix, of which no element changes alone."""
+    return function([(value + value.swapaxes(-1, -2)) / 2 for value in values])  # type: ignore[no-any-return]
 
 
 def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None]) -> Weighted:
@@ -204,6 +229,8 @@ def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forw
         return Outcome('unchecked', reason='it is a variable')
     if values.dtype.kind != 'f' or gradient.dtype.kind != 'f':
         return Outcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
+    if forward.site.op_type in SYMMETRIC and not np.array_equal(values, values.swapaxes(-1, -2)):
+        return Outcome('unchecked', reason='its gradient is that of a symmetric matrix, and the input is none')
     if values.shape != gradient.shape:
         return Outcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')
     if not np.isfinite(values).all():

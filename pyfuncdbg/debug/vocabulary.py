@@ -21,11 +21,10 @@ _NO, _YES = np.bool_(False), np.bool_(True)
 
 def has_nan(x: Any) -> np.bool_:
     """Whether any element is NaN; False for what holds no floats."""
-    if type(x) is _ndarray and x.dtype.char in 'efd':
-        array = x
-    elif type(x) in _SCALARS:
+    if type(x) in _SCALARS:
         return _YES if x != x else _NO
-    elif (array := _floats(x)) is None:
+    array = x if type(x) is _ndarray and x.dtype.char in 'efd' else _floats(x)
+    if array is None:
         return _NO
     if 0 < array.size <= _SMALL:
         largest = array.item(array.argmax())            # a NaN counts as the largest: 0.2 µs, where isnan takes 0.5

@@ -173,13 +173,13 @@ def test_the_gradient_of_a_masked_root_is_nan_in_the_gradient_only(recorded, ops
         x = tf.constant([0.0, 4.0])
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = tf.reduce_sum(tf.sqrt(x) * 0.0)
+            y = tf.reduce_sum(tf.pow(x, 0.5) * 0.0)
         tape.gradient(y, x)
     context = recorded(program, ops=ops)
     found = verdicts(context)
     births = [entry for entry in found if entry[2] == 'born']
     assert len(births) == 1 and births[0][1] == ('op' if ops else 'gradient')
-    assert ('Sqrt_grad', 'gradient', 'inherited' if ops else 'born', births[0][0] if ops else '') in found
+    assert ('Pow_grad', 'gradient', 'inherited' if ops else 'born', births[0][0] if ops else '') in found
     (fate,) = execute('health', context).result.fates
     assert fate.gradient_only and not fate.fetches
     assert 'gradient only' in execute('health', context).text(160)
@@ -190,7 +190,7 @@ def test_a_gradient_that_is_fetched_reached_a_fetch(recorded, ops):
     def program():
         with tf.Graph().as_default(), tf.Session() as session:
             x = tf.placeholder(tf.float32, [2], name='x')
-            y = tf.reduce_sum(tf.sqrt(x) * 0.0, name='loss')
+            y = tf.reduce_sum(tf.pow(x, 0.5) * 0.0, name='loss')
             session.run([y, tf.gradients(y, x)[0]], {x: [0.0, 4.0]})
     context = recorded(program, ops=ops)
     (fate,) = execute('health', context).result.fates
@@ -202,10 +202,20 @@ def test_a_step_that_nobody_fetched_is_gradient_only_in_a_session_too(recorded):
     def program():
         with tf.Graph().as_default(), tf.Session() as session:
             x = tf.placeholder(tf.float32, [2], name='x')
-            gradient = tf.gradients(tf.reduce_sum(tf.sqrt(x) * 0.0), x)[0]
+            gradient = tf.gradients(tf.reduce_sum(tf.pow(x, 0.5) * 0.0), x)[0]
             session.run(tf.where(tf.math.is_nan(gradient), tf.zeros_like(gradient), gradient), {x: [0.0, 4.0]})
     (fate,) = execute('health', recorded(program)).result.fates
     assert fate.gradient_only and fate.origin.call.site.kind == 'gradient'
+
+
+def test_the_gradient_of_a_masked_root_is_nothing_where_tensorflow_says_so(recorded):
+    def program():
+        x = tf.constant([0.0, 4.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.sqrt(x) * 0.0)
+        assert tape.gradient(y, x).numpy().tolist() == [0.0, 0.0]
+    assert verdicts(recorded(program, ops=True)) == []
 
 
 # ---------------------------------------------------------------- filters and mistakes
@@ -525,12 +535,12 @@ def test_after_the_program_nothing_stops_in_a_re_run(tmp_path, set_breakpoint):
 
 
 # ---------------------------------------------------------------- through the gradient of a traced function
-@pytest.mark.parametrize(('values', 'births', 'gradient_only'), [([0.0, 4.0], ['SqrtGrad'], True),
-                                                                 ([-1.0, 2.0], ['Sqrt'], False)])
-def test_a_gradient_through_a_function_in_a_traced_function_has_one_origin(recorded, values, births, gradient_only):
+@pytest.mark.parametrize(('root', 'values', 'births', 'gradient_only'), [
+    (lambda x: tf.pow(x, 0.5), [0.0, 4.0], ['Pow'], True), (tf.sqrt, [-1.0, 2.0], ['Sqrt'], False)])
+def test_a_gradient_through_a_function_in_a_traced_function_has_one_origin(recorded, root, values, births, gradient_only):
     """The backward function's node knows its inputs in part only; what happened in the steps inside it decides."""
     def nothing(x):
-        return tf.sqrt(x) * 0.0
+        return root(x) * 0.0
 
     @tf.function
     def model(x):
