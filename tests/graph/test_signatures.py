@@ -29,7 +29,8 @@ def test_fields() -> None:
 
 @pytest.mark.parametrize(('op', 'attr', 'default'), [
     ('Cast', 'Truncate', False), ('LeakyRelu', 'alpha', 0.2), ('Sum', 'Tidx', dtypes.int32),
-    ('StringJoin', 'separator', b''), ('Squeeze', 'squeeze_dims', []), ('Conv2D', 'dilations', [1, 1, 1, 1]), ('Placeholder', 'shape', TensorShape(None)),
+    ('StringJoin', 'separator', b''), ('Squeeze', 'squeeze_dims', []),
+    ('Conv2D', 'dilations', [1, 1, 1, 1]), ('Placeholder', 'shape', TensorShape(None)),
     ('PrintV2', 'end', b'\n'),
 ])
 def test_defaults(op: str, attr: str, default: object) -> None:
