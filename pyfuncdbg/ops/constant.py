@@ -14,6 +14,7 @@ from pyfuncdbg.graph.registry import CONSTANT, Attrs, OpDef, Output, Typed, regi
 from pyfuncdbg.graph.sequences import holds_tensor
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.ops.graph_constant import array_of
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
 
@@ -61,7 +62,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
             return _constant_of(to_array(value, as_dtype(dtype_hint)), value, name)
         except (TypeError, ValueError):
             pass                                    # a hint is only a wish
-    return _constant_of(to_array(value, wanted), value, name)
+    return _constant_of(array_of(value, wanted), value, name)
 
 
 def _of_dtype(tensor: Tensor, wanted: DType | None) -> Tensor:
@@ -140,7 +141,7 @@ def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, SymbolicTensor):
         raise TypeError(f'Expected any non-tensor type, but got a tensor instead: {value!r}')
-    array = to_array(value, wanted) if not isinstance(value, EagerTensor) else (
+    array = array_of(value, wanted) if not isinstance(value, EagerTensor) else (
         value._value if wanted is None or value.dtype == wanted else cast_array(value._value, wanted))
     if shape is not None:
         array = _shaped(array, TensorShape(shape), value)
@@ -160,6 +161,8 @@ def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
         filled = in_every_place(array, sizes)
         return filled if sizes or filled.dtype == object else filled[()]
     if array.size != shape.num_elements():
+        if context.current_graph() is not None:
+            raise TypeError(f"Expected Tensor's shape: {shape}, but got {TensorShape(array.shape)}.")
         raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) '
                         f'has '
                         f'{array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')

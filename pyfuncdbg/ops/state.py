@@ -178,8 +178,18 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
 
     In eager mode it is a node of the process's default graph: a program of TensorFlow 1 needs no switch. From then on
     what is computed from variables in eager mode is remembered, so that it can be repeated in that graph.
+
+    Raises:
+        TypeError: No dtype, or no shape.
     """
-    attrs = {'dtype': dtypes.as_dtype(dtype), 'shape': TensorShape(shape)}
+    try:
+        kind = dtypes.as_dtype(dtype)
+    except TypeError:
+        raise TypeError(f"Expected DataType for argument 'dtype' not {dtype!r}.") from None
+    try:
+        attrs = {'dtype': kind, 'shape': TensorShape(shape)}
+    except TypeError as error:
+        raise TypeError(f'Error converting shape to a TensorShape: {error}.') from None
     return context.graph_for_nodes().create_op(INPUT, (), attrs, name or 'Placeholder').outputs[0]
 
 
