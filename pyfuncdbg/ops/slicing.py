@@ -75,14 +75,14 @@ def _strided_slice_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     sizes = x.shape.sizes
     begin, end, strides = (ints(t) for t in inputs[1:])
     masks = {key: attrs.get(key, 0) for key in MASKS}
-    if sizes is None:
+    if sizes is None or strides is None:
         return [(x.dtype, UNKNOWN)]
-    if begin is None or end is None or strides is None:
+    if begin is None or end is None:
         count = inputs[1].shape.num_elements()
         if count is None:
             return [(x.dtype, UNKNOWN)]
         # The positions are not known, but which axes stay is, and a full slice keeps its size.
-        begin, end, strides = begin or [0] * count, end or [None] * count, strides or [1] * count  # type: ignore[list-item]
+        begin, end = begin or [0] * count, end or [0] * count
         found = _static_sizes(_index(begin, end, strides, [None] * len(sizes), **masks), sizes)
         return [(x.dtype, TensorShape.of(tuple([n if full else None for n, full in found])))]
     found = _static_sizes(_index(begin, end, strides, sizes, **masks), sizes)
