@@ -30,6 +30,7 @@ from pyfuncdbg.graph.dtypes import (
 )
 from pyfuncdbg.ops.cast import cast, saturate_cast
 from pyfuncdbg.ops.complex_numbers import complex
+from pyfuncdbg.tf import experimental_dtypes as experimental
 
 __all__ = [
     'DType',
@@ -41,6 +42,7 @@ __all__ = [
     'complex64',
     'complex128',
     'double',
+    'experimental',
     'float16',
     'float32',
     'float64',
