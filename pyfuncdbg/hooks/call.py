@@ -90,16 +90,18 @@ class Run:
         control: How a debugger steers the run; None where the host cannot pause.
         aborted: Set when the user said abort; raised again at each further call boundary of the run.
         endless: Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again.
+        element: Of a dataset: the index of the element that it works on; None elsewhere.
     """
 
-    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'endless', 'feeds', 'fetches', 'host', 'id', 'label',
-                 'started')
+    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'feeds', 'fetches', 'host', 'id',
+                 'label', 'started')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
                  feeds: Sequence[str] = (), fetches: Sequence[str] = (),
                  control: Pausable | RunControl | None = None, endless: bool = False) -> None:
         self.id = next(_run_ids)
         self.endless = endless
+        self.element: int | None = None
         self.label = label
         self.host = host
         self.started = started

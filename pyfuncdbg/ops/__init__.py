@@ -11,6 +11,7 @@ from pyfuncdbg.ops import (
     complex_numbers,
     constant,
     cross_entropy,
+    data,
     filling,
     gathering,
     joining,
@@ -30,6 +31,6 @@ from pyfuncdbg.ops import (
 )
 from pyfuncdbg.ops.control import jacobian_rows
 
-__all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy',
+__all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy', 'data',
            'filling', 'gathering', 'jacobian_rows', 'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random',
            'reduction', 'segments', 'shaping', 'slicing', 'sorting', 'strings', 'unary']

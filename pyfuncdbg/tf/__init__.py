@@ -26,6 +26,7 @@ from pyfuncdbg.tf import bitwise as bitwise
 from pyfuncdbg.tf import compat as compat
 from pyfuncdbg.tf import config as config
 from pyfuncdbg.tf import contrib as contrib
+from pyfuncdbg.tf import data as data
 from pyfuncdbg.tf import debugging as debugging
 from pyfuncdbg.tf import distribute as distribute
 from pyfuncdbg.tf import dtypes as dtypes

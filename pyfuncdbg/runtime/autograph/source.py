@@ -65,7 +65,7 @@ def definition(code: CodeType) -> Found:
     """
     found = _functions(code.co_filename).get((code.co_firstlineno, code.co_name), [])
     if len(found) > 1:
-        found = [one for one in found if _spans(one.node, code)]
+        found = [one for one in found if _spans(one.node, code)][-1:]       # of lambdas in each other the innermost
     if len(found) != 1:
         raise NoSourceError('could not get source code' if not found else 'two functions stand at the same place')
     if not _same_parameters(found[0], code):

@@ -18,6 +18,7 @@ from pyfuncdbg.tf import messages
 from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import strings as strings
 from pyfuncdbg.tf import train as train
+from pyfuncdbg.tf.compat.v1 import data as data
 from pyfuncdbg.tf.compat.v1 import errors as errors
 from pyfuncdbg.tf.compat.v1 import nn as nn
 from pyfuncdbg.tf.compat.v1 import random as random
