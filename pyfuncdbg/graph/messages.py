@@ -146,7 +146,9 @@ _pool.Add(_file())
 
 
 def _message(name: str) -> Any:
-    return message_factory.GetMessageClass(_pool.FindMessageTypeByName(f'tensorflow.{name}'))
+    found = message_factory.GetMessageClass(_pool.FindMessageTypeByName(f'tensorflow.{name}'))
+    found.__module__ = __name__                 # where pickle finds it
+    return found
 
 
 AttrValue, NodeDef, GraphDef = map(_message, ('AttrValue', 'NodeDef', 'GraphDef'))

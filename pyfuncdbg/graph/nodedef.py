@@ -13,6 +13,7 @@ from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.messages import AttrValue, NodeDef, OpDef
 from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.signatures import signature
 from pyfuncdbg.graph.tensor_proto import make_ndarray, shape_of, shape_proto, tensor_proto
 
 _PRODUCT, _SHAPE_TENSOR = 3, 1005
@@ -46,7 +47,24 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
 
 def op_def(name: str, is_stateful: bool = False) -> Any:
     """The public face of an op type: what `Operation.op_def` gives."""
-    return OpDef(name=name, is_stateful=is_stateful)
+    message = OpDef(name=name, is_stateful=is_stateful)
+    known = signature(name)
+    if known is None:
+        return message
+    for arguments, field in ((known.inputs, message.input_arg), (known.outputs, message.output_arg)):
+        for argument in arguments:
+            added = field.add(name=argument.name, number_attr=argument.number)
+            if known.attrs.get(argument.type) == 'list(type)':
+                added.type_list_attr = argument.type
+            elif argument.type in known.attrs:
+                added.type_attr = argument.type
+            else:
+                added.type = as_dtype(argument.type).as_datatype_enum
+    for attr, kind in known.attrs.items():
+        made = message.attr.add(name=attr, type=kind)
+        if known.optional(attr):
+            put(made.default_value, known.defaults[attr])
+    return message
 
 
 def attr_value(value: Any) -> Any:

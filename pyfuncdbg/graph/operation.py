@@ -95,9 +95,10 @@ class Operation:
             ValueError: The op has no such attr.
         """
         value = self.shown_attrs().get(name)
-        if isinstance(value, TensorShape):
+        if isinstance(value, TensorShape) or hasattr(value, 'tobytes'):
             from pyfuncdbg.graph.nodedef import attr_value
-            return attr_value(value).shape
+            message = attr_value(value)
+            return message.shape if isinstance(value, TensorShape) else message.tensor
         if value is None:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return value.encode() if isinstance(value, str) else value

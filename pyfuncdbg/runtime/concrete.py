@@ -29,12 +29,19 @@ class ConcreteFunction:
     @property
     def graph(self) -> Any:
         """The traced graph."""
-        return self._trace.graph
+        graph = self._trace.graph
+        graph.shown_of = self._trace                # its nodes live as long as the trace: now as long as who looks at them
+        return graph
 
     @property
     def name(self) -> bytes:
         """b'__inference_f_7'."""
         return self._trace.name.encode()
+
+    @property
+    def function_def(self) -> Any:
+        """Its FunctionDef."""
+        return self._trace.function_def()
 
     @property
     def inputs(self) -> list[Any]:

@@ -96,6 +96,7 @@ class BaseSession:
     def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        target = target.decode() if isinstance(target, bytes) else '' if target is None else target
         if not isinstance(target, str):
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         self._options = session_options(config)
@@ -235,7 +236,7 @@ class BaseSession:
             UnavailableError: The session's server is not of this process.
         """
         if self._target and type(self._resources) is dict:
-            self._resources = server.Resources(self._target)
+            self._resources = server.Resources(self._target, self._resources)
         if self._placed != self._graph.version:
             log = bool(getattr(self._config, 'log_device_placement', False)) or devices.get_log_device_placement()
             ops = [op for op in self._graph.operations if log or op.device]
@@ -330,7 +331,7 @@ class BaseSession:
         if self._closed:
             raise CancelledError(None, None, 'Session has been closed.')
         if self._target and type(self._resources) is dict:
-            self._resources = server.Resources(self._target)
+            self._resources = server.Resources(self._target, self._resources)
         return [devices.DeviceAttributes(name) for name in self._devices().names()]
 
     @staticmethod

@@ -6,7 +6,7 @@ the session. Variables live on the task, for as long as the process does.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, NotFoundError, UnavailableError, UnknownError
@@ -161,12 +161,16 @@ def _held(address: str) -> tuple[str, Any]:
 class Resources(dict[Any, Any]):
     """What a session on a server keeps: variables live on their task, where other sessions find them; the rest is its own.
 
+    Args:
+        target: Of the server.
+        own: What the session has kept so far.
+
     Attributes:
         devices: The tasks of this process that the session's server knows of, and its own as home.
     """
 
-    def __init__(self, target: str) -> None:
-        super().__init__()
+    def __init__(self, target: str, own: Mapping[Any, Any]) -> None:
+        super().__init__(own)
         self._by_device = _cluster_of(target)
         self._home = _found(target).device
         self.devices = self._devices()

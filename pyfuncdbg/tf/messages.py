@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-GRAPH = frozenset(('AttrValue', 'ConfigProto', 'GPUOptions', 'GraphDef', 'GraphOptions', 'MetaGraphDef', 'NameAttrList', 'NodeDef',
+GRAPH = frozenset((
+    'AttrValue', 'ConfigProto', 'GPUOptions', 'GraphDef', 'GraphOptions', 'MetaGraphDef', 'NameAttrList', 'NodeDef',
+))
                    'OptimizerOptions', 'RunMetadata', 'RunOptions'))
 """Those of `tf.compat.v1`."""
 CLUSTER = frozenset(('ClusterDef', 'JobDef', 'ServerDef'))

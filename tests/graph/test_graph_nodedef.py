@@ -110,5 +110,12 @@ def test_refuses_what_no_proto_holds() -> None:
 
 
 def test_op_def() -> None:
-    assert str(op_def('PyFunc', True)) == 'name: "PyFunc"\nis_stateful: true\n'
-    assert str(op_def('Identity')) == 'name: "Identity"\n'
+    assert _flat(op_def('Identity')) == (
+        'name: "Identity" input_arg { name: "input" type_attr: "T" } output_arg { name: "output" type_attr: "T" } '
+        'attr { name: "T" type: "type" }')
+    script = op_def('PyFunc', True)
+    assert (script.is_stateful, script.input_arg[0].type_list_attr, script.output_arg[0].type_list_attr) == (
+        True, 'Tin', 'Tout')
+    assert [(a.name, a.type) for a in script.attr] == [('token', 'string'), ('Tin', 'list(type)'), ('Tout', 'list(type)')]
+    assert op_def('Cast').attr[2].default_value.WhichOneof('value') == 'b'
+    assert str(op_def('Own', True)) == 'name: "Own"\nis_stateful: true\n'

@@ -16,7 +16,10 @@ from pyfuncdbg.runtime.gradients import AggregationMethod
 from pyfuncdbg.runtime.gradients import gradients_v1 as gradients
 from pyfuncdbg.runtime.indexed_slices import IndexedSlicesValue
 
+GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER, GRAPH_DEF_VERSION_MIN_PRODUCER = 2474, 0, 0
+
 __all__ = [
+    'GRAPH_DEF_VERSION', 'GRAPH_DEF_VERSION_MIN_CONSUMER', 'GRAPH_DEF_VERSION_MIN_PRODUCER',
     'AggregationMethod',
     'DeviceSpec',
     'IndexedSlicesValue',
