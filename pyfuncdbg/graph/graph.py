@@ -70,6 +70,7 @@ class Graph(Collections):
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
         self.finalized = False
+        self.shown_of: Any = None                   # the function it is of, once somebody has got the graph from that
         self._captured: dict[int, SymbolicTensor] = {}
         self._repeated: dict[int, Operation] = {}
         self._ops: list[Operation] = []
@@ -376,6 +377,10 @@ class Graph(Collections):
             TypeError: Something else.
         """
         return element(self, self._by_name, obj, allow_tensor, allow_operation)
+
+    def find(self, name: str) -> Operation | None:
+        """The node of this name, if there is one."""
+        return self._by_name.get(name)
 
     def get_tensor_by_name(self, name: str) -> SymbolicTensor:
         """The tensor 'node:slot'."""

@@ -378,3 +378,8 @@ def test_recursion_while_tracing() -> None:
     def total(n):
         return n if n <= 0 else total(n - 1) + n
     assert int(total(3)) == 6
+
+
+def test_a_graph_outlives_the_function_it_was_got_from() -> None:
+    graph = tf.function(lambda x: x + 1.0).get_concrete_function(tf.TensorSpec([])).graph
+    assert [op.type for op in graph.get_operations()] == ['Placeholder', 'Const', 'AddV2', 'Identity']
