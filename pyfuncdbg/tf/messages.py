@@ -5,8 +5,7 @@ from typing import Any
 
 GRAPH = frozenset((
     'AttrValue', 'ConfigProto', 'GPUOptions', 'GraphDef', 'GraphOptions', 'MetaGraphDef', 'NameAttrList', 'NodeDef',
-))
-                   'OptimizerOptions', 'RunMetadata', 'RunOptions'))
+    'OptimizerOptions', 'RunMetadata', 'RunOptions'))
 """Those of `tf.compat.v1`."""
 CLUSTER = frozenset(('ClusterDef', 'JobDef', 'ServerDef'))
 """Those of `tf.train`."""
