@@ -1,8 +1,9 @@
 """Random tensors. Each op draws from a generator of its own that lives in the execution's resources, so that a seeded
-program gives the same numbers in every process; they are not TensorFlow's."""
+program gives the same numbers in every process: TensorFlow's."""
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,12 +15,15 @@ from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops import philox
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, invalid, same_rule
+from pyfuncdbg.ops.inference import as_static_shape, ints, invalid, same_rule, with_rank
+from pyfuncdbg.ops.philox import Distribution, Philox
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
-from pyfuncdbg.runtime.execution import EAGER_RESOURCES
+from pyfuncdbg.runtime.execution import EAGER_RESOURCES, eager_execution
 
 _DEFAULT_GRAPH_SEED = 87654321
 """What TensorFlow uses where only the op has a seed."""
@@ -69,9 +73,29 @@ def _seeds(seed: int | None) -> dict[str, int]:
     stream = 0 if graph is None else next(_nodes)
     if first is None and seed is None:
         return {'seed': 0, 'seed2': 0, '_py_stream': stream}
-    second = seed if seed is not None else 0 if graph is None else next(_counters.setdefault(graph, itertools.count()))
-    pair = _DEFAULT_GRAPH_SEED if first is None else first, second
-    return {'seed': pair[0], 'seed2': pair[1] if any(pair) else 2**31 - 1, '_py_stream': stream}
+    second = seed if seed is not None else _next_eager_seed(first or 0) if graph is None else next(
+        _counters.setdefault(graph, itertools.count()))
+    pair = _DEFAULT_GRAPH_SEED if first is None else first % _LARGEST, second % _LARGEST
+    return {'seed': pair[0], 'seed2': pair[1] if any(pair) else _LARGEST, '_py_stream': stream}
+
+
+_LARGEST = 2**31 - 1
+
+
+def _next_eager_seed(seed: int) -> int:
+    """The seed of the next eager op that has none of its own: Python's `random.Random(seed).randint(0, 2**31 - 1)`."""
+    def make() -> np.random.Generator:
+        words = [abs(seed) >> shift & 0xFFFFFFFF for shift in range(0, max(abs(seed).bit_length(), 1), 32)]
+        state: Any = np.random.RandomState(words).get_state()
+        bits = np.random.MT19937()
+        bits.state = {'bit_generator': 'MT19937', 'state': {'key': state[1], 'pos': state[2]}}
+        return np.random.Generator(bits)
+
+    bits = eager_execution().resource(('random', 'seeds'), make).bit_generator
+    drawn = bits.random_raw()
+    while drawn > _LARGEST:
+        drawn = bits.random_raw()
+    return int(drawn)
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -83,25 +107,27 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 _SEED_ATTRS = ('seed', 'seed2', '_py_stream')
 
 
-def _generator(execution: Any, attrs: dict[str, int]) -> np.random.Generator:
+def _generator(execution: Any, op: str, dtype: Any, attrs: dict[str, int]) -> Philox:
     seeds = attrs['seed'], attrs['seed2']
-    key = ('random', *seeds, attrs['_py_stream'])
-    entropy = None if seeds == (0, 0) else [seed % 2**64 for seed in seeds]
-    found: np.random.Generator = execution.resource(key, lambda: np.random.Generator(np.random.Philox(entropy)))
+    key = ('random', op, str(dtype), *seeds, attrs['_py_stream'])
+    found: Philox = execution.resource(key, lambda: Philox.seeded(*seeds))
     return found
 
 
-def _sizes(shape: Any) -> tuple[int, ...]:
+def sizes_in(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape.tolist())
     if any(n < 0 for n in sizes):
         raise invalid(f'Dimension {min(sizes)} must be >= 0')
     return sizes
 
 
-def _drawing(op: str, draw: Any) -> None:
-    """Define an op that fills a shape: `draw(generator, sizes, dtype)` gives floats of enough precision."""
+def _drawing(op: str, draw: Distribution) -> None:
+    """Define an op that fills a shape."""
     def kernel(execution: Any, shape: Any, dtype: DType, **attrs: int) -> Any:
-        return np.asarray(draw(_generator(execution, attrs), _sizes(shape), dtype)).astype(dtype.array)[()]
+        sizes = sizes_in(shape)
+        count = math.prod(sizes)
+        blocks = _generator(execution, op, dtype.array, attrs).reserve(count * _RESERVED)
+        return draw(blocks, count, dtype.array).reshape(sizes)[()]
 
     def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
         return [(attrs['dtype'], as_static_shape(inputs[0]))]
@@ -109,38 +135,33 @@ def _drawing(op: str, draw: Any) -> None:
     register(OpDef(op, kernel, infer, no_gradient, stateful=True, in_execution=True, kernel_attrs=('dtype', *_SEED_ATTRS)))
 
 
-_MANTISSA = {dtypes.bfloat16: 7, dtypes.float16: 10, dtypes.float32: 23, dtypes.float64: 52}
+_RESERVED = 256
+"""Blocks that TensorFlow sets aside for each output."""
+_drawing('RandomUniform', philox.uniform)
+_drawing('RandomStandardNormal', philox.normal)
+_drawing('TruncatedNormal', philox.truncated_normal)
 
 
-def _below_one(generator: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Any:
-    # As many random bits as the dtype holds: rounding more of them could give 1.
-    bits = _MANTISSA[dtype]
-    return generator.integers(0, 1 << bits, sizes) / float(1 << bits)
-
-
-def _truncated(generator: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Any:
-    values = np.asarray(generator.standard_normal(sizes))
-    while True:
-        far = np.abs(values) >= 2
-        count = int(far.sum())
-        if not count:
-            return values
-        values[far] = generator.standard_normal(count)
-
-
-_drawing('RandomUniform', _below_one)
-_drawing('RandomStandardNormal', lambda generator, sizes, dtype: generator.standard_normal(sizes))
-_drawing('TruncatedNormal', _truncated)
+def check_bounds(low: Any, high: Any) -> None:
+    """Refuse an empty range of integers, when a kernel meets it."""
+    if low >= high:
+        raise invalid(f'Need minval < maxval, got {low} >= {high}')
 
 
 def _uniform_int(execution: Any, shape: Any, low: Any, high: Any, **attrs: int) -> Any:
-    if low >= high:
-        raise invalid(f'Need minval < maxval, got {low} >= {high}')
-    return np.asarray(_generator(execution, attrs).integers(low, high, _sizes(shape), low.dtype))[()]
+    check_bounds(low, high)
+    sizes = sizes_in(shape)
+    count = math.prod(sizes)
+    blocks = _generator(execution, 'RandomUniformInt', low.dtype, attrs).reserve(count * _RESERVED)
+    return philox.integers_between(blocks, count, low, high).reshape(sizes)[()]
 
 
 def _shuffle(execution: Any, value: Any, **attrs: int) -> Any:
-    return _generator(execution, attrs).permutation(value, 0) if value.ndim else value
+    if not value.ndim:
+        return value.copy()
+    count = len(value)
+    blocks = _generator(execution, 'RandomShuffle', value.dtype, attrs).reserve(-(-count // 4))
+    return value[philox.permutation(blocks, count)]
 
 
 register(OpDef('RandomUniformInt', _uniform_int, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[0]))],
@@ -150,6 +171,66 @@ register(OpDef('RandomShuffle', _shuffle, same_rule('RandomShuffle'), no_gradien
                kernel_attrs=_SEED_ATTRS))
 
 
+# ---------------------------------------------------------------- classes
+def check_classes(logits: Any, samples: Any) -> None:
+    """Refuse what is no table of logits, when a kernel meets it."""
+    if logits.ndim != 2:
+        raise invalid(f'logits should be a matrix, got shape {list(logits.shape)}')
+    if np.ndim(samples):
+        raise invalid(f'num_samples should be a scalar, got shape {list(samples.shape)}')
+    if samples < 0:
+        raise invalid(f'num_samples should be non-negative, got {samples}')
+    if not logits.shape[1]:
+        raise invalid('num_classes should be positive, got 0')
+
+
+def classes_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    """The shape rule of ops that draw classes."""
+    rows = with_rank(inputs[0].shape, 2)[0]
+    count = ints(inputs[1])
+    return [(attrs['output_dtype'], TensorShape.of((rows, None if count is None else count[0])))]
+
+
+def _multinomial(execution: Any, logits: Any, samples: Any, output_dtype: DType = dtypes.int64, **attrs: int) -> Any:
+    check_classes(logits, samples)
+    rounded = (int(samples) + 3) // 4 * 4 * 2
+    generator = _generator(execution, 'Multinomial', (logits.dtype, output_dtype.array), attrs)
+    return philox.categorical(generator.reserve(len(logits) * rounded * _RESERVED), logits, int(samples), output_dtype.array)
+
+
+register(OpDef('Multinomial', _multinomial, classes_types, no_gradient, stateful=True, in_execution=True,
+               kernel_attrs=('output_dtype', *_SEED_ATTRS)))
+
+
+def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None,
+                name: str | None = None) -> Tensor:
+    """For each row of unnormalized log-probabilities, the numbers of classes drawn by them, [rows, num_samples].
+
+    Raises:
+        ValueError: `dtype` is neither int32 nor int64.
+    """
+    with scope(name, 'categorical'):
+        attrs = {'output_dtype': class_dtype(dtype), **_seeds(seed)}
+        return call('Multinomial', {'logits': logits, 'num_samples': num_samples}, attrs)
+
+
+def class_dtype(dtype: Any) -> DType:
+    """The dtype of numbers of classes; int64 by default."""
+    kind = as_dtype(dtype or dtypes.int64)
+    if kind not in (dtypes.int32, dtypes.int64):
+        raise ValueError(f'Argument `dtype` got invalid value {kind}. Accepted dtypes are (tf.int32, tf.int64).')
+    return kind
+
+
+def multinomial(logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None,
+                output_dtype: Any = None) -> Tensor:
+    """`categorical` with TensorFlow 1's arguments."""
+    with scope(name, 'multinomial'):
+        attrs = {'output_dtype': class_dtype(output_dtype), **_seeds(seed)}
+        return call('Multinomial', {'logits': logits, 'num_samples': num_samples}, attrs)
+
+
+# ---------------------------------------------------------------- public functions
 def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
                    name: str | None = None) -> Tensor:
     """Uniform in [minval, maxval).
@@ -173,7 +254,7 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
     if maxval is None and kind.is_integer:
         raise ValueError(f'Must specify maxval for integer dtype {kind}')
     with scope(name, 'random_uniform') as full:
-        sizes = _shape(shape)
+        sizes = shape_of(shape)
         if kind.is_integer:
             bounds = {'minval': convert_to_tensor(minval, kind), 'maxval': convert_to_tensor(maxval, kind)}
             return call('RandomUniformInt', {'shape': sizes, **bounds}, _seeds(seed), full)
@@ -186,7 +267,7 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
         return apply('AddV2', (unit * (high - low), low), None, full)
 
 
-def _shape(shape: Any) -> Tensor:
+def shape_of(shape: Any) -> Tensor:
     if not isinstance(shape, Tensor):
         shape = shape.as_list() if hasattr(shape, 'as_list') else shape
     return convert_to_tensor(shape, dtype_hint=dtypes.int32, name='shape')
@@ -196,7 +277,7 @@ def _normal(op: str, default: str, shape: Any, mean: Any, stddev: Any, dtype: An
             name: str | None) -> Tensor:
     kind = as_dtype(dtype)
     with scope(name, default) as full:
-        sizes = _shape(shape)
+        sizes = shape_of(shape)
         mean, stddev = convert_to_tensor(mean, kind, name='mean'), convert_to_tensor(stddev, kind, name='stddev')
         drawn = apply(op, (sizes,), {'dtype': kind, **_seeds(seed)})
         return apply('AddV2', (drawn * stddev, mean), None, full)

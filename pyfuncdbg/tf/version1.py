@@ -28,6 +28,7 @@ from pyfuncdbg.ops.linalg import matrix_transpose
 from pyfuncdbg.ops.printing import Print
 from pyfuncdbg.ops.random import (
     get_seed,
+    multinomial,
     random_normal,
     random_uniform,
     truncated_normal,
@@ -110,6 +111,7 @@ __all__ = [
     'log1p',
     'logical_xor',
     'matrix_transpose',
+    'multinomial',
     'random_normal',
     'random_shuffle',
     'random_uniform',

@@ -1,5 +1,11 @@
 """`tf.compat.v1.random`."""
 from pyfuncdbg.ops.random import (
+    categorical,
+    multinomial,
+    shuffle,
+    truncated_normal,
+)
+from pyfuncdbg.ops.random import (
     random_normal as normal,
 )
 from pyfuncdbg.ops.random import (
@@ -8,11 +14,23 @@ from pyfuncdbg.ops.random import (
 from pyfuncdbg.ops.random import (
     set_seed as set_random_seed,
 )
-from pyfuncdbg.ops.random import (
-    shuffle,
-    truncated_normal,
+from pyfuncdbg.ops.stateless_random import (
+    stateless_categorical,
+    stateless_normal,
+    stateless_truncated_normal,
+    stateless_uniform,
 )
 
 __all__ = [
-    'normal', 'set_random_seed', 'shuffle', 'truncated_normal', 'uniform',
+    'categorical',
+    'multinomial',
+    'normal',
+    'set_random_seed',
+    'shuffle',
+    'stateless_categorical',
+    'stateless_normal',
+    'stateless_truncated_normal',
+    'stateless_uniform',
+    'truncated_normal',
+    'uniform',
 ]
