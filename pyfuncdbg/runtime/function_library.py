@@ -173,8 +173,9 @@ class Library:
         inputs = [graph.create_op(INPUT, (), attrs, argument.name).outputs[0]
                   for argument, attrs in zip(message.signature.input_arg, types, strict=True)]
         tensors = {argument.name: tensor for argument, tensor in zip(message.signature.input_arg, inputs, strict=True)}
-        nodes = [_flattened(node, tensors, message) for node in message.node_def]
-        wanted = [_flat(message.ret[argument.name], tensors, message) for argument in message.signature.output_arg]
+        by_name = {node.name: node for node in message.node_def}
+        nodes = [_flattened(node, tensors, by_name) for node in message.node_def]
+        wanted = [_flat(message.ret[argument.name], tensors, by_name) for argument in message.signature.output_arg]
         made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
         outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
         return Traced(graph, inputs, outputs, list, name)
@@ -203,16 +204,16 @@ def _shape(message: Any, index: int) -> TensorShape:
     return TensorShape(None)
 
 
-def _flattened(node: Any, arguments: Mapping[str, Any], message: Any) -> Any:
+def _flattened(node: Any, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> Any:
     """A body's NodeDef with its inputs as a GraphDef names them."""
     flat = type(node)()
     flat.CopyFrom(node)
     del flat.input[:]
-    flat.input.extend(name if name.startswith('^') else _flat(name, arguments, message) for name in node.input)
+    flat.input.extend(name if name.startswith('^') else _flat(name, arguments, by_name) for name in node.input)
     return flat
 
 
-def _flat(name: str, arguments: Mapping[str, Any], message: Any) -> str:
+def _flat(name: str, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> str:
     """'node:output:1' as 'node:3'.
 
     Raises:
@@ -222,9 +223,9 @@ def _flat(name: str, arguments: Mapping[str, Any], message: Any) -> str:
         return name
     node_name, _, rest = name.partition(':')
     output, _, index = rest.partition(':')
-    node = next((node for node in message.node_def if node.name == node_name), None)
+    node = by_name.get(node_name)
     if node is None or not index.isdecimal():
-        raise ValueError(f"Function {message.signature.name}: no node gives '{name}'")
+        raise ValueError(f"No node of the function gives '{name}'")
     return f'{node_name}:{_position(node, output, int(index))}'
 
 
