@@ -1,5 +1,9 @@
 """Expressions whose value must be the same with TensorFlow and with pyfuncdbg, over `tf`, `np` and what `probe` has."""
 
+import linalg_snippets
+import random_snippets
+import segment_snippets
+
 C = 'tf.constant'
 _EDGES = '[-2.5, -1., -0., 0., 0.5, 1., 3., np.inf, -np.inf, np.nan]'
 _UNARY = ('abs negative sign square sqrt math.rsqrt math.reciprocal exp math.expm1 math.log math.log1p sin cos tan sinh '
@@ -214,4 +218,5 @@ gradients += [f'grad(lambda x: {e}, [1.+2.j, -1.+0.5j])' for e in
                'tf.math.conj(x) * x', 'tf.math.log(x)',
                'tf.sqrt(x)', 'tf.sin(x)', 'tf.tanh(x)', 'tf.square(x)', 'x ** 2', 'tf.math.angle(x)')]
 
-TABLE = [*unary, *binary, *casts, *reductions, *products, *arrays, *nn, *strings, *checks, *nodes, *gradients]
+TABLE = [*unary, *binary, *casts, *reductions, *products, *arrays, *nn, *strings, *checks, *nodes, *gradients,
+         *segment_snippets.TABLE, *linalg_snippets.TABLE, *random_snippets.TABLE]
