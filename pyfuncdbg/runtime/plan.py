@@ -137,6 +137,11 @@ def failed_in(frame: FrameType) -> tuple[CallSite, Run] | None:
     return (site_of(step.op), execution.run) if step is not None else None
 
 
+def overlaps(plan: Plan) -> bool:
+    """Whether it has Python calls that may overlap: two or more."""
+    return sum(step.op.definition.python for step in plan.steps) > 1
+
+
 def site_of(op: Operation) -> CallSite:
     """The call site of a node: that of its Python function, or one for the op."""
     function = op.attrs.get('_py_function')
@@ -154,6 +159,17 @@ def op_site(op: Operation) -> CallSite:
             attrs={**op.shown_attrs(), '_call': partial(computed_again, op.definition, op.attrs)},
             steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
     return site
+
+
+def sites_around(graph: Graph) -> tuple[CallSite, ...]:
+    """The nodes that a graph is a part of, outermost first."""
+    found: list[CallSite] = []
+    while graph.outer is not None and len(graph.place) > len(graph.outer.place):
+        node = graph.outer.find(graph.place[len(graph.outer.place):-1])
+        if node is not None:
+            found.insert(0, op_site(node))
+        graph = graph.outer
+    return tuple(found)
 
 
 def is_constant(op: Operation) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.runtime.execution import Execution
-from pyfuncdbg.runtime.plan import Plan
+from pyfuncdbg.runtime.plan import Plan, overlaps
 from pyfuncdbg.runtime.session_options import RunSettings, SessionOptions
 from pyfuncdbg.runtime.step_stats import Timing
 
@@ -31,10 +31,10 @@ class Pools:
         """What runs a plan with these settings; None for step after step, as fast as it goes."""
         from pyfuncdbg.runtime.pool import PooledRun
         threads = 1 if settings.pool < 0 else self._options.threads[settings.pool]
-        overlaps = threads > 1 and sum(step.op.definition.python for step in plan.steps) > 1
-        if not overlaps and settings.deadline is None and timing is None:
+        overlap = threads > 1 and overlaps(plan)
+        if not overlap and settings.deadline is None and timing is None:
             return None
-        pool = self._pool(threads if overlaps else 1)
+        pool = self._pool(threads if overlap else 1)
 
         def run(execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
             execution.deadline = settings.deadline

@@ -1,6 +1,7 @@
 """Which steps of a plan may run at the same time, and which are ready: data for `pool` and timed runs.
 
-Steps that write to a variable keep their place among those that use it, so the result is that of the serial order.
+Steps that write to a variable keep their place among those that use it, and in functions all steps with effects keep
+theirs, so the result is that of the serial order.
 """
 from __future__ import annotations
 
@@ -27,12 +28,16 @@ class Order:
         makers = {slot: index for index, step in enumerate(plan.steps) for slot in step.outputs if slot >= 0}
         places = {step.op: index for index, step in enumerate(plan.steps)}
         chains = _Chains()
+        effect: int | None = None               # the last step with effects: in functions they keep their order
         self.followers: list[list[int]] = [[] for _ in plan.steps]
         self.waits: list[int] = []
         for index, step in enumerate(plan.steps):
             before = {makers[slot] for slot in step.inputs if slot in makers}
             before.update(places[op] for op in step.op.control_inputs if op in places)
             before |= chains.before(index, step)
+            if plan.graph.building_function and step.op.definition.stateful:
+                before |= set() if effect is None else {effect}
+                effect = index
             before.discard(index)
             self.waits.append(len(before))
             for earlier in before:

@@ -41,10 +41,11 @@ from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution, eager_execution
 from pyfuncdbg.runtime.executor import execute, take_over
 from pyfuncdbg.runtime.failure import KERNEL_ERRORS, function_error
+from pyfuncdbg.runtime.function_threads import function_threads
 from pyfuncdbg.runtime.gradients import backpropagated
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.indexed_slices import dense
-from pyfuncdbg.runtime.plan import Plan, compiled, failed_in
+from pyfuncdbg.runtime.plan import Plan, compiled, failed_in, overlaps
 from pyfuncdbg.runtime.usercode import in_user_code
 
 
@@ -157,6 +158,9 @@ class Traced:
     @tells_failure(failed_in)
     def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         try:
+            if function_threads.overlap and type(execution) is Execution and overlaps(plan):
+                from pyfuncdbg.runtime.pool import PooledRun
+                return PooledRun(plan, execution, function_threads.pool()).run(values)
             return execute(plan, execution, values)
         except KERNEL_ERRORS as error:
             step = execution.failed or plan.failed_step(error)

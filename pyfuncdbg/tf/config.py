@@ -12,6 +12,7 @@ from pyfuncdbg.runtime.devices import (
     set_visible_devices,
 )
 from pyfuncdbg.runtime.function import functions_run_eagerly, run_functions_eagerly
+from pyfuncdbg.tf import config_threading as threading
 
 experimental_run_functions_eagerly = run_functions_eagerly
 experimental = SimpleNamespace(list_physical_devices=list_physical_devices, list_logical_devices=list_logical_devices,
@@ -30,4 +31,5 @@ __all__ = [
     'run_functions_eagerly',
     'set_soft_device_placement',
     'set_visible_devices',
+    'threading',
 ]

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf.compat.v1 as tf
+from pyfuncdbg import tf as tf2
+from pyfuncdbg.graph.context import under
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import hooks
@@ -320,3 +322,53 @@ def test_equal_calls_without_effect_are_one_and_their_values_are_two() -> None:
         first[0] = 99.0
         np.testing.assert_array_equal(second, [6.0, 12.0])
         assert len(calls) == 1
+
+
+@pytest.fixture
+def function_threads() -> Iterator[None]:
+    tf2.config.threading.set_inter_op_parallelism_threads(2)
+    assert tf2.config.threading.get_inter_op_parallelism_threads() == 2
+    yield
+    tf2.config.threading.set_inter_op_parallelism_threads(0)
+    assert helpers() == []
+
+
+def test_in_a_function_calls_without_effect_overlap(function_threads: None) -> None:
+    meet = meeting(2)
+
+    @tf2.function
+    def f(x: Any) -> Any:
+        return [tf2.numpy_function(meet, [x + i], tf2.float32, stateful=False) for i in (0.0, 1.0)]
+    with under(None):
+        assert [float(t) for t in f(tf2.constant(1.0))] == [2.0, 4.0]
+
+
+def test_in_a_function_calls_with_effects_keep_their_order(function_threads: None) -> None:
+    order: list[int] = []
+
+    def slow(x: Any, i: Any) -> Any:
+        time.sleep(0.02 if not i % 2 else 0)
+        order.append(int(i))
+        return x
+
+    @tf2.function
+    def f(x: Any) -> Any:
+        return [tf2.numpy_function(slow, [x, i], tf2.float32) for i in range(6)]
+    with under(None):
+        for _ in range(3):
+            f(tf2.constant(1.0))
+    assert order == list(range(6)) * 3
+
+
+def test_an_error_in_a_function_with_threads_is_the_functions(function_threads: None) -> None:
+
+    def fail(x: Any) -> Any:
+        raise ValueError('mine')
+
+    @tf2.function
+    def f(x: Any) -> Any:
+        kept = tf2.numpy_function(lambda v: v, [x], tf2.float32, stateful=False)
+        return kept, tf2.numpy_function(fail, [x], tf2.float32, stateful=False)
+    with under(None), pytest.raises(tf2.errors.InvalidArgumentError, match='mine') as caught:
+        f(tf2.constant(1.0))
+    assert isinstance(caught.value.__cause__, ValueError) and 'Detected at node' in str(caught.value)
