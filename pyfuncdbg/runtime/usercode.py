@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.runtime.autograph.conversion import part_of
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
@@ -32,19 +32,31 @@ class _LongKeyError(KeyError):
 _LongKeyError.__name__ = 'KeyError'
 
 
+_INLINE = ('<listcomp>', '<setcomp>', '<dictcomp>')
+"""Functions of the compiler: their line is that of the frame around."""
+_FRAMES, _TEXT = '_pyfuncdbg_frames', '_pyfuncdbg_text'
+
+
 @contextmanager
 def in_user_code(function: Callable[..., Any], reworded: bool) -> Iterator[None]:
     """Add the user's frames to the text of what `function` raises. The error itself is the cause of the new one."""
     try:
         yield
     except Exception as error:                  # the program's own: it goes on, as the same type
-        if not reworded or str(error).startswith(_HEAD):
+        if not reworded:
             raise
-        frames = ''.join(_frames(error.__traceback__))
-        made = _made(error, f'{_HEAD}{frames}\n' + indent(f'{type(error).__name__}: {error}', '    ') + '\n')
-        if not frames or made is None:
+        frames, converted = _frames(error.__traceback__)
+        if not converted:
             raise
-        raise made from error
+        known = getattr(error, _FRAMES, None)   # told already, by a traced function that this one calls
+        frames += known or []
+        text = getattr(error, _TEXT) if known else f'{type(error).__name__}: {error}'
+        made = _made(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
+        if made is None:
+            raise
+        setattr(made, _FRAMES, frames)
+        setattr(made, _TEXT, text)
+        raise made from (error.__cause__ if known else error)
 
 
 def _made(error: Exception, text: str) -> Exception | None:
@@ -52,22 +64,36 @@ def _made(error: Exception, text: str) -> Exception | None:
     kind = type(error)
     if kind in _REWORDED or (kind.__init__ is Exception.__init__ and kind.__new__ is Exception.__new__):
         return kind(text)
-    if kind is KeyError:
+    if isinstance(error, KeyError) and kind in (KeyError, _LongKeyError):
         return _LongKeyError(text, error.args[0] if error.args else None)
     if isinstance(error, OpError) and kind.__init__ is OpError.__init__ and error.code is not None:
         return kind(error.node_def, error.op, text)
     return None
 
 
-def _frames(traceback: TracebackType | None) -> list[str]:
-    """The frames of the program; of a function and the blocks of it that run as functions the innermost."""
+def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
+    """The frames of the program, and whether any is converted.
+
+    Of a function and the blocks of it that run as functions it is the innermost. `*` marks what is converted, `**` what is
+    called by that and is not.
+    """
     found: list[str] = []
+    mark, converted = '  *', False
     while traceback is not None:
         code, line = traceback.tb_frame.f_code, traceback.tb_lineno
-        if not is_machinery(code.co_filename):
-            if part_of(code) and found:
-                found.pop()
-            text = linecache.getline(code.co_filename, line).strip()
-            found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}  *\n        {text}\n')
         traceback = traceback.tb_next
-    return found
+        if is_machinery(code.co_filename):
+            if code.co_name == 'unconverted_call':
+                mark = '  **'
+            continue
+        if code.co_name in _INLINE and found:
+            continue
+        if mark == '  *' and is_library(code.co_filename):
+            mark = '  **'
+        if part_of(code) and found:
+            found.pop()
+        text = linecache.getline(code.co_filename, line).strip()
+        found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}{mark}\n        {text}\n')
+        converted |= mark == '  *'
+        mark = '' if mark == '  **' else mark
+    return found, converted

@@ -49,10 +49,10 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
     if func is None:
         return do_not_convert
 
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def unconverted_call(*args: Any, **kwargs: Any) -> Any:
         with conversion(False):
             return func(*args, **kwargs)
-    return functools.update_wrapper(wrapper, func) if inspect.isroutine(func) else wrapper
+    return functools.update_wrapper(unconverted_call, func) if inspect.isroutine(func) else unconverted_call
 
 
 def set_loop_options(parallel_iterations: Any = _NOT_GIVEN, swap_memory: Any = _NOT_GIVEN,

@@ -1,4 +1,4 @@
-"""Functions of Python that mean an op where converted code gives them a tensor: `abs`, `float`, `int`, `len`, `range`."""
+"""Functions of Python that mean an op where converted code gives them a tensor or a dataset: `len`, `range` ..."""
 from __future__ import annotations
 
 import builtins
@@ -48,6 +48,8 @@ def len_(values: Any) -> Any:
     """`len`: a Python int where it is known; of a `TensorArray` its size."""
     if hasattr(values, '_with_flow'):
         return values.size()
+    if _is_dataset(values):
+        return values.cardinality()
     if not is_tensor(values):
         return builtins.len(values)
     tensor = as_tensor(values)
@@ -79,4 +81,33 @@ def range_(start: Any, stop: Any = _NOT_GIVEN, step: Any = _NOT_GIVEN) -> Any:
     return filling.range(maximum(start, 0))
 
 
-OVERLOADS = {abs: abs_, float: float_, int: int_, len: len_, range: range_}
+def enumerate_(values: Any, start: Any = 0) -> Any:
+    """`enumerate`."""
+    return values.enumerate(start) if _is_dataset(values) else builtins.enumerate(values, start)
+
+
+def zip_(*values: Any, strict: bool = False) -> Any:
+    """`zip`."""
+    if values and all(_is_dataset(one) for one in values):
+        return type(values[0]).zip(values)
+    return builtins.zip(*values, strict=strict)
+
+
+def map_(function: Any, *values: Any) -> Any:
+    """`map`."""
+    if values and all(_is_dataset(one) for one in values):
+        return zip_(*values).map(function)
+    return builtins.map(function, *values)
+
+
+def filter_(function: Any, values: Any) -> Any:
+    """`filter`."""
+    return values.filter(function) if _is_dataset(values) else builtins.filter(function, values)
+
+
+def _is_dataset(value: Any) -> bool:
+    return hasattr(type(value), '_autograph_for') and hasattr(value, 'enumerate')
+
+
+OVERLOADS = {abs: abs_, float: float_, int: int_, len: len_, range: range_, enumerate: enumerate_, zip: zip_, map: map_,
+             filter: filter_}

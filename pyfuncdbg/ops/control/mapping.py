@@ -14,6 +14,7 @@ from pyfuncdbg.ops.control.while_loop import while_loop_v1
 from pyfuncdbg.ops.joining import stack
 from pyfuncdbg.ops.scopes import name_scope_v1
 from pyfuncdbg.ops.shaping import shape as shape_of
+from pyfuncdbg.runtime.autograph.calling import converted_callable
 from pyfuncdbg.runtime.inner import traced_inner
 
 
@@ -97,7 +98,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_ite
                               element_shape=spec.shape) for spec in specs]
 
         def compute(i: Any, arrays: Any) -> Any:
-            result = fn(slices.at(i))
+            result = converted_callable(fn)(slices.at(i))
             nest.assert_same_structure(structure, result)
             return i + 1, [array.write(i, value) for array, value in zip(arrays, nest.flatten(result), strict=True)]
 

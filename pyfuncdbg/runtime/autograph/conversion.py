@@ -25,9 +25,11 @@ from pyfuncdbg.runtime.autograph.statements import Statements
 OPERATORS = 'ag__'
 operators = CellType()
 """Holds what converted code calls; `ops` fills it."""
-OVERLOADED = frozenset((abs, float, int, len, range))
-"""Functions of Python that mean an op for a tensor."""
+OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))
+"""Functions of Python that mean an op for a tensor or a dataset."""
 _FACTORY = 'ag__factory'
+_FUNCTION = 'ag__function'
+"""What a function is called while it is compiled: under its own name it would hide itself where it is global."""
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     if _name != 'nested_scopes':                # its flag says of a function that it is nested
@@ -103,11 +105,11 @@ def _compiled(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
     module = ast.parse(f'def {_FACTORY}({parameters}):\n    pass')
     factory = module.body[0]
     assert isinstance(factory, ast.FunctionDef)
-    factory.body = [node]
+    node.name, factory.body = _FUNCTION, [node]
     ast.fix_missing_locations(module)
     whole = compile(module, code.co_filename, 'exec', flags=code.co_flags & _FUTURE, dont_inherit=True)
-    inner = _constant(_constant(whole, _FACTORY), node.name)
-    return _named(inner, code, f'{_FACTORY}.<locals>.{node.name}', parts)
+    inner = _constant(_constant(whole, _FACTORY), _FUNCTION)
+    return _named(inner, code, f'{_FACTORY}.<locals>.{_FUNCTION}', parts)
 
 
 def _as_function(found: Found) -> ast.FunctionDef:
