@@ -64,7 +64,7 @@ def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> Row:
     if isinstance(entry, RunEntry):
         run = entry.run
         fetches = ', '.join(run.fetches) or 'no tensors'
-        return Row('run', f'run #{run.id} {run.label}', f'fetches {fetches}', '', 0, '', False, chosen)
+        return Row('run', f'run #{run.id} {run.title}', f'fetches {fetches}', '', 0, '', False, chosen)
     place = created_at(entry.site)
     filename, line = (place.filename, place.line) if place is not None else ('', 0)
     return Row('node', entry.site.name, _of_node(stop, entry, stack[index + 1] if index + 1 < len(stack) else None),
@@ -77,6 +77,8 @@ def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:
     text = site.op_type
     if entry.waits:
         return f'{text}, waits for {below.site.name}' if isinstance(below, NodeEntry) else text
+    if entry.around:
+        return f'{text}, runs the node below'
     name = getattr(site.function, '__name__', '')
     if name:
         text += f', calls {name}'

@@ -39,12 +39,14 @@ class NodeEntry:
         run: Its run.
         call: Its call that runs; None for one that has not begun.
         waits: It needs the output of the entry below; otherwise it is the node that runs, or is next.
+        around: The entries below are a part of it: of a branch, or one iteration of a loop.
     """
 
     site: CallSite
     run: Run
     call: Call | None = None
     waits: bool = False
+    around: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +200,18 @@ class _Builder:
             isinstance(entry, NodeEntry) and entry.run is run for entry in self._entries)
         self._begin(run)
         if outermost:
-            for one in consumers(run, site, run.sites):
+            around = self._around(site, run)
+            for one in consumers(run, around[0] if around else site, run.sites):
                 self._entries.append(NodeEntry(one, run, waits=True))
+            self._entries += [NodeEntry(one, run, around=True) for one in around]
         self._entries.append(NodeEntry(site, run, call))
+
+    def _around(self, site: CallSite, run: Run) -> Sequence[CallSite]:
+        """The nodes of a run that one of its nodes is a part of."""
+        if run is not self._stop.run or run.control is None:
+            return ()
+        view = run.control.look()
+        return view.within if view is not None and any(one.name == site.name for one in view.sites) else ()
 
 
 def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:

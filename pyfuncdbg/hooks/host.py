@@ -92,6 +92,10 @@ class RunView(Protocol):
     def repeats(self) -> bool:
         """Whether these nodes run again and again: in a loop."""
 
+    @property
+    def within(self) -> Sequence[CallSite]:
+        """The nodes that these are a part of, outermost first: conditions and loops. Empty for a whole run or function."""
+
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there, without computing anything again."""
 
@@ -136,8 +140,8 @@ class RunControl(Pausable, RunView, Protocol):
         (`retry`, `rewind`)."""
 
     def go_to(self, position: int) -> None:
-        """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again. In a loop, a
-        node that has run is reached in the next iteration; after the last one, the run is paused behind the loop."""
+        """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again. In a loop,
+        a node that has run is reached in the next iteration; after the last one, the run is paused behind the loop."""
 
     def enter(self) -> None:
         """Pause before the first node of the function that the next node calls, else before the node after it."""

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.history import History, has_effects
 from pyfuncdbg.runtime.midway import innermost
-from pyfuncdbg.runtime.plan import Plan, Step, op_site
+from pyfuncdbg.runtime.plan import Plan, Step, op_site, sites_around
 from pyfuncdbg.runtime.source import own, own_feed, unpacked
 
 if TYPE_CHECKING:
@@ -227,6 +227,11 @@ class Executor:
     def repeats(self) -> bool:
         """Whether this is one iteration of a loop."""
         return self._plan.graph.repeats
+
+    @property
+    def within(self) -> Sequence[CallSite]:
+        """The conditions and loops that the plan is a part of, outermost first."""
+        return sites_around(self._plan.graph)
 
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there."""

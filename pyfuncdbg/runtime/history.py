@@ -12,7 +12,7 @@ from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.runtime.execution import Execution
-from pyfuncdbg.runtime.plan import Plan, Step
+from pyfuncdbg.runtime.plan import Plan, Step, sites_around
 from pyfuncdbg.runtime.undo import Outcome, State
 from pyfuncdbg.runtime.values import Values
 
@@ -69,6 +69,11 @@ class History:
     def repeats(self) -> bool:
         """Whether it is the past of one iteration of a loop."""
         return self._plan.graph.repeats
+
+    @property
+    def within(self) -> Sequence[CallSite]:
+        """The conditions and loops that the plan is a part of, outermost first."""
+        return sites_around(self._plan.graph)
 
     def holds(self, tensor: str) -> bool:
         """Whether a value is there."""
