@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.debug.expression import Evaluation, Expression
+from pyfuncdbg.debug.expression import UNLESS_PARAMETER, Evaluation, Expression
 from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
 from pyfuncdbg.debug.parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.debug.vocabulary import VOCABULARY
@@ -121,6 +121,8 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     arguments = []
     for number, name in enumerate(evaluation.names):
         source = sources.get(name)
+        if source is None and name in UNLESS_PARAMETER and name not in (names_of(site.function) or ()):
+            source = f'call.run.{name}'
         if source is None:
             scope[f'get{number}'] = parameter(site, name) or _missing(site, name)
             source = f'get{number}(call)'

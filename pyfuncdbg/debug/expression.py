@@ -4,7 +4,7 @@ Read on the thread of whoever sets a breakpoint; the function it compiles to run
 
 The names: the function's parameters as arrays; `out` (the output, a tuple of several), `inputs`, `call`, `history`, `error`,
 `np`, and the words of `debug.vocabulary`; Python's builtins. These names always mean that: a parameter of the same name is
-`inputs[i]`. Of `history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at
+`inputs[i]`. In a function of a dataset `element` is the element's index, unless a parameter is called so. Of `history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at
 every call, whether or not the whole is.
 """
 from __future__ import annotations
@@ -23,6 +23,9 @@ from pyfuncdbg.errors import CommandError, nearest
 
 OF_CALL = ('out', 'inputs', 'call', 'history', 'error')
 """Names that a call gives, beside its parameters."""
+
+UNLESS_PARAMETER = ('element',)
+"""Names that a call gives where the function has no parameter of that name: which element of a dataset it works on."""
 
 SERIES = ('ema', 'mean', 'min', 'max')
 """What `history` computes of an expression over the earlier calls."""
@@ -95,7 +98,7 @@ class Expression:
         """
         has = tuple(parameters)
         for name, column in self.parameters.items():
-            if name not in has:
+            if name not in has and name not in UNLESS_PARAMETER:
                 known = f'; the function has {", ".join(has)}' if has else '; the function has no parameters'
                 refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *_KNOWN))}')
 

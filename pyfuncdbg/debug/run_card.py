@@ -131,7 +131,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
     debugged = debugger.runs.on_thread(stop.thread)
     sites = run.sites
     functions = [site for site in sites if site.kind == 'python']
-    return RunCard(run.id, run.label, *_whose(debugged), stop.thread, stop.thread_name,
+    return RunCard(run.id, run.title, *_whose(debugged), stop.thread, stop.thread_name,
                    _values(run.feeds, call.inputs, call.site.host),
                    tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
                    sites[-1].name if sites else '',
@@ -149,7 +149,7 @@ def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Queries) -> RunEn
     failure = _failure(run.id, error, watch.failed.name if watch is not None and watch.failed is not None else '', trace)
     passed = tuple(watch.passed[:NAMES]) if watch is not None else ()
     seconds = None if paused else (call.finished - begun) / 1e9
-    return RunEnd(run.id, run.label, *_whose(debugged), stop.thread, seconds, fetches,
+    return RunEnd(run.id, run.title, *_whose(debugged), stop.thread, seconds, fetches,
                   type(error).__name__ if error is not None else '', _message(error), failure,
                   str(watch.test) if watch is not None and watch.test is not None else '', passed,
                   watch.count if watch is not None else 0, watch is not None,

@@ -118,7 +118,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         stop.number, stop.phase, code.co_name if code is not None else '', code.co_filename if code is not None else '',
         line, site.name if site is not None else '', site.op_type if site is not None else '',
         call.ordinal if call is not None else 0, call.id if call is not None else 0,
-        run.id if run is not None else 0, run.label if run is not None else '', position, nodes, stop.thread,
+        run.id if run is not None else 0, run.title if run is not None else '', position, nodes, stop.thread,
         stop.thread_name, stop.reason, listing, created_at(site) if site is not None and listing is None else None,
         tuple(shown), what, len(values) - len(shown),
         described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None,

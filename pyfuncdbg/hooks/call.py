@@ -119,8 +119,18 @@ class Run:
             self._sites = tuple(self._announce()) if self._announce is not None else ()
         return self._sites
 
+    @property
+    def title(self) -> str:
+        """What the user called, and which element of it."""
+        return title(self.label, self.element)
+
     def __repr__(self) -> str:
-        return f'<Run #{self.id} {self.label}>'
+        return f'<Run #{self.id} {self.title}>'
+
+
+def title(label: str, element: int | None) -> str:
+    """'element 17 of Map', or the label alone."""
+    return label if element is None else f'element {element} of {label}'
 
 
 class Call:

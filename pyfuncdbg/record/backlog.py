@@ -57,7 +57,7 @@ class Backlog:
         self.rows: deque[Row] = deque()
         self.sites: deque[SiteNote] = deque()
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
-        self.runs: deque[tuple[int, int, int]] = deque()
+        self.runs: deque[tuple[int, ...]] = deque()
         self.notes: deque[list[Any]] = deque()
         self.running: dict[int, tuple[Call, Sequence[Any]]] = {}
         self.plan_numbers = itertools.count(1)

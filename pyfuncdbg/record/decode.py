@@ -174,7 +174,8 @@ def error_record(fields: Any) -> ErrorRecord:
 
 
 def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds: Callable[[int], float],
-                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary) -> CallRecord:
+                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary,
+                element: str = '') -> CallRecord:
     """One call of a batch.
 
     Args:
@@ -185,6 +186,7 @@ def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds:
         seconds: From the log's clock to seconds since the trace began.
         names: Of input and output tensors.
         read, summary: For tensors whose bytes are elsewhere.
+        element: Of a dataset: what its run works on.
 
     Raises:
         ValueError: The row holds something else than a call.
@@ -204,7 +206,7 @@ def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds:
         call_number(process, numbers['forward']),
         call_number(process, numbers['parent']) if numbers['parent'] != -numbers['run'] else '',
         {text(kind): number(count) for kind, count in lost.items()},
-        tuple([call_number(process, number(source)) for source in listed(batch.sources.get(row) or [])]))
+        tuple([call_number(process, number(source)) for source in listed(batch.sources.get(row) or [])]), element)
 
 
 def damaged_call(batch: Batch, row: int, process: int, site: SiteRecord, seconds: Callable[[int], float],

@@ -20,7 +20,7 @@ from pyfuncdbg.record.folder import Manifest
 from pyfuncdbg.record.frames import LogReader
 
 FILE = 'index.sqlite'
-_REVISION = 1
+_REVISION = 2
 
 _TABLES = (
     'CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
@@ -28,7 +28,8 @@ _TABLES = (
     'argv TEXT, python TEXT, host TEXT, ended INTEGER, last INTEGER, dropped TEXT)',
     'CREATE TABLE sites(key INTEGER PRIMARY KEY, name TEXT, op_type TEXT, function TEXT, kind TEXT, payload BLOB)',
     'CREATE TABLE plans(process INTEGER, number INTEGER, payload BLOB, PRIMARY KEY(process, number)) WITHOUT ROWID',
-    'CREATE TABLE runs(process INTEGER, id INTEGER, plan INTEGER, started INTEGER, PRIMARY KEY(process, id)) WITHOUT ROWID',
+    'CREATE TABLE runs(process INTEGER, id INTEGER, plan INTEGER, started INTEGER, element INTEGER, '
+    'PRIMARY KEY(process, id)) WITHOUT ROWID',
     'CREATE TABLE calls(process INTEGER, id INTEGER, run INTEGER, site INTEGER, ordinal INTEGER, started INTEGER, '
     'duration INTEGER, flags INTEGER, forward INTEGER, position INTEGER, place INTEGER, PRIMARY KEY(process, id)) '
     'WITHOUT ROWID',

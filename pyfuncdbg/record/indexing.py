@@ -129,9 +129,9 @@ class _LogIndexing:
             self.database.execute('INSERT OR IGNORE INTO plans VALUES (?, ?, ?)', (
                 self.process, _small(listed(fields, 6)[0]), payload))
         elif kind == frames.RUNS:
-            self.database.executemany('INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?)', [
-                (self.process, _small(run), _small(plan), self._since(started))
-                for run, plan, started in (listed(item, 3) for item in listed(fields))])
+            self.database.executemany('INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?)', [
+                (self.process, _small(run), _small(plan), self._since(started), _small(element[0]) if element else None)
+                for run, plan, started, *element in map(listed, listed(fields))])
         elif kind == frames.DROPPED:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')

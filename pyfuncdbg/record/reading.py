@@ -14,6 +14,7 @@ from typing import Any
 import msgpack
 
 from pyfuncdbg.errors import DroppedError, TraceError
+from pyfuncdbg.hooks.call import title
 from pyfuncdbg.record import decode
 from pyfuncdbg.record.batch import Batch, unpacked
 from pyfuncdbg.record.folder import Manifest
@@ -71,8 +72,9 @@ class Reading:
             self._sites[key] = known
         return known
 
-    def run(self, process: int, id_: int, plan: int, started: int) -> RunRecord:
+    def run(self, process: int, id_: int, plan: int, started: int, element: int | None) -> RunRecord:
         label, host, _, _, sites = self._plan(process, plan)
+        label = title(label, element)
         places = self.rows('SELECT process, position, place FROM calls WHERE process = ? AND id = ?', (process, -id_))
         call = self.call(places[0]) if places else None
         if call is None:
@@ -100,13 +102,14 @@ class Reading:
             raise LostError('the index does not fit the log')
         site = self.site(site_key(process, int(batch.columns[2][row])))
         names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
-        if int(batch.columns[0][row]) < 0:
-            plans = self.rows('SELECT plan FROM runs WHERE process = ? AND id = ?', (process, int(batch.columns[1][row])))
-            if plans:
-                names = self._plan(process, plans[0][0])[2:4]
+        runs = self.rows('SELECT plan, element FROM runs WHERE process = ? AND id = ?', (process, int(batch.columns[1][row])))
+        plan, element = runs[0] if runs else (None, None)
+        if int(batch.columns[0][row]) < 0 and runs:
+            names = self._plan(process, plan)[2:4]
+        within = '' if element is None else title(self._plan(process, plan)[0], element)
         try:
             return decode.call_record(batch, row, process, site, self._seconds(process), names, self._read_blob,
-                                      self._summary)
+                                      self._summary, within)
         except (ValueError, TypeError) as error:
             # The rest of a list of calls must not suffer from one that was written wrongly.
             return decode.damaged_call(batch, row, process, site, self._seconds(process), str(error))

@@ -288,7 +288,8 @@ class Recorder:
                     self._announce_site(announced)
                 self._backlog.plans.append((number, _Names(run), tuple([s.id for s in run.sites])))
                 _remember(self._plans, key, number)
-            self._backlog.runs.append((run.id, number, run.started))
+            element = () if run.element is None else (run.element,)
+            self._backlog.runs.append((run.id, number, run.started, *element))
             _remember(self._known_runs, run.id, None)
         self._announce_site(site)
 

@@ -201,6 +201,8 @@ class CallRecord:
     dropped: dict[str, int] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     """Of a gradient call: numbers of the gradient calls whose outputs its inputs are sums of."""
+    element: str = ''
+    """'element 17 of Map': what of a dataset its run works on; '' elsewhere."""
 
     @property
     def label(self) -> str:

@@ -141,7 +141,7 @@ class Trace:
     def runs(self) -> list[RunRecord]:
         """All runs, in order of their start."""
         return self._answer(lambda: [self._reading.run(*row) for row in self._reading.rows(
-            'SELECT process, id, plan, started FROM runs ORDER BY started, process, id')])
+            'SELECT process, id, plan, started, element FROM runs ORDER BY started, process, id')])
 
     def run(self, id: int, process: int = 1) -> RunRecord:
         """One run.
@@ -150,7 +150,7 @@ class Trace:
             CommandError: There is none of this number.
         """
         rows = self._answer(lambda: [self._reading.run(*row) for row in self._reading.rows(
-            'SELECT process, id, plan, started FROM runs WHERE process = ? AND id = ?', (process, id))])
+            'SELECT process, id, plan, started, element FROM runs WHERE process = ? AND id = ?', (process, id))])
         if not rows:
             known = self._reading.rows('SELECT id FROM runs WHERE process = ? ORDER BY abs(id - ?) LIMIT 3', (process, id))
             near = ', '.join(str(row[0]) for row in known)

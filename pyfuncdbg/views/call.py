@@ -70,7 +70,8 @@ def _facts(call: CallRecord) -> Table:
         grid.add_row('created', Text.assemble(place(site.stack[-1].filename, site.stack[-1].line, full=True),
                                               f' in {one_line(site.stack[-1].function, 80)}'))
     process = f' of process {call.process}' if call.process != 1 else ''
-    grid.add_row('run', Text(f'#{call.run}{process}, thread {call.thread}'))
+    element = f', {one_line(call.element, 80)}' if call.element else ''
+    grid.add_row('run', Text(f'#{call.run}{process}{element}, thread {call.thread}'))
     took = f'took {seconds(call.duration)}' if call.duration is not None else 'did not finish'
     grid.add_row('time', Text(f'{seconds(call.started)} after the start, {took}'))
     for name, number in (('gradient of', call.forward), ('made in', call.parent)):

@@ -132,7 +132,7 @@ class Step:
         """
         trace = self.trace
         plan = trace.plan(False)
-        run = Run(f'element {index} of {self._kind}', host, perf_counter_ns(), sites=plan.sites,
+        run = Run(self._kind, host, perf_counter_ns(), sites=plan.sites,
                   feeds=[t.name for t in plan.feeds], fetches=[t.name for t in trace.outputs])
         run.element = index
         execution = Execution(run, reading.resources, reading.errstate)
