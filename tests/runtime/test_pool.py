@@ -1,6 +1,7 @@
 """Sessions with `inter_op_parallelism_threads`: Python functions really overlap, and nothing else about a run changes."""
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -372,3 +373,24 @@ def test_an_error_in_a_function_with_threads_is_the_functions(function_threads: 
     with under(None), pytest.raises(tf2.errors.InvalidArgumentError, match='mine') as caught:
         f(tf2.constant(1.0))
     assert isinstance(caught.value.__cause__, ValueError) and 'Detected at node' in str(caught.value)
+
+
+def test_ctrl_c_while_the_caller_waits_ends_the_run_when_the_others_are_done() -> None:
+    caller, started, ended = threading.get_ident(), threading.Event(), []
+
+    def work(x: Any) -> Any:
+        if threading.get_ident() == caller:
+            started.wait(20)                    # leave the other call to the other thread
+            return x
+        started.set()
+        threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+        time.sleep(0.3)
+        ended.append(1)
+        return x
+    calls = [tf.py_func(work, [tf.constant(1.0)], tf.float32) for _ in range(2)]
+    with pooled(2) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session.run(calls)
+        assert ended == [1]
+        assert session.run(tf.constant(2.0)) == 2.0
+    assert helpers() == []
