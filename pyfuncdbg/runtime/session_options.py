@@ -68,9 +68,9 @@ def run_settings(options: Any, session: SessionOptions) -> RunSettings:
         InvalidArgumentError: The session has no such thread pool.
     """
     timeout, pool, timed = session.timeout, 0, False
-    if options is not None:
+    if options:
         options.SerializeToString()
         timeout, pool, timed = options.timeout_in_ms or timeout, options.inter_op_thread_pool, options.trace_level > 0
         if not -1 <= pool < len(session.threads):
-            raise InvalidArgumentError(None, None, f'Invalid inter_op_thread_pool: {pool}')
+            raise InvalidArgumentError(None, None, f'Graph execution error:\n\nInvalid inter_op_thread_pool: {pool}')
     return RunSettings(perf_counter_ns() + timeout * 1_000_000 if timeout > 0 else None, pool, timed)
