@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
+from pyfuncdbg.graph.composite import components, is_composite, is_composite_spec, spec_of
+
 _TEXT = (str, bytes, bytearray, memoryview)
 
 
@@ -70,18 +72,29 @@ def _rebuilt_mapping(structure: Mapping[Any, Any], values: dict[Any, Any]) -> An
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves of a structure; `[value]` for a leaf.
 
+    Args:
+        structure: The structure.
+        expand_composites: Take composites, and their specs, apart into the leaves that they are made of.
+
     Raises:
         TypeError: The keys of a mapping have no order.
     """
+    if expand_composites and _is_apart(structure):
+        return components(structure)
     if not is_nested(structure):
         return [structure]
     leaves: list[Any] = []
     for child in _children(structure):
-        if is_nested(child):
+        if is_nested(child) or expand_composites:
             leaves += flatten(child, expand_composites)
         else:
             leaves.append(child)
     return leaves
+
+
+def _is_apart(value: Any) -> bool:
+    """Whether a value is taken apart where composites are."""
+    return is_composite(value) or is_composite_spec(value)
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
@@ -95,22 +108,27 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
         raise TypeError(f'Attempted to pack value:\n  {flat_sequence}\ninto a structure, but found incompatible type '
                         f'`{type(flat_sequence)}` instead.')
     flat = list(flat_sequence)
-    if not is_nested(structure):
+    if not is_nested(structure) and not (expand_composites and _is_apart(structure)):
         if len(flat) != 1:
             raise ValueError(
                 f'The target structure is of type `{type(structure)}`\n  {structure}\nHowever the input is a sequence '
                 f'({type(flat_sequence)}) of length {len(flat)}.\n  {flat_sequence}\nnest cannot guarantee that it is safe '
                 'to map one to the other.')
         return flat[0]
-    atoms = len(flatten(structure))
+    atoms = len(flatten(structure, expand_composites))
     if atoms != len(flat):
         raise ValueError(f'Could not pack sequence. Structure had {atoms} atoms, but flat_sequence had {len(flat)} items.  '
                          f'Structure: {structure}, flat_sequence: {flat_sequence}.')
-    return _filled(structure, iter(flat))
+    return _filled(structure, iter(flat), expand_composites)
 
 
-def _filled(structure: Any, leaves: Iterator[Any]) -> Any:
-    return _rebuilt(structure, [_filled(c, leaves) if is_nested(c) else next(leaves) for c in _children(structure)])
+def _filled(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
+    spec = spec_of(structure) if expand else None
+    if spec is not None:
+        return spec._from_components([next(leaves) for _ in components(structure)])
+    if not is_nested(structure):
+        return next(leaves)
+    return _rebuilt(structure, [_filled(child, leaves, expand) for child in _children(structure)])
 
 
 def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool = True,
@@ -138,14 +156,14 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         nest1: A structure.
         nest2: Another.
         check_types: Lists and tuples differ, as do namedtuples of other names and mappings of other keys.
-        expand_composites: Accepted for TensorFlow's sake.
+        expand_composites: Composites must be of specs that go together.
 
     Raises:
         ValueError: Lengths, keys or depths differ; the text shows both structures and the place.
         TypeError: The types of two sequences differ.
     """
     try:
-        _check(nest1, nest2, check_types)
+        _check(nest1, nest2, check_types, expand_composites)
     except (ValueError, TypeError) as error:
         raise type(error)(
             "The two structures don't have the same nested structure.\n\n"
@@ -153,7 +171,10 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
             f'Entire first structure:\n{_outline(nest1)}\nEntire second structure:\n{_outline(nest2)}') from None
 
 
-def _check(a: Any, b: Any, check_types: bool) -> None:
+def _check(a: Any, b: Any, check_types: bool, expand: bool = False) -> None:
+    if expand and (_is_apart(a) or _is_apart(b)):
+        _check_specs(a, b)
+        return
     nested = is_nested(a)
     if nested is not is_nested(b):
         row, leaf = (a, b) if nested else (b, a)
@@ -167,7 +188,16 @@ def _check(a: Any, b: Any, check_types: bool) -> None:
         raise ValueError("The two structures don't have the same number of elements. "
                          f'First structure: {_typed(a)}. Second structure: {_typed(b)}')
     for x, y in zip(ours, theirs, strict=True):
-        _check(x, y, check_types)
+        _check(x, y, check_types, expand)
+
+
+def _check_specs(a: Any, b: Any) -> None:
+    ours, theirs = spec_of(a), spec_of(b)
+    if ours is None or theirs is None:
+        row, leaf = (a, b) if ours is not None else (b, a)
+        raise TypeError(f'Type mismatch: {_typed(row)} is a composite, {_typed(leaf)} is not')
+    if not ours.is_compatible_with(theirs):
+        raise ValueError(f'Incompatible CompositeTensor TypeSpecs: {_typed(ours)} vs. {_typed(theirs)}')
 
 
 def _check_types(a: Any, b: Any) -> None:

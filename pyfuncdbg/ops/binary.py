@@ -109,7 +109,7 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
         return apply(op, (x, y), None, name)
     for operand in (x, y):
         if hasattr(operand, 'combined'):            # a composite, which knows what its values go with
-            return operand.combined(lambda a, b: elementwise(op, a, b, name, names), x, y)  # type: ignore[no-any-return]
+            return operand.combined(lambda a, b: elementwise(op, a, b, name, names), x, y)
     if current_graph() is None:
         x, y = _alike(x, y, names)
         return elementwise(op, x, y, name, names)
@@ -306,6 +306,8 @@ _WIDE = {dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint1
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`; integers up to 16 bits become float32 first, wider ones float64."""
+    if hasattr(x, 'combined') or hasattr(y, 'combined'):
+        return (x if hasattr(x, 'combined') else y).combined(truediv, x, y)
     if current_graph() is None:
         x, y = _widened(x, y)
         return elementwise('RealDiv', x, y, name)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.tensor import Tensor
@@ -37,6 +38,7 @@ def _cast_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 register(OpDef('Cast', _cast, _cast_types, _cast_gradient, kernel_attrs=('DstT',)))
 
 
+@overridable
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` in another dtype; the tensor itself if it has that one. Floats become integers by truncation.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape, as_shape
 from pyfuncdbg.graph.tensor import Tensor
@@ -114,6 +115,7 @@ def _where_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('Where', _where_kernel, _where_types, no_gradient))
 
 
+@overridable
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of `x` where `condition` is True, else of `y`; without them the coordinates of True as (count, rank) int64.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape, unknown
@@ -100,11 +101,13 @@ def _like(x: Any, dtype: Any, name: str | None, default: str, op: str, one: bool
     return _filled(shape_of(x), kind, name, default, one)
 
 
+@overridable
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Zeros in the shape of `input`."""
     return _like(input, dtype, name, 'zeros_like', 'ZerosLike', False)
 
 
+@overridable
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones in the shape of `input`."""
     return _like(input, dtype, name, 'ones_like', 'OnesLike', True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -101,6 +102,7 @@ register(OpDef('GatherV2Grad', _gather_grad, lambda inputs, attrs: [(inputs[3].d
                kernel_attrs=('batch_dims',)))
 
 
+@overridable
 def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: int = 0,
            name: str | None = None) -> Tensor:
     """The slices of `params` along `axis` (the first after the batch axes) that `indices` name."""
@@ -259,6 +261,7 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
 
 
 # ---------------------------------------------------------------- masks and stitching
+@overridable
 def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = 'boolean_mask') -> Tensor:
     """The elements or slices of `tensor` where `mask` is True; the axes of `mask`, from `axis` on, become one.
 

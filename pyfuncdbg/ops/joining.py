@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -89,6 +90,7 @@ def _rank_of(x: Tensor) -> Tensor:
 register(OpDef('ConcatV2', _concat, _concat_types, _concat_gradient))
 
 
+@overridable
 def concat(values: Any, axis: Any, name: str = 'concat') -> Tensor:
     """Tensors one after the other along an existing axis."""
     if not isinstance(values, (list, tuple)):
@@ -136,6 +138,7 @@ register(OpDef('Pack', _pack, _pack_types,
                kernel_attrs=('axis',)))
 
 
+@overridable
 def stack(values: Any, axis: int = 0, name: str = 'stack') -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     if isinstance(values, Tensor):
@@ -303,6 +306,7 @@ register(OpDef('ReverseV2', _reverse, lambda inputs, attrs: [(inputs[0].dtype, i
                lambda node, grad: [apply('ReverseV2', (grad, node.inputs[1])), None], free=True))
 
 
+@overridable
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """The tensor backwards along each of the axes in the list `axis`."""
     if not isinstance(axis, Tensor):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, unknown
@@ -258,7 +259,7 @@ def _public(op: str) -> Callable[..., Tensor]:
     function.__doc__ = (f'TensorFlow\'s `{op}` over `axis` (an int, several, or None for all); `keepdims` leaves them with '
                         f'size 1. '
                         '`reduction_indices` and `keep_dims` are the names in TensorFlow 1.')
-    return function
+    return overridable(function)
 
 
 reduce_sum, reduce_mean, reduce_prod = _public('Sum'), _public('Mean'), _public('Prod')

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, as_shape, unknown
@@ -30,6 +31,7 @@ register(OpDef('Size', lambda x, out_type=dtypes.int32: out_type.as_numpy_dtype(
 register(OpDef('Rank', lambda x: np.int32(x.ndim), lambda inputs, attrs: [(dtypes.int32, SCALAR)], no_gradient))
 
 
+@overridable
 def shape(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
     """The shape as a rank 1 integer tensor; a constant where it is known before the run."""
     x, kind = convert_to_tensor(input), as_dtype(out_type)
@@ -38,6 +40,7 @@ def shape(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> 
     return apply('Shape', (x,), {'out_type': kind}, name)
 
 
+@overridable
 def size(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
     """The number of elements."""
     x, kind = convert_to_tensor(input), as_dtype(out_type)
@@ -47,6 +50,7 @@ def size(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> T
     return apply('Size', (x,), {'out_type': kind}, name)
 
 
+@overridable
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes, int32."""
     x = convert_to_tensor(input)
@@ -141,6 +145,7 @@ def _expand_dims_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('ExpandDims', _expand_dims, _expand_dims_types, _to_input_shape, free=True))
 
 
+@overridable
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Insert an axis of size 1 before `axis` (TensorFlow 1: `dim`).
 
@@ -269,6 +274,7 @@ register(OpDef('IdentityN', lambda *values: values, lambda inputs, attrs: [(x.dt
                _identity_n_gradient, outputs=-1, free=True))
 
 
+@overridable
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor of the same value that is a step of its own."""
     return apply('Identity', (convert_to_tensor(input),), None, name)

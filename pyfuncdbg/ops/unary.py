@@ -73,7 +73,7 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
         if type(x) is EagerTensor and not name:
             return quick(x)
         if hasattr(x, 'mapped'):                    # a composite: the op of its values
-            return x.mapped(function)  # type: ignore[no-any-return]
+            return x.mapped(function)
         x = convert_to_tensor(x)
         check_eager(op, x)
         return apply(op, (x,), None, name)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.composite import components, spec_of
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.shapes import TensorShape
@@ -48,7 +49,7 @@ class Arguments:
         self.variables: list[Any] = []
         self.inputs: list[Input] = []
         self._leaves: list[Any] = []
-        self._places: list[int] = []
+        self._places: list[Any] = []                # of each leaf the place of its tensor, -1 without, a range for several
         self._names = [*names[:len(args)], *sorted(kwargs)]
         self._structure = tuple(args), dict(kwargs)
         parts: list[Any] = []
@@ -65,6 +66,9 @@ class Arguments:
 
     def _read(self, name: str, leaf: Any, allow_specs: bool, wide: Mapping[int, TensorShape]) -> Any:
         """Take one leaf in; what it contributes to the key."""
+        spec = spec_of(leaf)
+        if spec is not None:
+            return self._read_parts(name, leaf, spec, wide)
         self._leaves.append(leaf)
         variable = hasattr(leaf, 'standing_on')
         tensor = leaf.handle if variable else as_argument(leaf, allow_specs)
@@ -84,15 +88,29 @@ class Arguments:
                                  shape))
         return tensor.dtype, shape.sizes
 
+    def _read_parts(self, name: str, leaf: Any, spec: Any, wide: Mapping[int, TensorShape]) -> Any:
+        """Take a composite in: its tensors one by one, and its spec."""
+        first = len(self.inputs)
+        parts = components(leaf)
+        for index, (part, known) in enumerate(zip(parts, spec._component_specs, strict=True), first):
+            self.tensors.append(part)
+            self.inputs.append(Input(name if index == first else f'{name}_{index - first}', part.dtype,
+                                     wide.get(index, known.shape)))
+        self._leaves.append(spec)
+        self._places.append(range(first, first + len(parts)))
+        return spec
+
     def rebuilt(self, stand_ins: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The (args, kwargs) to trace with: stand-ins for the tensors, a variable on its stand-in for a variable."""
-        def filled(leaf: Any, place: int) -> Any:
+        def filled(leaf: Any, place: Any) -> Any:
+            if isinstance(place, range):
+                return leaf._from_components([stand_ins[i] for i in place])
             if place < 0:
                 return leaf
             return leaf.standing_on(stand_ins[place]) if hasattr(leaf, 'standing_on') else stand_ins[place]
         return self._packed(filled)
 
-    def _packed(self, filled: Callable[[Any, int], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _packed(self, filled: Callable[[Any, Any], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         leaves = iter([filled(leaf, place) for leaf, place in zip(self._leaves, self._places, strict=True)])
         args, kwargs = self._structure
 
@@ -106,7 +124,9 @@ class Arguments:
 
     def described(self) -> list[Described]:
         """The parameters with specs in place of tensors; objects of the user's classes as text, so that they can go."""
-        def described(leaf: Any, place: int) -> Any:
+        def described(leaf: Any, place: Any) -> Any:
+            if isinstance(place, range):
+                return leaf
             if place < 0:
                 return leaf if isinstance(leaf, _BY_VALUE) else repr(leaf)
             given = self.inputs[place]

@@ -29,7 +29,7 @@ def feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
 
 
 def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """A feed_dict whose keys may be structures (a tuple of tensors for a tuple of values).
+    """A feed_dict whose keys may be structures (a tuple of tensors for a tuple of values) and composites.
 
     Raises:
         TypeError: Not a dict.
@@ -39,7 +39,9 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
                         f"'{type(feed_dict).__name__}'.")
     flat: dict[Any, Any] = {}
     for key, value in feed_dict.items():
-        if isinstance(key, tuple):
+        if hasattr(key, 'fed'):                     # made of several tensors
+            flat.update(key.fed(value))
+        elif isinstance(key, tuple):
             flat.update(_paired(key, value))
         else:
             flat[key] = value
@@ -48,6 +50,8 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
 
 def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
     """Each tensor of a structure of keys, with its value: a list may be the value of one tensor."""
+    if hasattr(key, 'fed'):
+        return key.fed(value)  # type: ignore[no-any-return]
     if not isinstance(key, (tuple, list)):
         return [(key, value)]
     if not isinstance(value, (tuple, list)):

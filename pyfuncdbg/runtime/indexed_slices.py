@@ -8,10 +8,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pyfuncdbg.graph.composite_spec import CompositeTypeSpec
 from pyfuncdbg.graph.convert import to_array
-from pyfuncdbg.graph.dtypes import DType, int32, int64
+from pyfuncdbg.graph.dtypes import DType, as_dtype, float32, int32, int64
 from pyfuncdbg.graph.registry import CAST, CONCAT, CONSTANT, SEGMENT_SUM, SHAPE
-from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape
+from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape
+from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -88,6 +90,16 @@ class IndexedSlices:
         """The structure that `Session.run` fetches in its place."""
         return IndexedSlicesValue(self.values, self.indices, self.dense_shape)
 
+    def fed(self, value: Any) -> list[tuple[Any, Any]]:
+        """Its tensors with the value of each, where a run is fed `value` for it."""
+        tensors = [tensor for tensor in (self.values, self.indices, self.dense_shape) if tensor is not None]
+        return list(zip(tensors, value, strict=False))
+
+    @property
+    def _type_spec(self) -> IndexedSlicesSpec:
+        sizes = None if self.dense_shape is None else self.dense_shape.dtype
+        return IndexedSlicesSpec(self.shape, self.dtype, self.indices.dtype, sizes, self.indices.shape)
+
     def _as_tensor(self) -> Any:
         """The whole, zero where there are no slices.
 
@@ -107,6 +119,55 @@ class IndexedSlices:
         if count is not None and count >= _LARGE:
             warnings.warn(f'Converting sparse IndexedSlices to a dense Tensor with {count} elements. This may consume a '
                           'large amount of memory.', stacklevel=3)
+
+
+class IndexedSlicesSpec(CompositeTypeSpec):
+    """The type of `IndexedSlices`.
+
+    Args:
+        shape: What is known of the size of the whole.
+        dtype: That of the slices.
+        indices_dtype: That of the places.
+        dense_shape_dtype: That of the size, None where there is none.
+        indices_shape: What is known of how many slices there are.
+    """
+
+    __slots__ = ('dense_shape_dtype', 'dtype', 'indices_dtype', 'indices_shape', 'shape')
+    shape: TensorShape
+    dtype: DType
+    indices_dtype: DType
+    dense_shape_dtype: DType | None
+    indices_shape: TensorShape
+
+    def __init__(self, shape: Any = None, dtype: Any = float32, indices_dtype: Any = int64, dense_shape_dtype: Any = None,
+                 indices_shape: Any = None) -> None:
+        for name, value in (('shape', as_shape(shape)), ('dtype', as_dtype(dtype)),
+                            ('indices_dtype', as_dtype(indices_dtype)),
+                            ('dense_shape_dtype', None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)),
+                            ('indices_shape', as_shape(indices_shape).with_rank(1))):
+            object.__setattr__(self, name, value)
+
+    @property
+    def value_type(self) -> type:
+        """The class of its values."""
+        return IndexedSlices
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.indices_dtype, self.dense_shape_dtype, self.indices_shape
+
+    @property
+    def _component_specs(self) -> list[Any]:
+        values = self.indices_shape.concatenate(self.shape[1:])
+        specs = [TensorSpec(values, self.dtype), TensorSpec(self.indices_shape, self.indices_dtype)]
+        if self.dense_shape_dtype is not None:
+            specs.append(TensorSpec([self.shape.rank], self.dense_shape_dtype))
+        return specs
+
+    def _to_components(self, value: Any) -> list[Any]:
+        return [tensor for tensor in (value.values, value.indices, value.dense_shape) if tensor is not None]
+
+    def _from_components(self, components: Sequence[Any]) -> Any:
+        return IndexedSlices(*components)
 
 
 def _static(tensor: Any) -> TensorShape:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.composite import Ascribed, is_composite_spec, spec_of
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
@@ -99,7 +100,7 @@ class Signature:
     def _widened(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str], allow_specs: bool) -> Arguments:
         """The arguments, with shapes that fit all calls so far where retracing is to be reduced."""
         if self.specs is not None:
-            shapes = {i: spec.shape for i, spec in enumerate(nest.flatten(list(self.specs)))}
+            shapes = {i: spec.shape for i, spec in enumerate(nest.flatten(list(self.specs), expand_composites=True))}
             return Arguments(args, kwargs, names, allow_specs, shapes)
         plain = Arguments(args, kwargs, names, allow_specs, {})
         if self.seen is None:
@@ -131,6 +132,11 @@ class Signature:
                 raise self._binding_error(f'Can not cast {value!r} to {spec}: {error}', args, {}) from None
             leaves = zip(nest.flatten(spec), nest.flatten(value), strict=True)
             return nest.pack_sequence_as(spec, [self._fitted(s, v, args, allow_specs) for s, v in leaves])
+        if is_composite_spec(spec):
+            if not spec.is_compatible_with(value):
+                given = spec_of(value)
+                raise self._binding_error(f'Can not cast {value if given is None else given!r} to {spec!r}', args, {})
+            return value if is_composite_spec(value) else Ascribed(value, spec)
         tensor = value._as_tensor() if hasattr(value, 'standing_on') else as_argument(value, allow_specs)
         if tensor is None or (isinstance(value, (np.ndarray, np.generic)) and tensor.dtype != spec.dtype):
             try:
@@ -166,7 +172,7 @@ class Signature:
 def _same(expected: Any, given: Any) -> bool:
     """Whether a Python argument is the one of the trace; tensors are checked where they are used."""
     leaves = nest.flatten(expected)
-    if any(isinstance(leaf, TensorSpec) for leaf in leaves):
+    if any(isinstance(leaf, TensorSpec) or is_composite_spec(leaf) for leaf in leaves):
         return True
     return bool(expected == given)
 

@@ -39,10 +39,13 @@ from pyfuncdbg.tf import math as math
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf import nest as nest
 from pyfuncdbg.tf import nn as nn
+from pyfuncdbg.tf import ragged as ragged
 from pyfuncdbg.tf import random as random
+from pyfuncdbg.tf import sparse as sparse
 from pyfuncdbg.tf import strings as strings
 from pyfuncdbg.tf import test as test
 from pyfuncdbg.tf import train as train
+from pyfuncdbg.tf.composites import *  # noqa: F403
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403

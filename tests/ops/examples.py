@@ -116,6 +116,8 @@ EXAMPLES: dict[str, list[Example]] = {
                      each(ints(2, 4, 3), ints([[0, 2], [1, 1]]), ints(2), real(2, 4, 2), batch_dims=1)],
     **{f'UnsortedSegment{op}': [each(real(4, 3), ints([1, -1, 1, 0]), ints(2)),
                                 each(real(2, 2), ints([[0, 1], [1, 0]]), ints(2))] for op in ('Prod', 'Max', 'Min')},
+    'SparseToDense': [each(np.array([[0, 1], [1, 0]]), np.array([2, 3]), real(2), np.float64(0.5),
+                           attrs={'validate_indices': True})],
     'UnsortedSegmentSum': [each(real(4, 3), ints([1, -1, 1, 0]), ints(3)),
                            each(real(2, 2), ints([[0, 2], [2, 0]]), ints(3))],
     **{f'Segment{op}': [each(real(4, 3), ints([0, 0, 2, 2])), each(real(3), ints([1, 1, 1]))]

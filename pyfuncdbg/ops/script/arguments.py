@@ -8,8 +8,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.script.structure import filled, holds_keyed, is_keyed, leaves
+from pyfuncdbg.ops.script.structure import filled, holds_keyed, is_keyed, leaves, outlined
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.eager import EagerTensor
 
@@ -20,26 +21,23 @@ class Layout:
     """Which inputs make up which argument. Holds structures, no values.
 
     Attributes:
-        positional: One structure per argument, None in place of each input.
+        positional: One structure per argument, None in place of each input and a spec in place of each composite.
         keywords: The same for keyword arguments.
+        has_composites: Whether an argument is a composite.
     """
 
-    __slots__ = ('keywords', 'positional')
+    __slots__ = ('has_composites', 'keywords', 'positional')
 
     def __init__(self, positional: Sequence[Any], keywords: Mapping[str, Any], split: Callable[[Any], bool]) -> None:
-        self.positional = [_emptied(item, split) for item in positional]
-        self.keywords = {key: _emptied(item, split) for key, item in keywords.items()}
+        self.positional = [outlined(item, split) for item in positional]
+        self.keywords = {key: outlined(item, split) for key, item in keywords.items()}
+        self.has_composites = any(is_composite(item) for item in (*positional, *keywords.values()))
 
     def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional and keyword arguments that these inputs make."""
         values = iter(inputs)
         positional = [filled(item, values) for item in self.positional]
         return positional, {key: filled(item, values) for key, item in self.keywords.items()}
-
-
-def _emptied(structure: Any, split: Callable[[Any], bool]) -> Any:
-    count = len(leaves(structure, split))
-    return filled(structure, iter([None] * count), split)
 
 
 def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
@@ -49,18 +47,19 @@ def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
     return values, Layout(positional, keywords, split)
 
 
-def flat_inputs(inp: Any) -> tuple[list[Any], Layout | None]:
+def flat_inputs(inp: Any, composites: bool = False) -> tuple[list[Any], Layout | None]:
     """The inputs in `inp`, by TensorFlow's rule: whatever iterating gives, each one tensor.
 
     An element with a mapping or dataclass in it, which TensorFlow refuses, stands for one input per leaf; in there a list
-    or tuple of tensors stays one, and a list of numbers is one tensor.
+    or tuple of tensors stays one, and a list of numbers is one tensor. With `composites` a composite
+    stands for its tensors; else it is one input.
 
     Raises:
         TypeError: It cannot be iterated.
     """
     items = list(inp)
     for item in items:
-        if type(item) not in _PLAIN and holds_keyed(item):
+        if type(item) not in _PLAIN and ((composites and is_composite(item)) or holds_keyed(item)):
             return laid_out(items, {}, _is_apart)
     return items, None
 

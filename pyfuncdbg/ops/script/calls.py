@@ -12,6 +12,7 @@ import numpy as np
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph import context
+from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CONSTANT
@@ -60,8 +61,10 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     if func is None or inp is None or Tout is None:
         return or_decorator(py_function, 'tf.py_function', func, inp, Tout, name=name, serialize=serialize)
     _check_callable(func)
-    items, layout = flat_inputs(inp)
+    items, layout = flat_inputs(inp, composites=True)
     types = output_types(Tout)
+    if layout is not None and layout.has_composites:
+        types = types.with_composites(Tout)
     graph = context.current_graph() or _graph_of(items)
     if graph is not None:
         variables = captured_variables(func, graph)
@@ -178,12 +181,17 @@ def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: La
         types = output_types(Tout) if _checks.on else ANY
         return PythonFunction(func, op_type, types, name, layout).call_plainly([_array(item) for item in items])
     _check_callable(func)
+    if any(map(is_composite, items)):
+        names = ', '.join('<NOT CONVERTIBLE TO TENSOR>' if is_composite(item) else convert_to_tensor(item).dtype.name
+                          for item in items)
+        raise TypeError(f"Tensors in list passed to 'input' of '{op_type}' Op have types [{names}] that are invalid. "
+                        f'Tensors: {items}')
     return _node(graph, PythonFunction(func, op_type, output_types(Tout), name, layout, True), items, serialize)
 
 
 def _array(item: Any) -> Any:
     """What the function gets for one input in eager mode: an array of its own, also at rank 0."""
-    convert = getattr(item, '_as_tensor', None)
+    convert = None if is_composite(item) else getattr(item, '_as_tensor', None)
     if convert is not None:
         item = convert()
     return np.array(item._value if type(item) is EagerTensor else item)

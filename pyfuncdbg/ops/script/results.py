@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.errors import InternalError, InvalidArgumentError
+from pyfuncdbg.graph.composite import is_composite, is_composite_spec
 from pyfuncdbg.graph.dtypes import DType, of_value
 from pyfuncdbg.graph.nest import flatten
 from pyfuncdbg.graph.shapes import TensorShape
@@ -48,6 +49,8 @@ def as_tensors(function: PythonFunction, result: Any) -> list[EagerTensor]:
 
 def _values(function: PythonFunction, result: Any) -> Sequence[Any]:
     """The values in a result. TensorFlow drops what is too much in a list."""
+    if function.outputs.form == 'composite':
+        return _of_composites(function, result)
     if function.outputs.form == 'nested':
         return matched(function.outputs.structure, result)
     if result is None:
@@ -57,6 +60,35 @@ def _values(function: PythonFunction, result: Any) -> Sequence[Any]:
     if not function.outputs.dtypes:
         raise IndexError('list index out of range')
     return (result,)
+
+
+def _of_composites(function: PythonFunction, result: Any) -> Sequence[Any]:
+    """The tensors of a result of which parts may be composites.
+
+    Raises:
+        ValueError: One is a composite where `Tout` has none, or is not of the spec there.
+    """
+    structure = function.outputs.structure
+    wanted = list(structure) if isinstance(structure, (list, tuple)) else [structure]
+    if not wanted:
+        return ()
+    values = result if isinstance(result, (list, tuple)) else [result]
+    found: list[Any] = []
+    for value, expected in zip(values, wanted, strict=False):
+        if is_composite_spec(expected):
+            if not expected.is_compatible_with(value):
+                raise _mismatch(function, values, wanted, f'{value!r} is not compatible with {expected!r}.')
+            found += expected._to_components(value)
+        elif is_composite(value):
+            raise _mismatch(function, values, wanted, f'{value!r} is not a Tensor.')
+        else:
+            found.append(value)
+    return found
+
+
+def _mismatch(function: PythonFunction, values: Sequence[Any], wanted: Sequence[Any], why: str) -> ValueError:
+    return ValueError(f'py_function: func={function.func} returned {values!r}, which did not match Tout={wanted!r}.\n'
+                      f'In particular, {why}')
 
 
 def _tensor(value: Any, dtype: DType) -> EagerTensor:

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pyfuncdbg.graph.composite import components, is_composite, is_composite_spec, spec_of
 from pyfuncdbg.graph.dtypes import DType
 
 
@@ -47,7 +48,10 @@ def _fields(value: Any) -> list[str]:
 
 
 def leaves(structure: Any, split: Callable[[Any], bool] = is_row) -> list[Any]:
-    """The leaves, depth first in order of keys as they stand; what `split` denies is one."""
+    """The leaves, depth first in order of keys as they stand; what `split` denies is one. A composite gives its tensors, the
+    spec of one their specs."""
+    if is_composite(structure) or is_composite_spec(structure):
+        return components(structure)
     if not split(structure):
         return [structure]
     return [leaf for part in _parts(structure).values() for leaf in leaves(part, split)]
@@ -55,9 +59,16 @@ def leaves(structure: Any, split: Callable[[Any], bool] = is_row) -> list[Any]:
 
 def filled(structure: Any, values: Iterator[Any], split: Callable[[Any], bool] = is_row) -> Any:
     """A structure of the same form and types with other leaves."""
+    spec = spec_of(structure)
+    if spec is not None:
+        return spec._from_components([next(values) for _ in components(structure)])
     if not split(structure):
         return next(values)
-    parts = {key: filled(part, values, split) for key, part in _parts(structure).items()}
+    return _rebuilt(structure, {key: filled(part, values, split) for key, part in _parts(structure).items()})
+
+
+def _rebuilt(structure: Any, parts: Mapping[Any, Any]) -> Any:
+    """A structure of the same form and types with other values one level down."""
     if isinstance(structure, Mapping):
         make: Any = type(structure)
         return make(structure.default_factory, parts) if hasattr(structure, 'default_factory') else make(parts)
@@ -74,6 +85,14 @@ def _renewed(thing: Any, parts: Mapping[str, Any]) -> Any:
     for name, value in parts.items():
         object.__setattr__(new, name, value)
     return new
+
+
+def outlined(structure: Any, split: Callable[[Any], bool] = is_row) -> Any:
+    """A structure without its leaves: None in their place, the spec for a composite."""
+    spec = spec_of(structure)
+    if spec is not None or not split(structure):
+        return spec
+    return _rebuilt(structure, {key: outlined(part, split) for key, part in _parts(structure).items()})
 
 
 def matched(structure: Any, value: Any) -> list[Any]:

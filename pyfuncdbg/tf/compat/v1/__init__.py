@@ -16,6 +16,8 @@ from pyfuncdbg.tf import linalg as linalg
 from pyfuncdbg.tf import math as math
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf import nest as nest
+from pyfuncdbg.tf import ragged as ragged
+from pyfuncdbg.tf import sparse as sparse
 from pyfuncdbg.tf import strings as strings
 from pyfuncdbg.tf import train as train
 from pyfuncdbg.tf.compat.v1 import data as data
@@ -25,6 +27,7 @@ from pyfuncdbg.tf.compat.v1 import random as random
 from pyfuncdbg.tf.compat.v1 import test as test
 from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
+from pyfuncdbg.tf.composites import *  # noqa: F403
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.graphs1 import *  # noqa: F403
 from pyfuncdbg.tf.version1 import *  # noqa: F403

@@ -1,0 +1,107 @@
+"""Composite values: things that programs treat as one tensor and that are several, such as a `RaggedTensor`.
+
+A composite is its components and a spec that takes it apart and puts it together. `nest`, sessions, traced functions and
+script ops ask here, and know no kind of composite. No state: any thread may call it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeGuard, TypeVar
+
+P = ParamSpec('P')
+R = TypeVar('R')
+
+
+class CompositeSpec(Protocol):
+    """What is known of a composite, and how it is made of tensors."""
+
+    @property
+    def _component_specs(self) -> Sequence[Any]:
+        """The `TensorSpec` of each component."""
+
+    def _to_components(self, value: Any) -> list[Any]:
+        """The tensors that make up a value of this spec."""
+
+    def _from_components(self, components: Sequence[Any]) -> Any:
+        """The value that these tensors make up."""
+
+    def is_compatible_with(self, spec_or_value: Any, /) -> bool:
+        """Whether the value, or a value of that spec, could be of this spec."""
+
+
+class CompositeTensor(Protocol):
+    """A value that is made of several tensors."""
+
+    @property
+    def _type_spec(self) -> CompositeSpec:
+        """Its spec."""
+
+
+class Ascribed:
+    """A composite seen as a value of another spec than its own: what a traced function with a signature is given."""
+
+    __slots__ = ('_type_spec', 'value')
+
+    def __init__(self, value: Any, spec: CompositeSpec) -> None:
+        self.value = value
+        self._type_spec = spec
+
+
+def is_composite(value: Any) -> TypeGuard[CompositeTensor]:
+    """Whether a value is made of several tensors."""
+    return hasattr(type(value), '_type_spec')
+
+
+def is_composite_spec(value: Any) -> TypeGuard[CompositeSpec]:
+    """Whether a value describes one that is made of several tensors."""
+    return hasattr(type(value), '_component_specs')
+
+
+def spec_of(value: Any) -> CompositeSpec | None:
+    """The spec of a composite, a spec of composites as it is, None for anything else."""
+    if is_composite(value):
+        return value._type_spec
+    return value if is_composite_spec(value) else None
+
+
+def components(value: Any) -> list[Any]:
+    """The tensors of a composite, or the specs of the tensors of a spec."""
+    if is_composite(value):
+        return value._type_spec._to_components(value.value if isinstance(value, Ascribed) else value)
+    return list(value._component_specs)
+
+
+# ---------------------------------------------------------------- ops on composites
+_overrides: dict[str, list[tuple[type, Callable[..., Any]]]] = {}
+
+
+def overridable(function: Callable[P, R]) -> Callable[P, R]:
+    """Let kinds of composites have a way of their own of what a function of tensors does.
+
+    The function is tried first, so that tensors pay nothing for it; what it raises stands where no argument is a composite.
+    """
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, ValueError):
+            own = _override(function.__name__, args, kwargs)
+            if own is None:
+                raise
+        return own(*args, **kwargs)  # type: ignore[no-any-return]
+    return call
+
+
+def override(name: str, kind: type, function: Callable[..., Any]) -> None:
+    """Say how a function does its work where an argument is of a kind of composite."""
+    _overrides.setdefault(name, []).append((kind, function))
+
+
+def _override(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+    given = [*args, *kwargs.values()]
+    given += [item for value in given if isinstance(value, (list, tuple)) for item in value]
+    for kind, function in _overrides.get(name, ()):
+        if any(isinstance(value, kind) for value in given):
+            return function
+    return None

@@ -1,0 +1,1 @@
+"""Ragged tensors: tensors whose rows differ in length."""

@@ -1,0 +1,1 @@
+"""Sparse tensors: tensors of which only some elements are kept."""
