@@ -30,6 +30,7 @@ from pyfuncdbg.ops.control.tensor_array import TensorArray
 from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, recompute_grad
 from pyfuncdbg.ops.graph_files import make_ndarray, make_tensor_proto
 from pyfuncdbg.ops.graph_import import import_graph_def
+from pyfuncdbg.ops.module import Module
 from pyfuncdbg.ops.scopes import control_dependencies, group, init_scope, inside_function
 from pyfuncdbg.ops.scopes import grouped_tuple as tuple
 from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
@@ -46,6 +47,7 @@ __all__ = [
     'Graph',
     'IndexedSlices',
     'InteractiveSession',
+    'Module',
     'Operation',
     'RegisterGradient',
     'Session',
