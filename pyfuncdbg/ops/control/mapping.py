@@ -8,7 +8,7 @@ from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.control.parts import flow_of, graph_around
+from pyfuncdbg.ops.control.parts import graph_around, tensors_of
 from pyfuncdbg.ops.control.tensor_array import TensorArray
 from pyfuncdbg.ops.control.while_loop import while_loop_v1
 from pyfuncdbg.ops.joining import stack
@@ -215,7 +215,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
 
     def trace(given: Any) -> list[Any]:
         result = fn(nest.pack_sequence_as(packed, given))
-        found.append(nest.map_structure(lambda leaf: TensorSpec(flow_of(leaf).shape, flow_of(leaf).dtype), result))
+        found.append(nest.map_structure(lambda leaf: TensorSpec.from_tensor(tensors_of(leaf)[0]), result))
         return []
     graph = context.get_default_graph()
     with graph.as_default():

@@ -4,11 +4,12 @@ A TensorArray is passed through parts by its flow.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import IDENTITY
@@ -40,16 +41,31 @@ def is_array(value: Any) -> bool:
     return hasattr(value, '_with_flow')
 
 
-def flow_of(leaf: Any) -> Any:
-    """The tensor that stands for a leaf of a structure: the flow of a TensorArray, else itself."""
-    return leaf.flow if is_array(leaf) else convert_to_tensor(leaf)
+def tensors_of(leaf: Any) -> list[Any]:
+    """The tensors that stand for a leaf of a structure: the flow of a TensorArray, the components of a composite, itself."""
+    if is_array(leaf):
+        return [leaf.flow]
+    return leaf._type_spec._to_components(leaf) if is_composite(leaf) else [convert_to_tensor(leaf)]
 
 
-def packed(structure: Any, tensors: Sequence[Any]) -> Any:
-    """Tensors in a structure, where flows become TensorArrays like those in it."""
-    leaves = [leaf._with_flow(tensor) if is_array(leaf) else tensor
-              for leaf, tensor in zip(nest.flatten(structure), tensors, strict=True)]
-    return nest.pack_sequence_as(structure, leaves)
+def flat_tensors(structure: Any) -> list[Any]:
+    """The tensors that stand for all leaves."""
+    return [tensor for leaf in nest.flatten(structure) for tensor in tensors_of(leaf)]
+
+
+def packed(structure: Any, tensors: Iterable[Any]) -> Any:
+    """Tensors in a structure, where they become TensorArrays and composites like those in it; None stays None."""
+    given = iter(tensors)
+    return nest.pack_sequence_as(structure, [_rebuilt(leaf, given) for leaf in nest.flatten(structure)])
+
+
+def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
+    if leaf is None:
+        return None
+    if is_composite(leaf):
+        spec = leaf._type_spec
+        return spec._from_components([next(tensors) for _ in spec._component_specs])
+    return leaf._with_flow(next(tensors)) if is_array(leaf) else next(tensors)
 
 
 class Returned:
@@ -57,17 +73,17 @@ class Returned:
 
     def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
         self.structure = function()
-        self.leaves = nest.flatten(self.structure)
-        self.tensors = [self._tensor(leaf, done, function) for leaf in self.leaves if leaf is not None]
+        self.tensors = [tensor for leaf in nest.flatten(self.structure) if leaf is not None
+                        for tensor in self._tensors(leaf, done, function)]
 
     @staticmethod
-    def _tensor(leaf: Any, done: Callable[[], Any], function: Callable[[], Any]) -> Any:
+    def _tensors(leaf: Any, done: Callable[[], Any], function: Callable[[], Any]) -> list[Any]:
         if isinstance(leaf, Operation):
             graph = context.get_default_graph()
             with graph.control_dependencies([leaf]):
-                return apply(IDENTITY, (done(),))
+                return [apply(IDENTITY, (done(),))]
         try:
-            return flow_of(leaf)
+            return tensors_of(leaf)
         except (TypeError, ValueError) as error:
             raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or '
                             f'ExtensionTypes or None values; in compilation of {function}, found return value of type '
@@ -75,13 +91,11 @@ class Returned:
 
     def shown(self) -> Any:
         """The structure with the tensors, for messages."""
-        tensors = iter(self.tensors)
-        return nest.pack_sequence_as(self.structure, [None if leaf is None else next(tensors) for leaf in self.leaves])
+        return packed(self.structure, self.tensors)
 
     def pack(self, tensors: Sequence[Any]) -> Any:
         """Other tensors in the same structure."""
-        given = iter(tensors)
-        return packed(self.structure, [None if leaf is None else next(given) for leaf in self.leaves])
+        return packed(self.structure, tensors)
 
 
 def waited_for(parts: Sequence[Traced]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import nest
+from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import IDENTITY, STATELESS_WHILE, WHILE
@@ -16,7 +17,7 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.control.parts import (
     entered,
-    flow_of,
+    flat_tensors,
     graph_around,
     inner_shape,
     is_array,
@@ -76,7 +77,8 @@ def _while(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any, parallel
         raise TypeError("'body' must be callable.")
     if parallel_iterations < 1:
         raise TypeError("'parallel_iterations' must be a positive integer.")
-    loop_vars = nest.map_structure(lambda v: v._as_tensor() if hasattr(v, '_as_tensor') else v, loop_vars)
+    loop_vars = nest.map_structure(lambda v: v._as_tensor() if hasattr(v, '_as_tensor') and not is_composite(v) else v,
+                                   loop_vars)
     graph = graph_around(nest.flatten(loop_vars))
     if graph is None:
         with name_scope(name or 'while'):
@@ -112,7 +114,7 @@ def _repeated(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any, sam
             single, loop_vars = True, (loop_vars,)
         nest.assert_same_structure(structure, loop_vars if as_it_is else list(loop_vars))
         count += 1
-    loop_vars = nest.map_structure(lambda v: v if is_array(v) else convert_to_tensor(v), loop_vars)
+    loop_vars = nest.map_structure(lambda v: v if is_array(v) or is_composite(v) else convert_to_tensor(v), loop_vars)
     return loop_vars[0] if single else loop_vars
 
 
@@ -125,7 +127,7 @@ def _is_empty(loop_vars: Any) -> bool:
 def _node(graph: Graph, cond: Any, body: Any, loop_vars: Any, shape_invariants: Any, parallel_iterations: int,
           maximum_iterations: Any, name: str | None) -> list[Any]:
     """Add the node; the last values of the loop variables."""
-    start = [flow_of(leaf) for leaf in nest.flatten(loop_vars)]
+    start = flat_tensors(loop_vars)
     shapes = _invariants(loop_vars, start, shape_invariants)
     types = [(tensor.dtype, shape) for tensor, shape in zip(start, shapes, strict=True)]
     with graph.name_scope(name or 'while') as scope:
@@ -155,7 +157,7 @@ def _next(body: Callable[..., Any], loop_vars: Any, given: Sequence[Any]) -> lis
     if not nest.is_nested(result):
         result = [result]
     nest.assert_same_structure(result, loop_vars, check_types=False)
-    return [flow_of(leaf) for leaf in nest.flatten(result)]
+    return flat_tensors(result)
 
 
 def _loop(condition: Traced, step: Traced, start: Sequence[Any], types: Sequence[Any], first: Sequence[Any],
@@ -172,23 +174,31 @@ def _loop(condition: Traced, step: Traced, start: Sequence[Any], types: Sequence
 
 
 def _invariants(loop_vars: Any, start: Sequence[Any], given: Any) -> list[TensorShape]:
-    """The shape that each loop variable has in all iterations."""
-    if given is None:
-        return [tensor.shape for tensor in start]
-    nest.assert_same_structure(loop_vars, given, check_types=False)
-    shapes = []
-    for leaf, tensor, shape in zip(nest.flatten(loop_vars), start, nest.flatten(given), strict=True):
-        if is_array(leaf) or shape is None:
-            shapes.append(tensor.shape)
-        elif isinstance(shape, TensorShape):
-            shapes.append(shape)
-        elif isinstance(shape, TypeSpec):
-            if not shape.is_compatible_with(tensor):
-                raise ValueError(f'TypeSpec {shape} must be compatible with {tensor!r}')
-            shapes.append(inner_shape(shape.shape))  # type: ignore[attr-defined]
+    """The shape that each tensor of the loop variables has in all iterations."""
+    if given is not None:
+        nest.assert_same_structure(loop_vars, given, check_types=False)
+    leaves = nest.flatten(loop_vars)
+    shapes, tensors = [], iter(start)
+    for leaf, shape in zip(leaves, [None] * len(leaves) if given is None else nest.flatten(given), strict=True):
+        if is_composite(leaf):
+            spec = leaf._type_spec if shape is None or isinstance(shape, TensorShape) else shape
+            shapes += [inner_shape(part.shape) for part in spec._component_specs]
+            for _ in spec._component_specs:
+                next(tensors)
         else:
-            raise TypeError(f"'shape' must be one of TypeSpec, TensorShape or None. Received: {type(shape)}")
+            tensor = next(tensors)
+            shapes.append(tensor.shape if shape is None or is_array(leaf) else _invariant(tensor, shape))
     return shapes
+
+
+def _invariant(tensor: Any, shape: Any) -> TensorShape:
+    if isinstance(shape, TensorShape):
+        return shape
+    if not isinstance(shape, TypeSpec):
+        raise TypeError(f"'shape' must be one of TypeSpec, TensorShape or None. Received: {type(shape)}")
+    if not shape.is_compatible_with(tensor):
+        raise ValueError(f'TypeSpec {shape} must be compatible with {tensor!r}')
+    return inner_shape(shape.shape)  # type: ignore[attr-defined]
 
 
 def _check_shapes(outputs: Sequence[Any], shapes: Sequence[TensorShape], start: Sequence[Any]) -> None:
