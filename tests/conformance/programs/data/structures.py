@@ -1,0 +1,40 @@
+import tensorflow as tf, numpy as np
+
+Dataset = tf.data.Dataset
+
+
+def plain(value):
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, dict):
+        return {key: plain(value[key]) for key in sorted(value)}
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def show(label, function):
+    try:
+        found = function()
+    except Exception as error:
+        print(label, '!!', type(error).__name__, '|', str(error).split('\n')[0])
+        return
+    if isinstance(found, tf.data.Dataset):
+        try:
+            print(label, found.element_spec, [plain(value) for value in found.as_numpy_iterator()])
+        except Exception as error:
+            print(label, found.element_spec, '!!', type(error).__name__, '|', str(error).split('\n')[0])
+    else:
+        print(label, found)
+
+
+import collections
+Pair = collections.namedtuple('Pair', 'left right')
+dataset = Dataset.from_tensor_slices(Pair([1, 2], ['a', 'b']))
+show('namedtuple', lambda: dataset.element_spec)
+show('map', lambda: dataset.map(lambda left, right: Pair(left + 1, right)))
+for element in dataset:
+    print(element.left, element.right)
+show('ordered', lambda: Dataset.from_tensors(collections.OrderedDict([('b', 1), ('a', 2)])).element_spec)
+show('deep', lambda: Dataset.from_tensors({'a': (1, {'b': 2.}), 'c': [[1], [2]]}).batch(1).element_spec)
+show('deep values', lambda: Dataset.from_tensors({'a': (1, {'b': 2.}), 'c': [[1], [2]]}).map(lambda d: d['a'][1]['b']))
+show('zip map', lambda: Dataset.zip(({'x': Dataset.range(2)}, Dataset.range(2))).map(lambda d, y: d['x'] + y))
+show('batched pair', lambda: Dataset.zip((Dataset.range(3), Dataset.range(3))).batch(2).map(lambda a, b: tf.reduce_sum(a * b)))

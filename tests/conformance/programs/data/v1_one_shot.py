@@ -1,0 +1,45 @@
+import tensorflow as tf, numpy as np
+
+v1 = tf.compat.v1
+
+
+def plain(value):
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, dict):
+        return {key: plain(value[key]) for key in sorted(value)}
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def show(label, function):
+    try:
+        found = function()
+    except Exception as error:
+        print(label, '!!', type(error).__name__, '|', str(error).split('\n')[0])
+        return
+    if isinstance(found, tf.data.Dataset):
+        try:
+            print(label, found.element_spec, [plain(value) for value in found.as_numpy_iterator()])
+        except Exception as error:
+            print(label, found.element_spec, '!!', type(error).__name__, '|', str(error).split('\n')[0])
+    else:
+        print(label, found)
+
+
+with tf.Graph().as_default():
+    dataset = v1.data.Dataset.from_tensor_slices(np.array([1., 2.], np.float32)).map(lambda x: x * 2)
+    iterator = v1.data.make_one_shot_iterator(dataset)
+    value = iterator.get_next()
+    print(value, iterator.output_types, iterator.output_shapes, iterator.output_classes)
+    print(dataset)
+    with v1.Session() as sess:
+        print(sess.run(value), sess.run(value))
+        for _ in range(2):
+            try:
+                sess.run(value)
+            except tf.errors.OutOfRangeError as error:
+                print(type(error).__name__, 'End of sequence' in error.message, error.op.name, error.op.type)
+    with v1.Session() as sess:
+        print(sess.run(value))
+    show('initializer', lambda: iterator.initializer)
+    show('captures', lambda: v1.data.make_one_shot_iterator(v1.data.Dataset.range(3)).get_next().dtype)
