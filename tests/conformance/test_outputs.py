@@ -14,8 +14,8 @@ PROGRAMS, PROBES = programs(), probes()
 EVERYTHING = [*PROGRAMS, *PROBES]
 LISTED = differences.read().outputs
 VARYING = {'E08': 'remote python error', 'C14': "[<tf.Variable 'v:0'"}
-"""The beginning of a line that TensorFlow itself does not always print alike: how much it says of another task's error, the order of a
-set of names."""
+"""The beginning of a line that TensorFlow itself does not always print alike: how much it says of another task's error,
+the order of a set of names."""
 
 
 @pytest.fixture(scope='module')

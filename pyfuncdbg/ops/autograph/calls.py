@@ -4,11 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 from pyfuncdbg.ops.autograph.builtin import OVERLOADS
-from pyfuncdbg.runtime.autograph.calling import converted_callable
+from pyfuncdbg.runtime.autograph.calling import converted_callable, status
 
 
 def callee(function: Any) -> Any:
-    """What to call in place of a function."""
+    """What to call in place of a function; where nothing is traced, as in the body of a py_function, the function itself."""
+    if not status.enabled:
+        return function
     try:
         overload = OVERLOADS.get(function)
     except TypeError:                           # cannot be hashed

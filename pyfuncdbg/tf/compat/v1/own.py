@@ -12,6 +12,7 @@ from pyfuncdbg.ops.scopes import name_scope_v1 as name_scope
 from pyfuncdbg.ops.shaping import transpose_v1 as transpose
 from pyfuncdbg.ops.sorting import argmax_v1 as argmax
 from pyfuncdbg.ops.sorting import argmin_v1 as argmin
+from pyfuncdbg.ops.sparse.dense import to_dense as sparse_tensor_to_dense
 from pyfuncdbg.runtime.gradients import AggregationMethod
 from pyfuncdbg.runtime.gradients import gradients_v1 as gradients
 from pyfuncdbg.runtime.indexed_slices import IndexedSlicesValue
@@ -32,6 +33,7 @@ __all__ = [
     'hessians',
     'name_scope',
     'ones_like',
+    'sparse_tensor_to_dense',
     'transpose',
     'where',
     'while_loop',
