@@ -108,8 +108,13 @@ def check_types(op: str, inputs: Sequence[Any]) -> None:
     Raises:
         InvalidArgumentError: With TensorFlow's text.
     """
+    seen: dict[str, DType] = {}
     for place, attr, allowed, names in _types(op):
         dtype = inputs[place].dtype
+        first = seen.setdefault(attr, dtype)
+        if first is not dtype:
+            raise invalid(f'cannot compute {op} as input #{place}(zero-based) was expected to be a {first.kernel_name} '
+                          f'tensor but is a {dtype.kernel_name} tensor')
         if id(dtype) not in allowed:
             raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: {names}"
                           f'\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ')

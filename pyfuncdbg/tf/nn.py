@@ -1,4 +1,13 @@
 """`tf.nn`."""
+from pyfuncdbg.ops.convolution import (
+    conv1d,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    convolution,
+    depthwise_conv2d,
+    separable_conv2d,
+)
 from pyfuncdbg.ops.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
@@ -7,13 +16,49 @@ from pyfuncdbg.ops.cross_entropy import (
 from pyfuncdbg.ops.gathering import embedding_lookup
 from pyfuncdbg.ops.linalg import l2_loss
 from pyfuncdbg.ops.nn import bias_add, dropout, l2_normalize, log_softmax, moments, softmax, zero_fraction
+from pyfuncdbg.ops.pooling import avg_pool, avg_pool1d, avg_pool2d, avg_pool3d, max_pool, max_pool1d, max_pool2d, max_pool3d
 from pyfuncdbg.ops.sorting import top_k
 from pyfuncdbg.ops.unary import elu, gelu, leaky_relu, relu, relu6, selu, sigmoid, silu, softplus, tanh
 from pyfuncdbg.ops.unary import silu as swish
 
 __all__ = [
-    'bias_add', 'dropout', 'elu', 'embedding_lookup', 'gelu', 'l2_loss', 'l2_normalize', 'leaky_relu', 'log_softmax',
-    'moments', 'relu', 'relu6', 'selu', 'sigmoid', 'sigmoid_cross_entropy_with_logits', 'silu', 'softmax',
-    'softmax_cross_entropy_with_logits', 'softplus', 'sparse_softmax_cross_entropy_with_logits', 'swish', 'tanh',
-    'top_k', 'zero_fraction',
+    'avg_pool',
+    'avg_pool1d',
+    'avg_pool2d',
+    'avg_pool3d',
+    'bias_add',
+    'conv1d',
+    'conv2d',
+    'conv2d_transpose',
+    'conv3d',
+    'convolution',
+    'depthwise_conv2d',
+    'dropout',
+    'elu',
+    'embedding_lookup',
+    'gelu',
+    'l2_loss',
+    'l2_normalize',
+    'leaky_relu',
+    'log_softmax',
+    'max_pool',
+    'max_pool1d',
+    'max_pool2d',
+    'max_pool3d',
+    'moments',
+    'relu',
+    'relu6',
+    'selu',
+    'separable_conv2d',
+    'sigmoid',
+    'sigmoid_cross_entropy_with_logits',
+    'silu',
+    'softmax',
+    'softmax_cross_entropy_with_logits',
+    'softplus',
+    'sparse_softmax_cross_entropy_with_logits',
+    'swish',
+    'tanh',
+    'top_k',
+    'zero_fraction',
 ]

@@ -22,6 +22,11 @@ def signed(*shape: int) -> np.ndarray:
     return real(*shape) * _random.choice([-1., 1.], shape)
 
 
+def _steps(*shape: int) -> np.ndarray:
+    """Float64 no two of which are near each other."""
+    return _random.permutation(np.arange(1., np.prod(shape) + 1)).reshape(shape) / 10
+
+
 def regular(batch: int, side: int) -> np.ndarray:
     """Float64 matrices that are positive definite and far from singular."""
     half = real(batch, side, side)
@@ -60,6 +65,14 @@ def each(*inputs: Any, **attrs: Any) -> Example:
 
 _KEEP, _DROP = {'keep_dims': True}, {'keep_dims': False}
 _MASKS = {'begin_mask': 0, 'end_mask': 0, 'ellipsis_mask': 0, 'new_axis_mask': 0, 'shrink_axis_mask': 0}
+_CONV = {'strides': [1, 1, 1, 1], 'padding': 'SAME', 'explicit_paddings': [], 'data_format': 'NHWC',
+         'dilations': [1, 1, 1, 1]}
+_STRIDED = {**_CONV, 'strides': [1, 2, 1, 1], 'padding': 'EXPLICIT', 'explicit_paddings': [0, 0, 1, 0, 0, 2, 0, 0],
+            'dilations': [1, 1, 2, 1]}
+_FIRST = {**_CONV, 'data_format': 'NCHW', 'strides': [1, 1, 1, 2], 'padding': 'VALID'}
+_CONV3 = {'strides': [1] * 5, 'padding': 'SAME', 'data_format': 'NDHWC', 'dilations': [1] * 5}
+_POOL = {'ksize': [1, 2, 3, 1], 'strides': [1, 2, 1, 1], 'padding': 'SAME', 'explicit_paddings': [], 'data_format': 'NHWC'}
+_POOL3 = {'ksize': [1, 2, 2, 2, 1], 'strides': [1, 2, 2, 2, 1], 'padding': 'SAME', 'data_format': 'NDHWC'}
 _UNARY_ANYWHERE = ('Neg Square Exp Expm1 Sin Cos Sinh Cosh Tanh Atan Asinh Sigmoid Softplus Abs Relu Relu6 Elu Selu Erf '
                    'Erfc Sign '
                    'Reciprocal').split()
@@ -117,7 +130,7 @@ EXAMPLES: dict[str, list[Example]] = {
     **{f'UnsortedSegment{op}': [each(real(4, 3), ints([1, -1, 1, 0]), ints(2)),
                                 each(real(2, 2), ints([[0, 1], [1, 0]]), ints(2))] for op in ('Prod', 'Max', 'Min')},
     'SparseToDense': [each(np.array([[0, 1], [1, 0]]), np.array([2, 3]), real(2), np.float64(0.5),
-                           attrs={'validate_indices': True})],
+                           validate_indices=True)],
     'UnsortedSegmentSum': [each(real(4, 3), ints([1, -1, 1, 0]), ints(3)),
                            each(real(2, 2), ints([[0, 2], [2, 0]]), ints(3))],
     **{f'Segment{op}': [each(real(4, 3), ints([0, 0, 2, 2])), each(real(3), ints([1, 1, 1]))]
@@ -161,6 +174,22 @@ EXAMPLES: dict[str, list[Example]] = {
               for x in (real(3, 2), real(2, 2, 2)))],
     'SelfAdjointEigV2': [each(regular(2, 3), compute_v=True), each(regular(1, 3), compute_v=False)],
     'Cholesky': [Example((regular(2, 3),), symmetric=True)],
+    'Conv2D': [each(real(2, 4, 3, 2), real(2, 2, 2, 3), **_CONV), each(real(1, 5, 4, 4), real(2, 2, 2, 2), **_STRIDED),
+               each(real(1, 2, 3, 4), real(2, 2, 2, 2), **_FIRST)],
+    'Conv2DBackpropInput': [each(ints(2, 4, 3, 2), real(2, 2, 2, 3), real(2, 4, 3, 3), **_CONV)],
+    'Conv2DBackpropFilter': [each(real(2, 4, 3, 2), ints(2, 2, 2, 3), real(2, 4, 3, 3), **_CONV)],
+    'Conv3D': [each(real(1, 2, 3, 2, 2), real(2, 2, 2, 2, 1), **_CONV3)],
+    'Conv3DBackpropInputV2': [each(ints(1, 2, 3, 2, 2), real(2, 2, 2, 2, 1), real(1, 2, 3, 2, 1), **_CONV3)],
+    'Conv3DBackpropFilterV2': [each(real(1, 2, 3, 2, 2), ints(2, 2, 2, 2, 1), real(1, 2, 3, 2, 1), **_CONV3)],
+    **{op: [each(_steps(2, 4, 4, 2), **_POOL), each(_steps(1, 3, 3, 1), **{**_POOL, 'padding': 'VALID'})]
+       for op in ('MaxPool', 'AvgPool')},
+    **{op: [each(_steps(1, 2, 3, 2, 1), **_POOL3)] for op in ('MaxPool3D', 'AvgPool3D')},
+    **{op: [each(_steps(2, 4, 4, 2), real(2, 2, 4, 2), real(2, *sizes, 2), **_POOL)]
+       for op, sizes in (('MaxPoolGrad', (2, 4)), ('MaxPoolGradGrad', (4, 4)))},
+    **{op: [each(_steps(1, 2, 3, 2, 1), real(1, 1, 2, 1, 1), real(1, *sizes, 1), **_POOL3)]
+       for op, sizes in (('MaxPool3DGrad', (1, 2, 1)), ('MaxPool3DGradGrad', (2, 3, 2)))},
+    'AvgPoolGrad': [each(ints(2, 4, 4, 2), real(2, 2, 4, 2), **_POOL)],
+    'AvgPool3DGrad': [each(ints(1, 2, 3, 2, 1), real(1, 1, 2, 1, 1), **_POOL3)],
     'L2Loss': [each(real(2, 3))],
     'Softmax': [each(signed(2, 3))],
     'LogSoftmax': [each(signed(2, 3))],
@@ -200,8 +229,8 @@ EXAMPLES: dict[str, list[Example]] = {
                                  dtype=dtypes.float32)] for op in ('RandomUniform', 'RandomNormal', 'TruncatedNormal')},
     'StatelessRandomUniformFullIntV2': [each(ints(2, 3), np.array([5], np.uint64), np.array([1, 2], np.uint64), ints(1),
                                              dtype=dtypes.int64)],
-    'StatelessRandomUniformIntV2': [each(ints(2, 3), np.array([5], np.uint64), np.array([1, 2], np.uint64), ints(1), ints(-3),
-                                         ints(9))],
+    'StatelessRandomUniformIntV2': [each(ints(2, 3), np.array([5], np.uint64), np.array([1, 2], np.uint64), ints(1),
+                                         ints(-3), ints(9))],
     'StatelessMultinomial': [each(real(2, 3), ints(4), ints(1, 2), output_dtype=dtypes.int64)],
     'TensorScatterMax': [each(real(4), ints([[1], [1]]), real(2))],
     'TensorScatterMin': [each(real(4), ints([[1], [1]]), real(2))],
