@@ -198,8 +198,11 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exc
 def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
     """A kernel's message as TensorFlow words it for an op in eager mode."""
     count = f'_N_{attrs["N"]}' if 'N' in attrs else ''
+    of_data = 'output_types' in attrs           # an op of datasets
+    if of_data and definition.outputs < 0:
+        count += f'_output_types_{len(attrs["output_types"])}'
     return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}]'
-            f'{" name: " if definition.infix not in (None, "*") else ""}')
+            f'{" name: " if of_data or definition.infix not in (None, "*") else ""}')
 
 
 # ---------------------------------------------------------------- eager ops as calls

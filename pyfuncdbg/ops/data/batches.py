@@ -95,8 +95,13 @@ def unbatch(dataset: Any, name: str | None) -> Any:
     """The slices of each element."""
     def without_first(shape: TensorShape) -> TensorShape:
         if shape.rank == 0:
-            raise ValueError('Unbatching a tensor is only supported for rank >= 1')
+            raise ValueError('Cannot unbatch an input with scalar components.')
         return shape[1:]
+    sizes = [leaf.shape[0] for leaf in structure.leaves(dataset.element_spec) if leaf.shape.rank]
+    for size in sizes:
+        if None not in (size, sizes[0]) and size != sizes[0]:
+            raise ValueError('`unbatch()` is only supported for datasets of elements whose components have a matching '
+                             f'leading dimension. Encountered both {sizes[0]} and {size}.')
     spec = structure.reshaped(dataset.element_spec, without_first, 'unbatch')
     return dataset._derived('UnbatchDataset', spec, '_UnbatchDataset', name=name)
 

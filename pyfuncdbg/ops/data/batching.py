@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import DataLossError
 from pyfuncdbg.ops.data.source import UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
 from pyfuncdbg.ops.data.sources import dataset_op, row
 from pyfuncdbg.ops.inference import invalid
@@ -53,9 +54,6 @@ def _stacked(place: int, values: Sequence[Any]) -> Any:
     shapes = [np.shape(value) for value in values]
     for index, shape in enumerate(shapes):
         if shape != shapes[0]:
-            if len(shape) == len(shapes[0]) and np.prod(shape) != np.prod(shapes[0]):
-                raise invalid('Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: '
-                              f'{_text(shape)}, [batch]: {_text(shapes[0])}')
             raise invalid(f'Cannot batch tensors with different shapes in component {place}. First element had shape '
                           f'{_text(shapes[0])} and element {index} had shape {_text(shape)}.')
     return _array(values, shapes[0])
@@ -96,7 +94,7 @@ class Padding:
         for axis, size in enumerate(wanted):
             largest = max(value.shape[axis] for value in found)
             if 0 <= size < largest:
-                raise invalid('Attempted to pad to a smaller size than the input element.')
+                raise DataLossError(None, None, 'Attempted to pad to a smaller size than the input element.')
             sizes.append(largest if size < 0 else size)
         fill = self.values[place]
         result = np.full((len(found), *sizes), fill[()] if isinstance(fill, np.ndarray) else fill, found[0].dtype)

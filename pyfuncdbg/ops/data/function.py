@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.errors import OpError
+from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.hooks import errstate
@@ -158,14 +158,17 @@ class Step:
             raised: Any = host_error(error)
             if raised.located:
                 raise
+            if isinstance(raised, OutOfRangeError) and self._kind != 'Generator':       # that would end the dataset
+                raised = InvalidArgumentError(None, None, f'Function invocation produced OutOfRangeError: {raised.message}')
+                raised.__cause__ = error.__cause__
             name = step.op.graph.place + step.op.name
-            text = error.message if isinstance(error, OpError) else kernel_text(error)
+            text = raised.message if isinstance(error, OpError) else kernel_text(error)
             if self._kind != 'Generator':
                 text = (f'{USER_ERROR} passed to {self._kind}Dataset:{self._depth} transformation with iterator: {path}: '
                         f'{text}')
             raised._message = f'{text}\n\t [[{{{{node {name}}}}}]]'
             if raised is error:
                 raise
-            raise raised from error
+            raise raised from raised.__cause__ or error
         finally:
             raised = None                       # its traceback leads here: a cycle

@@ -69,24 +69,25 @@ def scanned(dataset: Any, initial_state: Any, function: Any, name: str | None) -
     spec = structure.mapped(structure.spec_of, state)
     traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.scan()', unpacked=False)
     if not isinstance(traced.spec, tuple) or len(traced.spec) != 2:
-        raise TypeError('The `scan_func` argument must return a pair consisting of new state and the output value. '
-                        f'Got {type(traced.structure)}.')
-    check_state(spec, traced.spec[0], 'scan_func')
+        raise TypeError('Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value '
+                        f'but its return type is {traced.spec}.')
+    check_state(spec, traced.spec[0], 'Invalid `scan_func`. ', ', got')
     flat = structure.tensors_of(state)
     return dataset._derived('ScanDataset', traced.spec[1], '_ScanDataset', *flat, *traced.captured, name=name,
                             _py_states=len(flat), **traced.attrs())
 
 
-def check_state(before: Any, after: Any, what: str) -> None:
+def check_state(before: Any, after: Any, start: str, joint: str) -> None:
     """Raises:
         TypeError: A function gives a state that is not of the kind of the initial one."""
-    if not structure.same_form(before, after):
-        raise TypeError(f'The element types for the new state must match the initial state. Expected {before}; got {after}.')
-    for old, new in zip(structure.leaves(before), structure.leaves(after), strict=True):
-        if old.dtype != new.dtype:
-            raise TypeError(f'The element types for the new state must match the initial state. Expected '
-                            f'{structure.mapped(lambda leaf: leaf.dtype, before)}; got '
-                            f'{structure.mapped(lambda leaf: leaf.dtype, after)}.')
+    if structure.same_form(before, after):
+        def dtypes_of(spec: Any) -> Any:
+            return structure.mapped(lambda leaf: leaf.dtype, spec)
+        if structure.leaves(dtypes_of(before)) == structure.leaves(dtypes_of(after)):
+            return
+        before, after = dtypes_of(before), dtypes_of(after)
+    raise TypeError(f'{start}The element types for the new state must match the initial state. Expected {before}{joint} '
+                    f'{after}.')
 
 
 def chosen(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
@@ -113,7 +114,8 @@ def sampled(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_emp
     """Elements of datasets that are drawn at random."""
     count = len(datasets)
     if weights is not None and len(weights) != count:
-        raise ValueError(f'Invalid `weights`. The length of `weights` should be {count} but got {len(weights)}.')
+        raise ValueError('Invalid `weights`. `weights` should have the same length as `datasets` but got '
+                         f'`len(weights)={len(weights)}` vs. `len(datasets)={count}`.')
     given = np.full(count, 1 / count) if weights is None else np.asarray(weights, np.float64)
     spec = TensorSpec((), dtypes.int64)
     kind = type(datasets[0])

@@ -81,7 +81,8 @@ def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: 
         spec = output_signature
     else:
         if output_types is None:
-            raise TypeError('Either `output_signature` or `output_types` must be specified.')
+            raise TypeError('To specify the output signature you need to provide either the `output_signature` argument or '
+                            'the `output_types` argument.')
         spec = _spec(output_types, output_shapes)
     if args is not None and not isinstance(args, tuple):
         raise TypeError(f'`args` must be a tuple, but got {type(args)}')

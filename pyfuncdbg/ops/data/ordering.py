@@ -339,8 +339,7 @@ def _shard(source: Source, count: Any, index: Any) -> Sharded:
     if int(count) < 1:
         raise invalid(f'Number of shards must be greater than zero (currently num_shards = {int(count)}).')
     if not 0 <= int(index) < int(count):
-        raise invalid('Index must be between 0 and num_shards-1 '
-                      f'(currently index = {int(index)}, num_shards = {int(count)}).')
+        raise invalid(f'Index must be between 0 and {int(count) - 1} (currently index = {int(index)}).')
     return Sharded(source, int(count), int(index), source.depth + 1)
 
 

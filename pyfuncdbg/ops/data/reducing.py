@@ -26,7 +26,7 @@ def reduced(dataset: Any, initial_state: Any, function: Any, name: str | None) -
     spec = structure.mapped(structure.spec_of, state)
     while True:
         traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.reduce()', unpacked=False)
-        check_state(spec, traced.spec, 'reduce_func')
+        check_state(spec, traced.spec, '', ' but got')
         wider = structure.narrowest_for_both(spec, traced.spec)
         if wider == spec:
             break

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.graph import dtypes, nest
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Output
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
@@ -156,7 +157,7 @@ def spec_of(value: Any) -> Any:
     return TensorSpec(value.shape, value.dtype)
 
 
-def as_leaf(value: Any) -> Any:
+def as_leaf(value: Any, name: str = '') -> Any:
     """A leaf as an element has it: a tensor, a dataset or optional, or None.
 
     Raises:
@@ -164,14 +165,19 @@ def as_leaf(value: Any) -> Any:
     """
     if value is None or hasattr(value, '_data_spec'):
         return value
-    return convert_to_tensor(value)
+    return convert_to_tensor(value, name=name or None)
 
 
 def as_element(value: Any) -> Any:
     """A value as an element: its leaves become tensors."""
-    if isinstance(value, list):
-        return as_leaf(value)
-    return packed(value, iter([as_leaf(leaf) for leaf in leaves(value)]))
+    found = leaves(value)
+    if all(isinstance(leaf, Tensor) for leaf in found):
+        return value
+    graph = current_graph()
+    if graph is None:
+        return packed(value, iter([as_leaf(leaf, '') for leaf in found]))
+    with graph.name_scope('normalize_element'):
+        return packed(value, iter([as_leaf(leaf, f'component_{i}') for i, leaf in enumerate(found)]))
 
 
 def types_of(spec: Any) -> list[Output]:

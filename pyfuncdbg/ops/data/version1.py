@@ -7,6 +7,7 @@ from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.shapes import as_shape
 from pyfuncdbg.graph.spec import TensorSpec
+from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.data import structure
 from pyfuncdbg.ops.data.dataset import Dataset
@@ -30,7 +31,7 @@ class DatasetV1(Dataset):
     @property
     def output_classes(self) -> Any:
         """The classes of an element's parts."""
-        return structure.mapped(lambda spec: spec.value_type, self.element_spec)
+        return structure.mapped(_class_of, self.element_spec)
 
     def __repr__(self) -> str:
         return f'<DatasetV1Adapter shapes: {self.output_shapes}, types: {self.output_types}>'
@@ -72,6 +73,10 @@ class DatasetV1(Dataset):
         """
         raise NotImplementedError('pyfuncdbg has no datasets of sparse tensors; give tf.sparse.to_dense(...) to '
                                   'from_tensor_slices')
+
+
+def _class_of(spec: Any) -> Any:
+    return Tensor if isinstance(spec, TensorSpec) else spec.value_type
 
 
 def _iterator_attrs(spec: Any) -> dict[str, Any]:
@@ -149,7 +154,7 @@ class Iterator:
     @property
     def output_classes(self) -> Any:
         """The classes of an element's parts."""
-        return structure.mapped(lambda spec: spec.value_type, self.element_spec)
+        return structure.mapped(_class_of, self.element_spec)
 
     @staticmethod
     def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
@@ -203,4 +208,4 @@ def get_output_shapes(dataset_or_iterator: Any) -> Any:
 
 def get_output_classes(dataset_or_iterator: Any) -> Any:
     """The classes of an element's parts."""
-    return structure.mapped(lambda spec: spec.value_type, dataset_or_iterator.element_spec)
+    return structure.mapped(_class_of, dataset_or_iterator.element_spec)

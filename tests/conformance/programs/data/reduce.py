@@ -32,7 +32,6 @@ show('pair', lambda: Dataset.range(1, 5).reduce((np.int64(0), np.int64(1)), lamb
 show('tuple elements', lambda: Dataset.from_tensor_slices(([1, 2], [3, 4])).reduce(0, lambda state, e: state + e[0] * e[1]))
 show('shape', lambda: Dataset.range(3).reduce(tf.zeros([0], tf.int64), lambda state, x: tf.concat([state, [x]], 0)))
 show('type', lambda: Dataset.range(3).reduce(0, lambda state, x: x))
-show('structure', lambda: Dataset.range(3).reduce(0, lambda state, x: (state, x)))
 show('empty', lambda: Dataset.range(0).reduce(7, lambda state, x: state + 1))
 show('string', lambda: Dataset.from_tensor_slices(['a', 'b']).reduce('', lambda state, x: state + x))
 show('script', lambda: Dataset.range(4).reduce(np.int64(0), lambda s, x: tf.numpy_function(lambda a, b: a * 10 + b, [s, x], tf.int64)))

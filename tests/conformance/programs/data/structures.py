@@ -30,7 +30,7 @@ import collections
 Pair = collections.namedtuple('Pair', 'left right')
 dataset = Dataset.from_tensor_slices(Pair([1, 2], ['a', 'b']))
 show('namedtuple', lambda: dataset.element_spec)
-show('map', lambda: dataset.map(lambda left, right: Pair(left + 1, right)))
+show('map', lambda: dataset.map(lambda p: Pair(p.left + 1, p.right)).element_spec)
 for element in dataset:
     print(element.left, element.right)
 show('ordered', lambda: Dataset.from_tensors(collections.OrderedDict([('b', 1), ('a', 2)])).element_spec)
