@@ -117,6 +117,9 @@ def _of_shape(shape: TensorShape, dtype: DType | None) -> Value:
     if dtype is not None and dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f'Cannot convert TensorShape {shape} to dtype {dtype}. Allowed dtypes are tf.int32 and tf.int64.')
     sizes = np.array(shape.as_list(), np.int64)
+    if dtype is dtypes.int32 and sizes.size and sizes.max() > np.iinfo(np.int32).max:
+        raise ValueError(f'Cannot convert TensorShape {shape} to dtype int32; a dimension is too large. Consider using '
+                         'tf.int64.')
     return _narrowed(sizes) if dtype is None else sizes.astype(dtype.array)
 
 

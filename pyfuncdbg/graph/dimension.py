@@ -30,6 +30,11 @@ def dimension_value(value: Any) -> int | None:
     return size
 
 
+def value_of(dimension: Any) -> Any:
+    """`tf.compat.dimension_value`: the size that a `Dimension` holds, anything else as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
 class Dimension:
     """One size, or None if it is not known.
 
@@ -61,42 +66,44 @@ class Dimension:
         self.assert_is_compatible_with(other)
         return self if self.value is not None else Dimension(other)
 
-    def _combine(self, other: Any, operation: Callable[[int, int], int], swap: bool = False) -> Any:
+    def _combine(self, other: Any, operation: Callable[[int, int], int]) -> Any:
         try:
             theirs = dimension_value(other)
         except (TypeError, ValueError):
             return NotImplemented
         if self.value is None or theirs is None:
             return Dimension(None)
-        return Dimension(operation(theirs, self.value) if swap else operation(self.value, theirs))
+        return Dimension(operation(self.value, theirs))
 
     def __add__(self, other: Any) -> Any:
         return self._combine(other, operator.add)
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return self + other
 
     def __sub__(self, other: Any) -> Any:
         return self._combine(other, operator.sub)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._combine(other, operator.sub, swap=True)
+        return Dimension(other) - self
 
     def __mul__(self, other: Any) -> Any:
         return self._combine(other, operator.mul)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
 
     def __floordiv__(self, other: Any) -> Any:
         return self._combine(other, operator.floordiv)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._combine(other, operator.floordiv, swap=True)
+        return Dimension(other) // self
 
     def __mod__(self, other: Any) -> Any:
-        return self._combine(other, operator.mod)
+        return self._combine(Dimension(other), operator.mod)
 
     def __rmod__(self, other: Any) -> Any:
-        return self._combine(other, operator.mod, swap=True)
+        return Dimension(other) % self
 
     def __truediv__(self, other: Any) -> Any:
         raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', "
@@ -140,8 +147,7 @@ class Dimension:
     __int__ = __index__
 
     def __bool__(self) -> bool:
-        # TensorFlow's has neither __bool__ nor __len__: even Dimension(0) is true.
-        return True
+        return bool(self.value)
 
     def __repr__(self) -> str:
         return f'Dimension({self.value!r})'
@@ -151,3 +157,22 @@ class Dimension:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Dimension, (self.value,)
+
+
+class _Version:
+    """Whether the items of shapes are sizes, as in TensorFlow 2, or `Dimension`s; for all threads."""
+
+    sizes = True
+
+
+version = _Version()
+
+
+def enable_v2_tensorshape() -> None:
+    """`shape[0]` is a size, as in TensorFlow 2: so it is from the start."""
+    version.sizes = True
+
+
+def disable_v2_tensorshape() -> None:
+    """`shape[0]` is a `Dimension`, as in TensorFlow 1."""
+    version.sizes = False

@@ -6,7 +6,7 @@ every eager op. Nothing here has state: any thread may call it.
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -16,6 +16,8 @@ _QUANTIZED = {'qint8': 'i1', 'quint8': 'u1', 'qint16': 'i2', 'quint16': 'u2', 'q
 _REAL = {'complex64': 'float32', 'complex128': 'float64'}
 _TRAINABLE = frozenset(('float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128', 'resource', 'variant'))
 _OPAQUE = frozenset(('resource', 'variant'))
+_REFERENCE = 100
+"""What the number of a type with a reference is more than that without."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -60,13 +62,17 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """Itself: there are no reference types here."""
-        return self
+        """The type without a reference."""
+        return _BY_NAME[self.name.removesuffix('_ref')]
+
+    @property
+    def _is_ref_dtype(self) -> builtins.bool:
+        return self.as_datatype_enum > _REFERENCE
 
     @property
     def real_dtype(self) -> DType:
         """The type of the real part."""
-        return _BY_NAME[_REAL.get(self.name, self.name)]
+        return _BY_NAME[_REAL.get(self.base_dtype.name, self.name)]
 
     @property
     def min(self) -> Any:
@@ -90,7 +96,7 @@ class DType:
     def limits(self) -> tuple[Any, Any]:
         """The range of intensities of an image of this type, from 0."""
         if self.is_bool:
-            return False, True
+            return 0, True
         if self.name in ('float32', 'float64'):
             return 0, 1
         if self.is_integer and self.array.isbuiltin == 1:
@@ -103,7 +109,8 @@ class DType:
         Raises:
             TypeError: `other` names no type.
         """
-        return as_dtype(other) is self
+        found = as_dtype(other)
+        return found is self or found.base_dtype is self
 
     def is_subtype_of(self, other: object) -> builtins.bool:
         return self is other
@@ -184,11 +191,15 @@ half, double, bool_ = float16, float64, bool
 ALL: tuple[DType, ...] = tuple(sorted(
     {id(v): v for v in list(globals().values()) if isinstance(v, DType)}.values(), key=lambda d: d.as_datatype_enum))
 """Every type, by number."""
-_BY_NAME: dict[str, DType] = {d.name: d for d in ALL} | {'float': float32, 'double': float64, 'half': float16}
+_REFERENCES = tuple(replace(d, name=d.name + '_ref', as_datatype_enum=d.as_datatype_enum + _REFERENCE,
+                            kernel_name=d.kernel_name + '_ref') for d in ALL if d.name not in _OPAQUE)
+"""TensorFlow 1's types of variables' outputs, which old GraphDefs name. No tensor here has one."""
+_BY_NAME: dict[str, DType] = {d.name: d for d in (*ALL, *_REFERENCES)} | {
+    'float': float32, 'double': float64, 'half': float16}
 _BY_ARRAY: dict[Any, DType] = {d.array: d for d in ALL if d.is_numpy_compatible}
 _BY_KEY: dict[Any, DType] = {
     **_BY_NAME,
-    **{d.as_datatype_enum: d for d in ALL},
+    **{d.as_datatype_enum: d for d in (*ALL, *_REFERENCES)},
     **{d.as_numpy_dtype: d for d in ALL if d.is_numpy_compatible and not d.is_quantized},
     float: float32, builtins.bool: bool, object: string, np.str_: string, np.bytes_: string, np.object_: string,
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, overload
 
-from pyfuncdbg.graph.dimension import Dimension, dimension_value
+from pyfuncdbg.graph.dimension import Dimension, dimension_value, version
 
 Sizes = tuple[int | None, ...]
 
@@ -24,6 +24,8 @@ def _sizes(dims: Any) -> Sizes | None:
         return tuple([d if d is None or (type(d) is int and d >= 0) else dimension_value(d) for d in dims])
     if isinstance(dims, Dimension):
         return (dims.value,)
+    if hasattr(dims, 'unknown_rank'):               # a TensorShapeProto
+        return None if dims.unknown_rank else tuple([None if dim.size == -1 else dim.size for dim in dims.dim])
     if hasattr(dims, '__index__'):
         try:
             return (dimension_value(dims),)
@@ -95,6 +97,11 @@ class TensorShape:
         if self.sizes is None:
             raise ValueError('as_list() is not defined on an unknown TensorShape.')
         return list(self.sizes)
+
+    def as_proto(self) -> Any:
+        """The shape as a TensorShapeProto."""
+        from pyfuncdbg.graph.tensor_proto import shape_proto  # who wants none does not load the protobuf library
+        return shape_proto(self)
 
     def num_elements(self) -> int | None:
         """How many elements, or None if a size is unknown."""
@@ -208,7 +215,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[int | None]:
         if self.sizes is None:
             raise ValueError('Cannot iterate over a shape with unknown rank.')
-        return iter(self.sizes)
+        return iter(self.sizes if version.sizes else map(Dimension, self.sizes))  # type: ignore[arg-type]
 
     @overload
     def __getitem__(self, key: int) -> int | None: ...
@@ -216,9 +223,11 @@ class TensorShape:
     def __getitem__(self, key: slice) -> TensorShape: ...
     def __getitem__(self, key: int | slice) -> int | TensorShape | None:
         if self.sizes is not None:
-            return TensorShape.of(self.sizes[key]) if isinstance(key, slice) else self.sizes[key]
+            if isinstance(key, slice):
+                return TensorShape.of(self.sizes[key])
+            return self.sizes[key] if version.sizes else Dimension(self.sizes[key])  # type: ignore[return-value]
         if not isinstance(key, slice):
-            return None
+            return None if version.sizes else Dimension(None)  # type: ignore[return-value]
         if key.step is not None:
             raise ValueError('Steps are not yet handled')
         start, stop = key.start or 0, key.stop
@@ -251,6 +260,11 @@ class TensorShape:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self.sizes,)
+
+
+def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+    """`tf.compat.dimension_at_index`: a size as `Dimension`, whichever version's shapes are in use."""
+    return Dimension(None if shape.sizes is None else shape.sizes[index])
 
 
 UNKNOWN = TensorShape(None)

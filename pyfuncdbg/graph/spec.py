@@ -7,9 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import spec_of
+from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.shapes import TensorShape, as_shape
+from pyfuncdbg.graph.tensor import Tensor
 
 
 @runtime_checkable
@@ -68,6 +73,11 @@ class TensorSpec:
         """The same spec under another name."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
+    @property
+    def value_type(self) -> type:
+        """The class of its values."""
+        return Tensor
+
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
         """Whether a tensor (not a NumPy or Python value) or spec has this type and could have this shape."""
         return (_is_typed(spec_or_value) and self.dtype is spec_or_value.dtype
@@ -83,10 +93,10 @@ class TensorSpec:
         return TensorSpec(self.shape.most_specific_common_supertype([o.shape for o in others]), self.dtype, self.name)
 
     def most_specific_compatible_type(self, other: Any, /) -> TensorSpec:
-        if not isinstance(other, TensorSpec) or other.dtype is not self.dtype:
+        found = self.most_specific_common_supertype([other])
+        if found is None:
             raise ValueError(f'No TypeSpec is compatible with both {self} and {other}')
-        name = self.name if self.name == other.name else None
-        return TensorSpec(self.shape.most_specific_compatible_shape(other.shape), self.dtype, name)
+        return found
 
     def __eq__(self, other: object) -> bool:
         return (type(other) is TensorSpec and self.dtype is other.dtype and self.shape == other.shape
@@ -102,5 +112,26 @@ class TensorSpec:
         return TensorSpec, (self.shape, self.dtype, self.name)
 
 
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of a tensor, composite, array or Python value.
+
+    Raises:
+        TypeError: It has none.
+    """
+    spec = spec_of(value)
+    if spec is not None:
+        return spec
+    if _is_typed(value):
+        return TensorSpec(value.shape, value.dtype)
+    try:
+        if value is None or isinstance(value, type):
+            raise TypeError
+        array = np.asarray(to_array(value))
+        return TensorSpec(array.shape, dtypes.of_value(array))
+    except (TypeError, ValueError):
+        raise TypeError(f'Could not build a TypeSpec for {value} of unsupported type {type(value)}.') from None
+
+
 def _is_typed(value: Any) -> bool:
-    return isinstance(getattr(value, 'dtype', None), DType) and isinstance(getattr(value, 'shape', None), TensorShape)
+    return (isinstance(getattr(value, 'dtype', None), DType) and isinstance(getattr(value, 'shape', None), TensorShape)
+            and spec_of(value) is None and not hasattr(value, 'standing_on'))

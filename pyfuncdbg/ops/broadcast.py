@@ -10,7 +10,7 @@ import numpy as np
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.graph.shapes import TensorShape, broadcast, unknown
+from pyfuncdbg.graph.shapes import TensorShape, as_shape, broadcast, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.inference import as_static_shape, invalid
@@ -118,3 +118,28 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     return apply('BroadcastTo', (convert_to_tensor(input), convert_to_tensor(shape, dtype_hint=dtypes.int32)), None, name)
 
 
+def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+    """The static shape of an elementwise op on tensors of two static shapes; ValueError if there is none."""
+    return broadcast(as_shape(shape_x), as_shape(shape_y))
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """The same of two shapes that are vectors."""
+    x = convert_to_tensor(shape_x, dtype_hint=dtypes.int32)
+    return apply('BroadcastArgs', (x, convert_to_tensor(shape_y, dtype_hint=x.dtype)))
+
+
+def _broadcast_args(x: Any, y: Any) -> Any:
+    try:
+        return np.array(np.broadcast_shapes(tuple(x), tuple(y)), x.dtype)
+    except ValueError:
+        raise invalid(f'Incompatible shapes: [{",".join(map(str, x))}] vs. [{",".join(map(str, y))}]') from None
+
+
+def _broadcast_args_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    sizes = [t.shape[0] if t.shape.rank == 1 else None for t in inputs]
+    known = None if None in sizes else max(sizes)  # type: ignore[type-var]
+    return [(inputs[0].dtype, TensorShape([known]))]
+
+
+register(OpDef('BroadcastArgs', _broadcast_args, _broadcast_args_types))

@@ -11,7 +11,7 @@ from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, unknown
-from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
@@ -227,7 +227,10 @@ def reduce(op: str, x: Any, axis: Any, keepdims: Any, name: str | None) -> Tenso
     if axis is None:
         rank = x.shape.rank
         axes = _all_axes(x) if rank is None else vector(range(rank))
-        return apply(op, (x, axes), attrs, name)
+        result: Tensor = apply(op, (x, axes), attrs, name)
+        if rank is None and not keepdims and isinstance(result, SymbolicTensor):
+            result.set_shape(())
+        return result
     return call(op, {'input': x, 'reduction_indices': axis}, attrs, name, reduction_indices=dtypes.int32)
 
 

@@ -1,6 +1,8 @@
 """Names that only TensorFlow 1 had at top level. `tf` has them too, so that its programs run unchanged.
 """
-from pyfuncdbg.graph.dimension import Dimension, dimension_value
+from pyfuncdbg.graph.dimension import Dimension, disable_v2_tensorshape, enable_v2_tensorshape
+from pyfuncdbg.graph.dimension import value_of as dimension_value
+from pyfuncdbg.graph.shapes import dimension_at_index
 from pyfuncdbg.ops.assertions import (
     assert_greater_equal,
     assert_less_equal,
@@ -24,6 +26,8 @@ from pyfuncdbg.ops.cast import to_bfloat16, to_complex64, to_complex128, to_doub
 from pyfuncdbg.ops.clipping import clip_by_average_norm, global_norm
 from pyfuncdbg.ops.comparison import logical_xor
 from pyfuncdbg.ops.complex_numbers import angle, imag, real
+from pyfuncdbg.ops.counting import bincount
+from pyfuncdbg.ops.counting import confusion_matrix_v1 as confusion_matrix
 from pyfuncdbg.ops.linalg import matrix_transpose
 from pyfuncdbg.ops.printing import Print
 from pyfuncdbg.ops.random import (
@@ -39,6 +43,7 @@ from pyfuncdbg.ops.random import (
 from pyfuncdbg.ops.random import (
     shuffle as random_shuffle,
 )
+from pyfuncdbg.ops.rearranging import depth_to_space, invert_permutation, space_to_depth
 from pyfuncdbg.ops.reduction import count_nonzero
 from pyfuncdbg.ops.segments import (
     segment_max,
@@ -87,15 +92,21 @@ __all__ = [
     'assert_positive',
     'assert_scalar',
     'assert_type',
+    'bincount',
     'ceil',
     'check_numerics',
     'clip_by_average_norm',
+    'confusion_matrix',
     'conj',
     'count_nonzero',
     'cumprod',
+    'depth_to_space',
+    'dimension_at_index',
     'dimension_value',
+    'disable_v2_tensorshape',
     'div',
     'div_no_nan',
+    'enable_v2_tensorshape',
     'erf',
     'erfc',
     'expm1',
@@ -104,6 +115,7 @@ __all__ = [
     'get_seed',
     'global_norm',
     'imag',
+    'invert_permutation',
     'is_finite',
     'is_inf',
     'is_nan',
@@ -126,6 +138,7 @@ __all__ = [
     'segment_prod',
     'segment_sum',
     'set_random_seed',
+    'space_to_depth',
     'squared_difference',
     'string_strip',
     'string_to_number',

@@ -63,7 +63,7 @@ def _to_dense_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     indices, _, values, _ = node.inputs
     there = gather_nd(grad, indices)
     others = tensor_scatter_nd_update(grad, indices, zeros_like(there))
-    return [None, None, there if values.shape.rank else reduce_sum(there), reduce_sum(others)]
+    return [None, None, reduce_sum(there) if values.shape.rank == 0 else there, reduce_sum(others)]
 
 
 register(OpDef('SparseToDense', _to_dense, _to_dense_types, _to_dense_gradient, kernel_attrs=('validate_indices',)))
