@@ -181,13 +181,13 @@ def max_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
         data_format: 'NHWC' or 'NCHW'.
         name: Of the node.
     """
-    return _pool('MaxPool', input, ksize, strides, padding, data_format, 2, name)
+    return _pool('MaxPool', input, ksize, strides, padding, data_format, 2, name or 'MaxPool2d')
 
 
 def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NHWC',
                name: str | None = None) -> Tensor:
     """The mean of what each window of images sees; padding does not count."""
-    return _pool('AvgPool', input, ksize, strides, padding, data_format, 2, name)
+    return _pool('AvgPool', input, ksize, strides, padding, data_format, 2, name or 'AvgPool2D')
 
 
 def max_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NDHWC',
@@ -261,10 +261,10 @@ def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: st
 def max_pool_v1(value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = 'NHWC',
                 name: str | None = None, input: Any = None) -> Tensor:
     """`max_pool2d` with TensorFlow 1's arguments."""
-    return max_pool2d(value if input is None else input, ksize, strides, padding, data_format, name)
+    return max_pool2d(value if input is None else input, ksize, strides, padding, data_format, name or 'MaxPool')
 
 
 def avg_pool_v1(value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = 'NHWC',
                 name: str | None = None, input: Any = None) -> Tensor:
     """`avg_pool2d` with TensorFlow 1's arguments."""
-    return avg_pool2d(value if input is None else input, ksize, strides, padding, data_format, name)
+    return avg_pool2d(value if input is None else input, ksize, strides, padding, data_format, name or 'AvgPool')

@@ -34,7 +34,9 @@ from pyfuncdbg.ops.comparison import (
     not_equal,
 )
 from pyfuncdbg.ops.complex_numbers import angle, imag, real
+from pyfuncdbg.ops.counting import bincount, confusion_matrix
 from pyfuncdbg.ops.nn import l2_normalize, log_softmax, softmax, zero_fraction
+from pyfuncdbg.ops.rearranging import invert_permutation
 from pyfuncdbg.ops.reduction import (
     count_nonzero,
     reduce_all,
@@ -116,7 +118,9 @@ __all__ = [
     'atan',
     'atan2',
     'atanh',
+    'bincount',
     'ceil',
+    'confusion_matrix',
     'conj',
     'cos',
     'cosh',
@@ -137,6 +141,7 @@ __all__ = [
     'greater',
     'greater_equal',
     'imag',
+    'invert_permutation',
     'is_finite',
     'is_inf',
     'is_nan',

@@ -17,6 +17,7 @@ from pyfuncdbg.ops.gathering import embedding_lookup
 from pyfuncdbg.ops.linalg import l2_loss
 from pyfuncdbg.ops.nn import bias_add, dropout, l2_normalize, log_softmax, moments, softmax, zero_fraction
 from pyfuncdbg.ops.pooling import avg_pool, avg_pool1d, avg_pool2d, avg_pool3d, max_pool, max_pool1d, max_pool2d, max_pool3d
+from pyfuncdbg.ops.rearranging import depth_to_space, space_to_depth
 from pyfuncdbg.ops.sorting import top_k
 from pyfuncdbg.ops.unary import elu, gelu, leaky_relu, relu, relu6, selu, sigmoid, silu, softplus, tanh
 from pyfuncdbg.ops.unary import silu as swish
@@ -32,6 +33,7 @@ __all__ = [
     'conv2d_transpose',
     'conv3d',
     'convolution',
+    'depth_to_space',
     'depthwise_conv2d',
     'dropout',
     'elu',
@@ -56,6 +58,7 @@ __all__ = [
     'softmax',
     'softmax_cross_entropy_with_logits',
     'softplus',
+    'space_to_depth',
     'sparse_softmax_cross_entropy_with_logits',
     'swish',
     'tanh',

@@ -68,6 +68,7 @@ from pyfuncdbg.ops.comparison import (
 )
 from pyfuncdbg.ops.complex_numbers import complex
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.counting import histogram_fixed_width, searchsorted
 from pyfuncdbg.ops.einsum import einsum
 from pyfuncdbg.ops.filling import (
     eye,
@@ -96,6 +97,15 @@ from pyfuncdbg.ops.joining import concat, reverse, split, stack, tile, unstack
 from pyfuncdbg.ops.linalg import matmul, norm, tensordot
 from pyfuncdbg.ops.padding import pad
 from pyfuncdbg.ops.printing import print_v2 as print
+from pyfuncdbg.ops.rearranging import (
+    bitcast,
+    dynamic_partition,
+    guarantee_const,
+    repeat,
+    reverse_sequence,
+    roll,
+    unravel_index,
+)
 from pyfuncdbg.ops.reduction import (
     reduce_all,
     reduce_any,
@@ -172,6 +182,7 @@ __all__ = [
     'atan2',
     'atanh',
     'bfloat16',
+    'bitcast',
     'bool',
     'boolean_mask',
     'broadcast_to',
@@ -190,6 +201,7 @@ __all__ = [
     'cumsum',
     'divide',
     'double',
+    'dynamic_partition',
     'dynamic_stitch',
     'einsum',
     'ensure_shape',
@@ -206,7 +218,9 @@ __all__ = [
     'gather_nd',
     'greater',
     'greater_equal',
+    'guarantee_const',
     'half',
+    'histogram_fixed_width',
     'identity',
     'identity_n',
     'int8',
@@ -250,12 +264,16 @@ __all__ = [
     'reduce_min',
     'reduce_prod',
     'reduce_sum',
+    'repeat',
     'reshape',
     'resource',
     'reverse',
+    'reverse_sequence',
+    'roll',
     'round',
     'saturate_cast',
     'scatter_nd',
+    'searchsorted',
     'sequence_mask',
     'shape',
     'sigmoid',
@@ -292,6 +310,7 @@ __all__ = [
     'uint64',
     'unique',
     'unique_with_counts',
+    'unravel_index',
     'unstack',
     'variant',
     'zeros',
