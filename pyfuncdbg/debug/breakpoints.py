@@ -18,6 +18,7 @@ from pyfuncdbg.debug.predicate import LineCondition, Predicate, condition
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks import traced
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 
 if TYPE_CHECKING:
@@ -270,6 +271,7 @@ class Breakpoints:
         if self._lines is None:
             from pyfuncdbg.debug.lines.lines import Lines  # a program without line breakpoints need not have it
             self._lines = Lines(VOCABULARY)
+            traced.watch(self._lines.look_again)
         return self._lines
 
     def forget_sites(self) -> None:

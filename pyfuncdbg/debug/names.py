@@ -11,6 +11,7 @@ import numpy as np
 import xxhash
 
 from pyfuncdbg.debug.value import array_of
+from pyfuncdbg.hooks.traced import OURS
 
 _FRAMES = 32
 """Frames that are remembered; a deep recursion forgets its outer ones."""
@@ -36,7 +37,7 @@ class NamesSeen:
         if frame.f_code.co_name == '<module>':
             return ()
         key, code = id(frame), id(frame.f_code)
-        now = {name: _mark(value) for name, value in frame.f_locals.items()}
+        now = {name: _mark(value) for name, value in frame.f_locals.items() if not name.startswith(OURS)}
         before = self._seen.pop(key, None)
         if not returned:
             self._seen[key] = code, now

@@ -21,6 +21,7 @@ from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
+from pyfuncdbg.hooks.traced import OURS
 
 NAMES = 8
 """Values on a card."""
@@ -192,7 +193,7 @@ def _local_names(frame: FrameType) -> Sequence[str]:
     code = frame.f_code
     order = {name: i for i, name in enumerate((*code.co_varnames, *code.co_cellvars, *code.co_freevars))}
     names = [name for name, value in frame.f_locals.items()
-             if not name.startswith(('__', '.')) and not inspect.ismodule(value)]
+             if not name.startswith(('__', '.', OURS)) and not inspect.ismodule(value)]
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 

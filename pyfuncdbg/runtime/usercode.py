@@ -10,7 +10,7 @@ from typing import Any
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
-from pyfuncdbg.runtime.autograph.conversion import part_of
+from pyfuncdbg.hooks.traced import is_part
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
              UnboundLocalError, ValueError, OperatorNotAllowedInGraphError)
@@ -90,7 +90,7 @@ def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
             continue
         if mark == '  *' and is_library(code.co_filename):
             mark = '  **'
-        if part_of(code) and found:
+        if is_part(code) and found:
             found.pop()
         text = linecache.getline(code.co_filename, line).strip()
         found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}{mark}\n        {text}\n')

@@ -20,6 +20,7 @@ from pyfuncdbg.debug.lines.rewrite import Insertion, with_tests
 from pyfuncdbg.debug.lines.source import Source, read
 from pyfuncdbg.debug.lines.version import Version, put_together, same_code, same_interface
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.traced import is_part
 
 _FUTURE = 0
 for _name in __future__.all_feature_names:
@@ -190,7 +191,8 @@ class File:
                     return original
                 changed = next(islice(nested(tested.code), place, None))
                 return put_together(original, changed, tested.marks, tested.made)
-        self.loose[id(original)] = original
+        if not is_part(original):               # it belongs to the code around it
+            self.loose[id(original)] = original
         return original
 
     def versions(self) -> list[Version]:

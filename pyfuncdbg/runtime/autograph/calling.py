@@ -10,6 +10,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.hooks.traced import about_to_trace
 from pyfuncdbg.runtime.autograph.conversion import converted, unconverted
 from pyfuncdbg.runtime.autograph.source import NoSourceError
 
@@ -35,6 +36,9 @@ def conversion(enabled: bool) -> Iterator[None]:
 def converted_callable(function: Any) -> Any:
     """A function, method, partial or callable object, converted as far as it is the program's own."""
     if not status.enabled:
+        code = getattr(getattr(function, '__func__', function), '__code__', None)
+        if code is not None:
+            about_to_trace(code)
         return function
     if isinstance(function, FunctionType):
         return _converted(function)
@@ -57,7 +61,7 @@ def _converted(function: FunctionType) -> FunctionType:
     if unconverted(function.__code__):
         return function
     try:
-        return converted(function)
+        made = converted(function)
     except NoSourceError as error:
         if id(function.__code__) not in _said:
             _said.add(id(function.__code__))
@@ -67,4 +71,6 @@ def _converted(function: FunctionType) -> FunctionType:
                 'certain the code is graph-compatible, wrap the call using @tf.autograph.experimental.do_not_convert. '
                 f'Original error: {error}\nTo silence this warning, decorate the function with '
                 '@tf.autograph.experimental.do_not_convert')
-        return function
+        made = function
+    about_to_trace(made.__code__)
+    return made

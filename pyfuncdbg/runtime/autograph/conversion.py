@@ -17,6 +17,7 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleT
 from typing import Any
 
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.original import original
 from pyfuncdbg.runtime.autograph.expressions import LATER, Expressions
 from pyfuncdbg.runtime.autograph.mangling import Mangling
 from pyfuncdbg.runtime.autograph.source import Found, definition
@@ -63,13 +64,8 @@ def is_converted(code: CodeType) -> bool:
     return OPERATORS in code.co_freevars
 
 
-def part_of(code: CodeType) -> bool:
-    """Whether a code object is a block of a converted function, run as a function of its own."""
-    return code.co_qualname.endswith(('.<if>', '.<else>', '.<body>', '.<test>', '.<operand>'))
-
-
 def _converted_code(function: FunctionType) -> CodeType | None:
-    code = function.__code__
+    code = original(function.__code__)          # a debugger's tests are not in its text
     with _lock:
         known = _templates.get(id(code))
         if known is not None and known[0]() is code:

@@ -99,7 +99,7 @@ class Statements:
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         options = self._options(node)
-        item = fresh('itr', self._taken)
+        item = fresh('ag__itr', self._taken)
         target = ast.Assign([node.target], ast.Name(item, ast.Load()), lineno=node.lineno)
         placed([target], node)
         changed = self._changed(node, [target, *node.body])

@@ -1,0 +1,35 @@
+"""Python functions that a host is about to run outside of any call: those that it traces, perhaps made anew for that.
+
+Observers that look for functions learn of them here. On the thread that traces.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+PARTS = ('.<if>', '.<else>', '.<body>', '.<test>', '.<operand>')
+"""How qualified names of blocks end that a host made functions of."""
+OURS = 'ag__'
+"""How names begin that a host adds to functions which it makes anew."""
+_watchers: tuple[weakref.WeakMethod[Callable[[CodeType], Any]], ...] = ()
+
+
+def watch(watcher: Callable[[CodeType], Any]) -> None:
+    """Tell a bound method the code of each function that is about to be traced, as long as its object lives."""
+    global _watchers
+    _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
+
+
+def about_to_trace(code: CodeType) -> None:
+    """A function with this code, which lives, is about to be traced."""
+    for known in _watchers:
+        watcher = known()
+        if watcher is not None:
+            watcher(code)
+
+
+def is_part(code: CodeType) -> bool:
+    """Whether a code object is a block of a function that a host runs as a function of its own."""
+    return code.co_qualname.endswith(PARTS)
