@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.tensor import Tensor
@@ -131,13 +132,15 @@ class GradientTape:
         record = self._recording
         if not self._persistent:
             self._recording = None
+        given = nest.flatten(sources)
         targets = [_tensor(t) for t in nest.flatten(target)]
-        wanted = [_tensor(s) for s in nest.flatten(sources)]
+        wanted = [_tensor(s) for s in given]
         seeds = _seeds(nest.flatten(target), output_gradients)
         found = differentiate(record.nodes, targets, wanted, seeds)
         if unconnected == 'zero':
-            found = [zeros_of(source) if g is None else g for source, g in zip(nest.flatten(sources), found, strict=True)]
-        return nest.pack_sequence_as(sources, found)
+            found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
+                     for source, tensor, g in zip(given, wanted, found, strict=True)]
+        return nest.pack_sequence_as(sources, [_like(source, g) for source, g in zip(given, found, strict=True)])
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
@@ -190,12 +193,21 @@ def _tensor(item: Any) -> Tensor:
     Raises:
         AttributeError, TypeError: It is neither, as TensorFlow says it.
     """
+    if is_composite(item):
+        if not hasattr(item, 'flat_values'):
+            raise ValueError(f'Type {type(item).__name__} is not supported as a gradient source or gradient target.')
+        item = item.flat_values
     tensor = getattr(item, 'handle', item)
     if not isinstance(tensor, Tensor):
         as_dtype(tensor if isinstance(tensor, (str, type(None))) else tensor.dtype)
         raise AttributeError(f"'{f'{type(item).__module__}.'.removeprefix('builtins.')}{type(item).__name__}' object has no "
                              "attribute '_id'")
     return tensor
+
+
+def _like(source: Any, gradient: Any) -> Any:
+    """A gradient in the form of its source: of a ragged tensor in the same rows."""
+    return source.with_flat_values(gradient) if gradient is not None and hasattr(source, 'with_flat_values') else gradient
 
 
 def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
