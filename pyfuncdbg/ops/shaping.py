@@ -224,6 +224,14 @@ def _transpose_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
 
 
 def _invert_permutation(order: Any) -> Any:
+    outside = order[(order < 0) | (order >= len(order))]
+    if outside.size:
+        raise invalid(f'{outside[0]} is not between 0 and {len(order)}')
+    seen: set[int] = set()
+    for place in order.tolist() if len(set(order.tolist())) < len(order) else ():
+        if place in seen:
+            raise invalid(f'{place} is duplicated in the input.')
+        seen.add(place)
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order), dtype=order.dtype)
     return inverse

@@ -62,6 +62,7 @@ from pyfuncdbg.ops.sorting import cumprod
 from pyfuncdbg.ops.strings import reduce_join, substr
 from pyfuncdbg.ops.strings import string_to_number_v1 as string_to_number
 from pyfuncdbg.ops.strings import strip as string_strip
+from pyfuncdbg.ops.text_patterns import regex_replace, string_split
 from pyfuncdbg.ops.unary import (
     ceil,
     conj,
@@ -130,6 +131,7 @@ __all__ = [
     'real',
     'reciprocal',
     'reduce_join',
+    'regex_replace',
     'rint',
     'rsqrt',
     'segment_max',
@@ -140,6 +142,7 @@ __all__ = [
     'set_random_seed',
     'space_to_depth',
     'squared_difference',
+    'string_split',
     'string_strip',
     'string_to_number',
     'substr',

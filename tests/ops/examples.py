@@ -27,6 +27,10 @@ def _steps(*shape: int) -> np.ndarray:
     return _random.permutation(np.arange(1., np.prod(shape) + 1)).reshape(shape) / 10
 
 
+def _words(*texts: str) -> np.ndarray:
+    return np.array([text.encode() for text in texts], object)
+
+
 def regular(batch: int, side: int) -> np.ndarray:
     """Float64 matrices that are positive definite and far from singular."""
     half = real(batch, side, side)
@@ -245,6 +249,13 @@ EXAMPLES: dict[str, list[Example]] = {
     'Bitcast': [each(real(2), type=dtypes.int64), each(real(2), type=dtypes.int16), each(ints([[1, 2]]), type=dtypes.int64)],
     'UnravelIndex': [each(ints(3, 5), ints(2, 3))],
     'GuaranteeConst': [each(real(2))],
+    'StaticRegexReplace': [each(_words('abc', 'xbbx'), pattern='b+', rewrite=r'<\0>', replace_global=True)],
+    'RegexReplace': [each(_words('abc', 'xbbx'), np.array(b'b', object), np.array(b'-', object), replace_global=False)],
+    'StaticRegexFullMatch': [each(_words('abc', 'ab'), pattern='a.c')],
+    'RegexFullMatch': [each(_words('abc', 'ab'), np.array(b'a.', object))],
+    'StringSplitV2': [each(_words('a b', 'c'), np.array(b'', object), maxsplit=-1)],
+    'StringSplit': [each(_words('a b', 'c'), np.array(b' ', object), skip_empty=True)],
+    'UnsortedSegmentJoin': [each(_words('a', 'b'), ints(1, 0), ints(2), separator='-')],
     'TensorScatterMax': [each(real(4), ints([[1], [1]]), real(2))],
     'TensorScatterMin': [each(real(4), ints([[1], [1]]), real(2))],
 }

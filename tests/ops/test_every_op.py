@@ -25,7 +25,8 @@ ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWit
 """Ops of variables, functions and control flow have tests of their own."""
 
 BY_VALUE = {'Where', 'Unique', 'UniqueWithCounts', 'ListDiff', 'DynamicStitch', 'BroadcastGradientArgs', 'SegmentSum',
-            'SegmentMean', 'SegmentProd', 'SegmentMax', 'SegmentMin', 'DynamicPartition'}
+            'SegmentMean', 'SegmentProd', 'SegmentMax', 'SegmentMin', 'DynamicPartition', 'StringSplit',
+            'StringSplitV2', 'UnsortedSegmentJoin'}
 """Ops whose output has a shape that depends on values."""
 
 
