@@ -9,8 +9,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from pyfuncdbg.ops.autograph import operators as operators
-from pyfuncdbg.runtime.autograph.calling import conversion
+from pyfuncdbg.runtime.autograph.calling import conversion, operators
 from pyfuncdbg.runtime.autograph.conversion import converted, tree
 from pyfuncdbg.runtime.autograph.source import NoSourceError
 
@@ -75,7 +74,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     """
     function = _function(entity)
     try:
-        made = converted(function)
+        made = converted(function, operators)
     except NoSourceError as error:
         raise ConversionError(f'converting {entity}: {type(error).__name__}: {error}') from error
 

@@ -6,13 +6,13 @@ import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FunctionType, MethodType
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.hooks.traced import about_to_trace
-from pyfuncdbg.runtime.autograph.conversion import converted, unconverted
-from pyfuncdbg.runtime.autograph.source import NoSourceError
 
 
 class _Status(threading.local):
@@ -20,7 +20,11 @@ class _Status(threading.local):
 
 
 status = _Status()
+OPERATORS = 'ag__'
+operators = CellType()
+"""Holds what converted code calls, its variable `ag__`; `ops` fills it."""
 _said: set[int] = set()
+_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 @contextmanager
@@ -60,8 +64,10 @@ def converted_callable(function: Any) -> Any:
 def _converted(function: FunctionType) -> FunctionType:
     if unconverted(function.__code__):
         return function
+    from pyfuncdbg.runtime.autograph.conversion import converted  # programs that trace nothing do without
+    from pyfuncdbg.runtime.autograph.source import NoSourceError
     try:
-        made = converted(function)
+        made = converted(function, operators)
     except NoSourceError as error:
         if id(function.__code__) not in _said:
             _said.add(id(function.__code__))
@@ -74,3 +80,14 @@ def _converted(function: FunctionType) -> FunctionType:
         made = function
     about_to_trace(made.__code__)
     return made
+
+
+def is_foreign(code: CodeType) -> bool:
+    """Whether code is ours, of Python or of an installed library."""
+    return is_machinery(code.co_filename) or is_library(code.co_filename)
+
+
+def unconverted(code: CodeType) -> bool:
+    """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
+    return bool(code.co_flags & _SUSPENDS) or code.co_filename == '<string>' or OPERATORS in code.co_freevars or is_foreign(
+        code)

@@ -16,16 +16,13 @@ from collections.abc import Mapping
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.hooks.original import original
+from pyfuncdbg.runtime.autograph.calling import OPERATORS, is_foreign
 from pyfuncdbg.runtime.autograph.expressions import LATER, Expressions
 from pyfuncdbg.runtime.autograph.mangling import Mangling
 from pyfuncdbg.runtime.autograph.source import Found, definition
 from pyfuncdbg.runtime.autograph.statements import Statements
 
-OPERATORS = 'ag__'
-operators = CellType()
-"""Holds what converted code calls; `ops` fills it."""
 OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))
 """Functions of Python that mean an op for a tensor or a dataset."""
 _FACTORY = 'ag__factory'
@@ -40,8 +37,12 @@ _templates: dict[int, tuple[weakref.ref[CodeType], CodeType | None]] = {}
 _lock = threading.RLock()
 
 
-def converted(function: FunctionType) -> FunctionType:
+def converted(function: FunctionType, operators: CellType) -> FunctionType:
     """The function with its control flow converted; itself where there is none.
+
+    Args:
+        function: It.
+        operators: Holds what converted code calls.
 
     Raises:
         NoSourceError: Its text is not known.
@@ -57,11 +58,6 @@ def converted(function: FunctionType) -> FunctionType:
     made.__dict__.update(function.__dict__)
     made.__module__, made.__qualname__, made.__doc__ = function.__module__, function.__qualname__, function.__doc__
     return made
-
-
-def is_converted(code: CodeType) -> bool:
-    """Whether a code object was made here."""
-    return OPERATORS in code.co_freevars
 
 
 def _converted_code(function: FunctionType) -> CodeType | None:
@@ -153,12 +149,6 @@ def _named(code: CodeType, original: CodeType, prefix: str, parts: Mapping[str, 
 
 
 # ---------------------------------------------------------------- what is never converted
-def is_foreign(function: Any) -> bool:
-    """Whether a function is ours, of Python or of an installed library."""
-    code = getattr(getattr(function, '__func__', function), '__code__', None)
-    return code is not None and (is_machinery(code.co_filename) or is_library(code.co_filename))
-
-
 def _is_foreign(function: ast.expr, own: set[str], space: Mapping[str, Any]) -> bool:
     """Whether an expression like `tf.math.add` is a function of a library or a class, by what its module has now."""
     chain: list[str] = []
@@ -172,10 +162,4 @@ def _is_foreign(function: ast.expr, own: set[str], space: Mapping[str, Any]) -> 
         value = vars(value).get(name) if isinstance(value, ModuleType) else None
     if isinstance(value, (type, BuiltinFunctionType)):
         return value not in OVERLOADED
-    return isinstance(value, FunctionType) and is_foreign(value)
-
-
-def unconverted(code: CodeType) -> bool:
-    """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
-    return bool(code.co_flags & (0x20 | 0x80 | 0x100 | 0x200)) or code.co_filename == '<string>' or is_converted(code) or (
-        is_machinery(code.co_filename) or is_library(code.co_filename))
+    return isinstance(value, FunctionType) and is_foreign(value.__code__)
