@@ -4,6 +4,7 @@ Importing the package fills the registry.
 """
 from pyfuncdbg.ops import (
     assertions,
+    autograph,
     binary,
     broadcast,
     cast,
@@ -31,6 +32,6 @@ from pyfuncdbg.ops import (
 )
 from pyfuncdbg.ops.control import jacobian_rows
 
-__all__ = ['assertions', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy', 'data',
+__all__ = ['assertions', 'autograph', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy', 'data',
            'filling', 'gathering', 'jacobian_rows', 'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random',
            'reduction', 'segments', 'shaping', 'slicing', 'sorting', 'strings', 'unary']
