@@ -8,9 +8,8 @@ from typing import Any
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.tensor import SymbolicTensor
-from pyfuncdbg.ops import update_rules
 from pyfuncdbg.ops.collections import GraphKeys, trainable_variables
-from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.filling import zeros
 from pyfuncdbg.ops.scopes import group
 from pyfuncdbg.ops.update_rules import Rule
@@ -100,8 +99,9 @@ class Optimizer:
             raise ValueError(f'No gradients provided for any variable: {[str(v) for _, v in pairs]}.')
         graph = context.current_graph() or next((g.graph for g, _ in wanted if isinstance(g, SymbolicTensor)), None)
         with nullcontext() if graph is None else graph.as_default():
-            slots = [[self._slot(variable, slot) for slot in self._rule.slots] for _, variable in wanted]
             powers = self._powers_in(graph)
+            slots = [[self._slot(variable, name, start) for name, start in self._rule.slots.items()]
+                     for _, variable in wanted]
             with nullcontext(None) if graph is None else graph.name_scope(name or self._name) as full:
                 return self._applied(graph, wanted, slots, powers, global_step, full)
 
@@ -113,7 +113,7 @@ class Optimizer:
         for (gradient, variable), kept in zip(pairs, slots, strict=True):
             scope = f'update_{variable.name.removesuffix(":0")}'
             with nullcontext() if graph is None else graph.name_scope(scope):
-                updates.append(self._rule.update(variable, kept, powers, settings, convert_to_tensor(gradient)))
+                updates.append(self._rule.update(variable, kept, powers, settings, gradient))
         if graph is None:
             self._raise_powers(powers)
             if global_step is not None:
@@ -140,27 +140,37 @@ class Optimizer:
         return self._powers[graph]
 
     # ------------------------------------------------------------------ slots
-    def _slot(self, variable: Any, slot: str) -> Any:
+    def _slot(self, variable: Any, slot: str, start: float) -> Any:
         key = id(variable.handle), slot
         if key not in self._slots:
-            scope = context.under(None) if variable.initializer is None else nullcontext()
-            with scope:                             # beside an eager variable, an eager one
-                self._slots[key] = Variable(lambda: zeros(variable.shape, variable.dtype), trainable=False,
-                                            name=f'{variable.name.removesuffix(":0")}/{slot}')
+            eager = variable.initializer is None
+            earlier = [name for owner, name in self._slots if owner == key[0]]
+            name = f'{variable.name.removesuffix(":0")}/{self._name}'
+            if eager and earlier:                   # in a graph names are made unique
+                name += f'_{len(earlier)}'
+            with context.under(None) if eager else nullcontext():       # beside an eager variable, an eager one
+                self._slots[key] = Variable(lambda: _started(variable, start), trainable=False, name=name)
         return self._slots[key]
 
     def get_slot(self, var: Any, name: str) -> Any:
         """The variable that the rule keeps beside `var`; None if there is none."""
-        known = dict(zip(self.get_slot_names(), self._rule.slots, strict=True))
-        return self._slots.get((id(var.handle), known.get(name, name)))
+        return self._slots.get((id(var.handle), name))
 
     def get_slot_names(self) -> list[str]:
         """The names that `get_slot` takes."""
-        return {('Momentum',): ['momentum'], ('Adam', 'Adam_1'): ['m', 'v']}.get(self._rule.slots, list(self._rule.slots))
+        return sorted(self._rule.slots)
 
     def variables(self) -> list[Any]:
-        """What the rule keeps."""
-        return [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
+        """What the rule keeps, by name."""
+        found = [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
+        return sorted(found, key=lambda variable: variable.name)
+
+
+def _started(variable: Any, start: float) -> Any:
+    """The start value of what is kept beside a variable."""
+    if not start:
+        return zeros(variable.shape, variable.dtype)
+    return constant(start, variable.dtype, variable.shape)
 
 
 def _as_list(variables: Any) -> list[Any]:
@@ -169,24 +179,6 @@ def _as_list(variables: Any) -> list[Any]:
 
 def _home(loss: Any) -> Graph:
     return context.current_graph() or loss.graph
-
-
-# ---------------------------------------------------------------- the optimizers
-def GradientDescentOptimizer(learning_rate: Any, use_locking: bool = False, name: str = 'GradientDescent') -> Optimizer:
-    """Steps of the rate times the gradient. The rate is a number, a tensor or a function that gives one."""
-    return Optimizer(update_rules.gradient_descent(learning_rate), name)
-
-
-def MomentumOptimizer(learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = 'Momentum',
-                      use_nesterov: bool = False) -> Optimizer:
-    """Steps along a decaying sum of gradients."""
-    return Optimizer(update_rules.momentum(learning_rate, momentum, use_nesterov), name)
-
-
-def AdamOptimizer(learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-                  use_locking: bool = False, name: str = 'Adam') -> Optimizer:
-    """Steps scaled by running means of the gradient and its square (Kingma and Ba, 2015)."""
-    return Optimizer(update_rules.adam(learning_rate, beta1, beta2, epsilon), name)
 
 
 # ---------------------------------------------------------------- the global step
@@ -219,9 +211,3 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The value of the global step in a session."""
     return int(sess.run(global_step_tensor))
-
-
-__all__ = [
-    'AdamOptimizer', 'GradientDescentOptimizer', 'MomentumOptimizer', 'Optimizer', 'create_global_step', 'get_global_step',
-    'get_or_create_global_step', 'global_step',
-]

@@ -11,12 +11,19 @@ CLUSTER = frozenset(('ClusterDef', 'JobDef', 'ServerDef'))
 """Those of `tf.train`."""
 
 
+_KERAS = frozenset(('keras', 'optimizers', 'losses', 'metrics', 'layers', 'estimator', 'feature_column'))
+"""What TensorFlow takes from Keras."""
+
+
 def message(name: str, among: frozenset[str], module: str) -> Any:
     """The message of this name.
 
     Raises:
         AttributeError: The module has none.
     """
+    if name in _KERAS:
+        raise AttributeError(f'module {module!r} has no attribute {name!r}: Keras is not part of pyfuncdbg. '
+                             'tf.Module holds variables, and tf.compat.v1.train has optimizers')
     if name not in among:
         raise AttributeError(f'module {module!r} has no attribute {name!r}')
     from pyfuncdbg.graph import messages

@@ -2,6 +2,15 @@
 from typing import Any
 
 from pyfuncdbg.ops.graph_files import write_graph
+from pyfuncdbg.ops.learning_rates import (
+    cosine_decay,
+    cosine_decay_restarts,
+    exponential_decay,
+    inverse_time_decay,
+    natural_exp_decay,
+    piecewise_constant,
+    polynomial_decay,
+)
 from pyfuncdbg.ops.monitored import (
     ChiefSessionCreator,
     Coordinator,
@@ -13,10 +22,17 @@ from pyfuncdbg.ops.monitored import (
     SessionRunHook,
     SessionRunValues,
 )
-from pyfuncdbg.ops.training import (
+from pyfuncdbg.ops.moving_average import ExponentialMovingAverage
+from pyfuncdbg.ops.optimizers import (
+    AdadeltaOptimizer,
+    AdagradOptimizer,
     AdamOptimizer,
+    FtrlOptimizer,
     GradientDescentOptimizer,
     MomentumOptimizer,
+    RMSPropOptimizer,
+)
+from pyfuncdbg.ops.training import (
     Optimizer,
     create_global_step,
     get_global_step,
@@ -27,11 +43,42 @@ from pyfuncdbg.runtime.cluster_spec import ClusterSpec
 from pyfuncdbg.runtime.server import Server
 from pyfuncdbg.tf import messages
 
+piecewise_constant_decay = piecewise_constant
+
 __all__ = [
-    'AdamOptimizer', 'ChiefSessionCreator', 'ClusterSpec', 'Coordinator', 'GradientDescentOptimizer', 'MomentumOptimizer',
-    'MonitoredSession', 'Optimizer', 'Scaffold', 'Server', 'SessionCreator', 'SessionRunArgs', 'SessionRunContext',
-    'SessionRunHook', 'SessionRunValues', 'create_global_step', 'get_global_step', 'get_or_create_global_step',
-    'global_step', 'write_graph',
+    'AdadeltaOptimizer',
+    'AdagradOptimizer',
+    'AdamOptimizer',
+    'ChiefSessionCreator',
+    'ClusterSpec',
+    'Coordinator',
+    'ExponentialMovingAverage',
+    'FtrlOptimizer',
+    'GradientDescentOptimizer',
+    'MomentumOptimizer',
+    'MonitoredSession',
+    'Optimizer',
+    'RMSPropOptimizer',
+    'Scaffold',
+    'Server',
+    'SessionCreator',
+    'SessionRunArgs',
+    'SessionRunContext',
+    'SessionRunHook',
+    'SessionRunValues',
+    'cosine_decay',
+    'cosine_decay_restarts',
+    'create_global_step',
+    'exponential_decay',
+    'get_global_step',
+    'get_or_create_global_step',
+    'global_step',
+    'inverse_time_decay',
+    'natural_exp_decay',
+    'piecewise_constant',
+    'piecewise_constant_decay',
+    'polynomial_decay',
+    'write_graph',
 ]
 
 

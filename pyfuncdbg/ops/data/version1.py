@@ -33,9 +33,6 @@ class DatasetV1(Dataset):
         """The classes of an element's parts."""
         return structure.mapped(_class_of, self.element_spec)
 
-    def __repr__(self) -> str:
-        return f'<DatasetV1Adapter shapes: {self.output_shapes}, types: {self.output_types}>'
-
     def make_one_shot_iterator(self) -> Any:
         """An iterator that reads this dataset once, without being begun."""
         if context.current_graph() is None:
