@@ -81,7 +81,7 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
     if executing_eagerly():
         if not condition:
             rows = '\n'.join(_row(item, count) for item in data)
-            raise invalid(f"Expected '{condition}' to be true. Summarized data: {rows}")
+            raise invalid(f"Expected '{condition!s}' to be true. Summarized data: {rows}")
         return None
     with scope(name, 'Assert'):
         condition = convert_to_tensor(condition, dtypes.bool)

@@ -276,6 +276,8 @@ unary('conj', 'Conj', np.conj, lambda g, x, y: conj(g), COMPLEX, parameter='inpu
 
 def abs(x: Any, name: str | None = None) -> Tensor:
     """The absolute value; of complex numbers a real tensor."""
+    if hasattr(x, 'mapped'):                        # a composite: the op of its values
+        return x.mapped(abs)
     x = convert_to_tensor(x)
     return apply('ComplexAbs' if x.dtype.is_complex else 'Abs', (x,), None, name or 'Abs')
 

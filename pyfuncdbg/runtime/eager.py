@@ -143,7 +143,7 @@ class EagerTensor(Tensor):
         raise TypeError('Tensor does not support `in`; use tf.reduce_any(tf.equal(...)).')
 
     def __format__(self, spec: str) -> str:
-        return format(self._scalar_like(), spec) if not self.ndim and spec else format(str(self), spec)
+        return format(self.numpy(), spec)
 
     def __copy__(self) -> EagerTensor:
         return self

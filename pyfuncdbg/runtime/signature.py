@@ -134,8 +134,7 @@ class Signature:
             return nest.pack_sequence_as(spec, [self._fitted(s, v, args, allow_specs) for s, v in leaves])
         if is_composite_spec(spec):
             if not spec.is_compatible_with(value):
-                given = spec_of(value)
-                raise self._binding_error(f'Can not cast {value if given is None else given!r} to {spec!r}', args, {})
+                raise self._binding_error(_misfit(spec, value), args, {})
             return value if is_composite_spec(value) else Ascribed(value, spec)
         tensor = value._as_tensor() if hasattr(value, 'standing_on') else as_argument(value, allow_specs)
         if tensor is None or (isinstance(value, (np.ndarray, np.generic)) and tensor.dtype != spec.dtype):
@@ -167,6 +166,15 @@ class Signature:
                   and as_argument(value, False) is None
                   else value for value, (_, _, expected) in zip(values, traced_for, strict=True)]
         return Arguments(values, {}, names, False, {})
+
+
+def _misfit(spec: Any, value: Any) -> str:
+    """Which part of a composite does not fit, or that the whole does not."""
+    given = spec_of(value)
+    for ours, theirs in zip(spec._component_specs, [] if given is None else given._component_specs, strict=False):
+        if not ours.is_compatible_with(theirs):
+            return f'Can not cast {theirs!r} to {ours!r}'
+    return f'Can not cast {value if given is None else given!r} to {spec!r}'
 
 
 def _same(expected: Any, given: Any) -> bool:

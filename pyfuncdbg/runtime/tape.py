@@ -69,7 +69,7 @@ class GradientTape:
         Raises:
             ValueError: Not a tensor.
         """
-        for item in nest.flatten(tensor):
+        for item in nest.flatten(tensor, expand_composites=True):
             handle = getattr(item, 'handle', item)
             if not isinstance(handle, Tensor):
                 raise ValueError(f'Passed in object {item} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable '
@@ -135,7 +135,7 @@ class GradientTape:
         given = nest.flatten(sources)
         targets = [_tensor(t) for t in nest.flatten(target)]
         wanted = [_tensor(s) for s in given]
-        seeds = _seeds(nest.flatten(target), output_gradients)
+        seeds = _seeds([_values(t) for t in nest.flatten(target)], output_gradients)
         found = differentiate(record.nodes, targets, wanted, seeds)
         if unconnected == 'zero':
             found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
@@ -193,16 +193,20 @@ def _tensor(item: Any) -> Tensor:
     Raises:
         AttributeError, TypeError: It is neither, as TensorFlow says it.
     """
-    if is_composite(item):
-        if not hasattr(item, 'flat_values'):
-            raise ValueError(f'Type {type(item).__name__} is not supported as a gradient source or gradient target.')
-        item = item.flat_values
+    if is_composite(item) and not hasattr(item, 'flat_values'):
+        raise ValueError(f'Type {type(item).__name__} is not supported as a gradient source or gradient target.')
+    item = _values(item)
     tensor = getattr(item, 'handle', item)
     if not isinstance(tensor, Tensor):
         as_dtype(tensor if isinstance(tensor, (str, type(None))) else tensor.dtype)
         raise AttributeError(f"'{f'{type(item).__module__}.'.removeprefix('builtins.')}{type(item).__name__}' object has no "
                              "attribute '_id'")
     return tensor
+
+
+def _values(item: Any) -> Any:
+    """What is differentiated of a target or source: of a ragged tensor its values."""
+    return getattr(item, 'flat_values', item)
 
 
 def _like(source: Any, gradient: Any) -> Any:
@@ -216,7 +220,7 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
     given = [] if output_gradients is None else nest.flatten(output_gradients)
     given += [None] * (len(targets) - len(given))
     seeds = []
-    for target, seed in zip(targets, given, strict=False):
+    for target, seed in zip(targets, map(_values, given), strict=False):
         if seed is not None and not isinstance(seed, Tensor):
             seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
         if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:

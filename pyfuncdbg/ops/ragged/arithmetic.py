@@ -4,8 +4,8 @@ The ops themselves send ragged operands here; `RaggedTensor` gets Python's opera
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyfuncdbg.graph import context
@@ -81,9 +81,14 @@ def binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor:
     else:
         ragged = y
         flat = _spread(convert_to_tensor(x, dtype_hint=y.dtype), y, checks), y.flat_values
-    graph = context.current_graph()
-    with nullcontext() if graph is None else graph.control_dependencies([c for c in checks if c is not None]):
+    with after(checks):
         return ragged.with_flat_values(function(*flat))
+
+
+def after(checks: Sequence[Any]) -> AbstractContextManager[Any]:
+    """In a graph, what is made inside runs after the checks; eager ones are over."""
+    graph = context.current_graph()
+    return nullcontext() if graph is None else graph.control_dependencies([c for c in checks if c is not None])
 
 
 def _alike(x: RaggedTensor, y: RaggedTensor, checks: list[Any]) -> tuple[RaggedTensor, RaggedTensor]:
@@ -102,8 +107,8 @@ def _alike(x: RaggedTensor, y: RaggedTensor, checks: list[Any]) -> tuple[RaggedT
 def _spread(other: Tensor, ragged: RaggedTensor, checks: list[Any]) -> Any:
     """A tensor so that it goes with the innermost values: each of its elements is repeated for the values of its row."""
     rank, levels = other.shape.rank, ragged.nested_row_splits
-    inner = ragged.flat_values.shape.rank - 1
-    if rank is None or rank <= inner or not rank:
+    inner = (ragged.flat_values.shape.rank or 1) - 1
+    if not rank or rank <= inner:
         return other                                # it goes along the uniform axes at the end
     missing = len(levels) + 1 + inner - rank
     sizes, columns = shape_of(other, out_type=int64), places(ragged, int64)

@@ -17,6 +17,7 @@ from pyfuncdbg.ops.comparison import equal, logical_and, not_equal, where
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.filling import fill, ones, range, sequence_mask
 from pyfuncdbg.ops.gathering import boolean_mask, gather, tensor_scatter_nd_update
+from pyfuncdbg.ops.inference import invalid
 from pyfuncdbg.ops.joining import concat, stack
 from pyfuncdbg.ops.ragged import rows
 from pyfuncdbg.ops.ragged.tensor import RaggedTensor
@@ -118,7 +119,8 @@ def to_tensor(ragged: RaggedTensor, default_value: Any, shape: Any) -> Tensor:
     dtype = int64
     known = None if shape is None or isinstance(shape, Tensor) else TensorShape(shape)
     if known is not None and known.rank is not None and ragged.shape.rank is not None and known.rank != ragged.shape.rank:
-        raise ValueError(f'Shape {known} must have rank {ragged.shape.rank}')
+        raise invalid(f'rt_input.shape and shape={known.as_list()} are incompatible: rt_input.rank = {ragged.shape.rank} '
+                      f'but shape.rank = {known.rank}')
     sizes = bounding_shape(ragged, None, dtype)
     if isinstance(shape, Tensor):
         sizes = where(cast(shape, dtype) < 0, sizes, cast(shape, dtype))

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyfuncdbg.graph.composite import override
 from pyfuncdbg.graph.dtypes import as_dtype, int32, int64
-from pyfuncdbg.graph.dtypes import bool as boolean
 from pyfuncdbg.ops import reduction, segments
+from pyfuncdbg.ops.assertions import assert_equal
 from pyfuncdbg.ops.binary import truediv
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.comparison import where
@@ -20,10 +20,11 @@ from pyfuncdbg.ops.gathering import boolean_mask
 from pyfuncdbg.ops.gathering import gather as gather_tensor
 from pyfuncdbg.ops.joining import concat, reverse
 from pyfuncdbg.ops.ragged import rows
+from pyfuncdbg.ops.ragged.arithmetic import after
 from pyfuncdbg.ops.ragged.dense import places
 from pyfuncdbg.ops.ragged.indexing import gather
 from pyfuncdbg.ops.ragged.tensor import RaggedTensor, as_values
-from pyfuncdbg.ops.shaping import identity, reshape, size
+from pyfuncdbg.ops.shaping import expand_dims, identity, reshape, size
 
 Segment = Callable[..., Any]
 
@@ -93,22 +94,23 @@ def _segmented(values: Any, numbers: Any, count: Any, by_segment: Segment) -> An
     return RaggedTensor(flat, splits, True)
 
 
-def _mean(data: Any, numbers: Any, count: Any) -> Any:
-    total = segments.unsorted_segment_sum(data, numbers, count)
-    return truediv(total, segments.unsorted_segment_sum(ones_like(data), numbers, count))
+def _mean(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None, **old: Any) -> Any:
+    ragged = as_values(input_tensor)
+    total = reduce_sum(ragged, axis, keepdims)
+    return truediv(total, reduce_sum(ragged.mapped(ones_like), axis, keepdims))
 
 
 def _of_bools(by_segment: Segment) -> Segment:
-    return lambda data, numbers, count: cast(by_segment(cast(data, int32), numbers, count), boolean)
+    return lambda data, numbers, count: by_segment(cast(data, int32), numbers, count) > 0
 
 
 reduce_sum = _reduced('reduce_sum', reduction.reduce_sum, segments.unsorted_segment_sum)
-_reduced('reduce_mean', reduction.reduce_mean, _mean)
+override('reduce_mean', RaggedTensor, _mean)
 _reduced('reduce_prod', reduction.reduce_prod, segments.unsorted_segment_prod)
 _reduced('reduce_max', reduction.reduce_max, segments.unsorted_segment_max)
 _reduced('reduce_min', reduction.reduce_min, segments.unsorted_segment_min)
 _reduced('reduce_all', reduction.reduce_all, _of_bools(segments.unsorted_segment_prod))
-_reduced('reduce_any', reduction.reduce_any, _of_bools(segments.unsorted_segment_max))
+_reduced('reduce_any', reduction.reduce_any, _of_bools(segments.unsorted_segment_sum))
 
 
 # ---------------------------------------------------------------- one after the other
@@ -139,7 +141,10 @@ def _joined(parts: Sequence[Any], axis: int) -> Any:
         order = reshape(_order(len(parts), count), [-1])
         mixed = gather(stacked, order)
         return RaggedTensor(mixed.values, gather_tensor(mixed.row_splits, _every(len(parts), count)), True)
-    return parts[0].with_values(_joined([part.values for part in parts], axis - 1))
+    checks = [assert_equal(part.row_splits, parts[0].row_splits, message='Inputs must have identical ragged splits')
+              for part in parts[1:]]
+    with after(checks):
+        return parts[0].with_values(_joined([part.values for part in parts], axis - 1))
 
 
 def _order(parts: int, count: Any) -> Any:
@@ -156,9 +161,9 @@ def _every(parts: int, count: Any) -> Any:
 
 def stacked(values: Any, axis: int = 0, name: str = 'stack') -> Any:
     parts = [as_values(value) for value in values]
-    rank = next(part.shape.rank for part in parts if isinstance(part, RaggedTensor))
+    rank = parts[0].shape.rank
     axis = _axis(axis, None if rank is None else rank + 1)
-    return _joined([_expand_dims(_as_rows(part), axis) for part in parts], axis)
+    return _joined([_as_rows(expand_dims(part, axis)) for part in parts], axis)
 
 
 def _expand_dims(input: Any, axis: Any = None, name: Any = None, dim: Any = None) -> Any:
@@ -172,13 +177,16 @@ def _expand_dims(input: Any, axis: Any = None, name: Any = None, dim: Any = None
     inner = ragged.values
     if isinstance(inner, RaggedTensor):
         return ragged.with_values(_expand_dims(inner, axis - 1))
-    from pyfuncdbg.ops.shaping import expand_dims
     return ragged.with_values(expand_dims(inner, axis - 1))
 
 
 # ---------------------------------------------------------------- choosing
 def masked(tensor: Any, mask: Any, axis: Any = None, name: Any = None) -> Any:
     data, mask = as_values(tensor), as_values(mask)
+    if not isinstance(mask, RaggedTensor) and mask.shape.rank > 1:
+        levels = mask.shape.rank - 1
+        mask = RaggedTensor.from_tensor(mask, ragged_rank=levels)
+        data = data if isinstance(data, RaggedTensor) else RaggedTensor.from_tensor(data, ragged_rank=levels)
     if isinstance(mask, RaggedTensor) and isinstance(data, RaggedTensor):
         if mask.ragged_rank > 1:
             return data.with_values(masked(data.values, mask.values))
@@ -224,7 +232,7 @@ def _cast(x: Any, dtype: Any, name: Any = None) -> Any:
 
 
 _OWN: dict[str, Callable[..., Any]] = {
-    'cast': _cast, 'concat': _concat, 'stack': stacked, 'expand_dims': _expand_dims, 'boolean_mask': masked,
+    'cast': _cast, 'concat': _concat, 'stack': stacked, 'expand_dims': _expand_dims,
     'where': _where, 'reverse': _reverse, 'size': _size, 'rank': _rank,
     'gather': lambda params, indices, validate_indices=None, axis=0, batch_dims=0, name=None: gather(
         params, indices, axis=axis, batch_dims=batch_dims),

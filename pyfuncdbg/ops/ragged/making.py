@@ -16,7 +16,7 @@ def range(starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, n
     if limits is None:
         starts, limits = 0, starts
     first = as_dtype(dtype) if dtype is not None else None
-    begin, end, step = convert_together([starts, limits, deltas]) if first is None else [
+    begin, end, step = convert_together([starts, limits, deltas], ('starts', 'limits', 'deltas')) if first is None else [
         as_values(value) if isinstance(value, Tensor) else _of(value, first) for value in (starts, limits, deltas)]
     splits, values = rows.ranges(begin, end, step, as_dtype(row_splits_dtype))
     return RaggedTensor(values, splits, internal=True)

@@ -104,7 +104,7 @@ class RaggedTensor(RowsMade):
         if axis < 0 and rank is not None:
             axis += rank
         if axis < 0 or (rank is not None and axis >= rank):
-            raise ValueError(f'axis={axis} out of bounds: expected 0<=axis<{rank}')
+            raise ValueError(f'axis={axis} out of bounds: expected {-(rank or 0)}<=axis<{rank}')
         if axis == 0:
             return self.nrows()
         if axis == 1:
@@ -248,7 +248,7 @@ class RaggedTensor(RowsMade):
         if self._is_eager():
             from pyfuncdbg.ops.ragged.text import listed
             return f'<tf.RaggedTensor {listed(self.numpy())}>'
-        return f'tf.RaggedTensor(values={self.values}, row_splits={self.row_splits})'
+        return f'tf.RaggedTensor(values={self.values!s}, row_splits={self.row_splits!s})'
 
     # ------------------------------------------------------------------ as a composite
     @property

@@ -1,1 +1,4 @@
-"""Sparse tensors: tensors of which only some elements are kept."""
+"""Sparse tensors: tensors of which only some elements are kept. All of it is loaded together: ops know them then."""
+from pyfuncdbg.ops.sparse import arranging, dense
+
+__all__ = ['arranging', 'dense']

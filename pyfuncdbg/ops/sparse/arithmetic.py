@@ -10,6 +10,7 @@ from pyfuncdbg.ops.binary import maximum as greater_of
 from pyfuncdbg.ops.binary import minimum as smaller_of
 from pyfuncdbg.ops.binary import truediv
 from pyfuncdbg.ops.broadcast import broadcast_to
+from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.comparison import greater_equal
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.gathering import boolean_mask, gather, gather_nd, tensor_scatter_nd_add
@@ -167,7 +168,7 @@ def to_indicator(sp_input: Any, vocab_size: Any, name: Any = None) -> Tensor:
     """A tensor of bools: for each row which ids are in it."""
     from pyfuncdbg.ops.sparse.dense import to_dense
     sparse = as_sparse(sp_input)
-    ids = reshape(convert_to_tensor(sparse.values, int64), [-1, 1])
+    ids = reshape(cast(sparse.values, int64), [-1, 1])
     indices = concat([sparse.indices[:, :-1], ids], 1)
     ones = convert_to_tensor(True)
     shape = concat([sparse.dense_shape[:-1], [vocab_size]], 0)

@@ -118,14 +118,15 @@ def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: Any 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: Any = None) -> SparseTensor:
     """A sparse tensor to be fed (TensorFlow 1)."""
     known = TensorShape(shape)
-    prefix = '' if name is None else f'{name}/'
+    def part(label: str) -> str | None:
+        return None if name is None else f'{name}/{label}'
     rank = known.rank
     if known.is_fully_defined():
-        sizes: Any = convert_to_tensor(known.as_list(), int64, name=prefix + 'shape')
+        sizes: Any = convert_to_tensor(known.as_list(), int64, name=part('shape') or 'Const')
     else:
-        sizes = tensor_placeholder(int64, [rank], prefix + 'shape')
-    values = tensor_placeholder(as_dtype(dtype), [None], prefix + 'values')
-    indices = tensor_placeholder(int64, [None, rank], prefix + 'indices')
+        sizes = tensor_placeholder(int64, [rank], part('shape'))
+    values = tensor_placeholder(as_dtype(dtype), [None], part('values'))
+    indices = tensor_placeholder(int64, [None, rank], part('indices'))
     made = SparseTensor(indices, values, sizes)
     made.shape = made.shape.merge_with(known)
     return made

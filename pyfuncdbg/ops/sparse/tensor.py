@@ -9,7 +9,7 @@ from pyfuncdbg.graph.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.graph.registry import SHAPE
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.graph.spec import TensorSpec
-from pyfuncdbg.graph.tensor import Tensor, evaluated
+from pyfuncdbg.graph.tensor import evaluated
 from pyfuncdbg.ops.constant import constant_value, convert_to_tensor
 from pyfuncdbg.ops.scope import scope
 
@@ -97,7 +97,7 @@ class SparseTensor:
         return evaluated(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
 
     def __repr__(self) -> str:
-        return f'SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})'
+        return f'SparseTensor(indices={self.indices!s}, values={self.values!s}, dense_shape={self.dense_shape!s})'
 
     # ------------------------------------------------------------------ as a composite
     @property
@@ -179,10 +179,8 @@ class SparseTensorSpec(CompositeTypeSpec):
         return [value.indices, value.values, value.dense_shape]
 
     def _from_components(self, components: Sequence[Any]) -> Any:
-        made = SparseTensor.__new__(SparseTensor)
-        made.indices, made.values, made.dense_shape = components
-        known = _static(made.dense_shape) if isinstance(made.dense_shape, Tensor) else UNKNOWN
-        made.shape = known.merge_with(self.shape)
+        made = SparseTensor(*components)
+        made.shape = made.shape.merge_with(self.shape)
         return made
 
 

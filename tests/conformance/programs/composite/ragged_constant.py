@@ -1,0 +1,26 @@
+import tensorflow as tf, numpy as np
+def T(label, f):
+    try: print(label, "->", repr(f()))
+    except Exception as e: print(label, "!!", type(e).__name__, "|", (str(e).splitlines() or [""])[0])
+C = tf.ragged.constant
+for given in ([[1, 2], [3]], [[1.5], []], [['a'], ['b', 'c']], [[]], [], [[], []], [[[1], [2, 3]], [], [[4]]], [1, 2], 5, [[True], [False, True]], [[1, 2.5], [3]]):
+    T(repr(given), lambda: C(given))
+    T(repr(given) + ' value', lambda: tf.compat.v1.ragged.constant_value(given) if not isinstance(given, int) else None)
+T('rank', lambda: C([[[1, 2], [3, 4]], [[5, 6]]], ragged_rank=1))
+T('rank shape', lambda: C([[[1, 2], [3, 4]], [[5, 6]]], ragged_rank=1).shape)
+T('inner', lambda: C([[[1, 2], [3, 4]], [[5, 6]]], inner_shape=(2,)).shape)
+T('rank 0', lambda: C([[1, 2], [3, 4]], ragged_rank=0))
+T('dtype', lambda: C([[1, 2], [3]], tf.float64))
+T('splits', lambda: C([[1, 2], [3]], row_splits_dtype=tf.int32).row_splits)
+T('empty rank', lambda: C([[]], ragged_rank=2))
+T('empty dtype', lambda: C([[], []]).dtype)
+T('depth', lambda: C([[1], [[2]]]))
+T('depth 2', lambda: C([1, [2]]))
+T('empty deeper', lambda: C([[1], [[]]]))
+T('rank bad', lambda: C([[1]], ragged_rank=-1))
+T('rank deep', lambda: C([[1]], ragged_rank=3))
+T('inner bad', lambda: C([[[1, 2], [3]]], inner_shape=(2,)))
+T('rank and inner', lambda: C([[1]], ragged_rank=1, inner_shape=(1,)))
+T('scalar rank', lambda: C(5, ragged_rank=1))
+T('of ragged', lambda: C(C([[1]])))
+T('inconsistent', lambda: C([[[1, 2], [3]]], ragged_rank=1))
