@@ -1,6 +1,7 @@
 """The table of operations: what each computes, which types and shapes it gives, and how it is differentiated.
 
-`ops` fills the table when it is imported; graph, dispatch, plan and executor read it. Nothing else knows an op.
+`ops` fills the table; graph, dispatch, plan and executor read it. Nothing else knows an op. Rooms of `ops` that programs can
+do without are loaded when an op is not found, or all are asked for.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.errors import UnimplementedError, nearest
+from pyfuncdbg.graph import later
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.shapes import TensorShape
 
@@ -160,6 +162,12 @@ _OPERATORS: dict[str, Kernel] = {
 _table: dict[str, OpDef] = {}
 
 
+def _completed() -> dict[str, OpDef]:
+    """The table with every room of `ops` loaded."""
+    later.load(later.VOCABULARY)
+    return _table
+
+
 def register(definition: OpDef) -> OpDef:
     """Add an op to the table; a second definition of one name is a mistake."""
     if definition.name in _table:
@@ -177,17 +185,19 @@ def lookup(name: str) -> OpDef:
     try:
         return _table[name]
     except KeyError:
+        if (found := _completed().get(name)) is not None:
+            return found
         raise UnimplementedError(None, None, f'Op type not registered {name!r}.{nearest(name, _table)}') from None
 
 
 def is_registered(name: str) -> bool:
     """Whether there is an op of this type."""
-    return name in _table
+    return name in _table or name in _completed()
 
 
 def registered() -> tuple[OpDef, ...]:
     """All ops, by name: the tests check each because it exists."""
-    return tuple(_table[name] for name in sorted(_table))
+    return tuple(definition for _, definition in sorted(_completed().items()))
 
 
 def kernel_for(definition: OpDef, dtype: np.dtype[Any] | None) -> Kernel:

@@ -9,7 +9,6 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from pyfuncdbg.graph.dtypes import DType, as_dtype
@@ -68,6 +67,7 @@ class Signature:
 
 @functools.cache
 def _lines() -> Mapping[str, str]:
+    from importlib.resources import files  # loads twenty modules
     text = (files('pyfuncdbg.graph') / 'op_signatures.txt').read_text(encoding='utf-8')
     return {line.partition(';')[0]: line for line in text.splitlines()}
 

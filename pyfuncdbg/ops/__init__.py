@@ -1,7 +1,8 @@
 """The vocabulary of graphs: every op with its kernel, shape rule and gradient, and the public functions over them.
 
-Importing the package fills the registry.
+Importing the package fills the registry with what most programs need; the rest is loaded when it is first asked for.
 """
+from pyfuncdbg.graph import later
 from pyfuncdbg.ops import (
     assertions,
     autograph,
@@ -9,29 +10,22 @@ from pyfuncdbg.ops import (
     broadcast,
     cast,
     comparison,
-    complex_numbers,
     constant,
-    cross_entropy,
-    data,
     filling,
     gathering,
     joining,
     linalg,
-    nn,
     operators,
-    padding,
-    printing,
-    random,
     reduction,
-    segments,
     shaping,
     slicing,
-    sorting,
-    strings,
     unary,
 )
-from pyfuncdbg.ops.control import jacobian_rows
 
-__all__ = ['assertions', 'autograph', 'binary', 'broadcast', 'cast', 'comparison', 'complex_numbers', 'constant', 'cross_entropy', 'data',
-           'filling', 'gathering', 'jacobian_rows', 'joining', 'linalg', 'nn', 'operators', 'padding', 'printing', 'random',
-           'reduction', 'segments', 'shaping', 'slicing', 'sorting', 'strings', 'unary']
+later.rooms.update({
+    later.VOCABULARY: 'pyfuncdbg.ops.vocabulary',
+    later.JACOBIAN: 'pyfuncdbg.ops.control.jacobian_rows',
+})
+
+__all__ = ['assertions', 'autograph', 'binary', 'broadcast', 'cast', 'comparison', 'constant', 'filling', 'gathering',
+           'joining', 'linalg', 'operators', 'reduction', 'shaping', 'slicing', 'unary']

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyfuncdbg.graph import nest
+from pyfuncdbg.graph import later, nest
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.registry import CONSTANT, PACK, RESHAPE
 from pyfuncdbg.runtime.dispatch import apply
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Loops:
-    """The loops over rows, once `ops` has told them."""
+    """The loops over rows, once `ops` has told them: `graph/later.py` has them loaded."""
 
     rows: Callable[[Any, Any, Sequence[Any]], list[Any]]
     columns: Callable[[Any, Any, Any], Any]
@@ -38,6 +38,7 @@ def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) ->
     """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros."""
     flat = nest.flatten(sources)
     if not target.shape.is_fully_defined():
+        later.load(later.JACOBIAN)
         rows = _Loops.rows(lambda seed: tape.gradient(target, flat, seed, unconnected), target, flat)
         return nest.pack_sequence_as(sources, rows)
     sizes = list(target.shape.as_list())
@@ -61,6 +62,7 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any) -> Any:
         raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to '
                          'match.')
     if None in sizes:
+        later.load(later.JACOBIAN)
         return _Loops.columns(lambda seed: [tape.gradient(target, source, seed, 'zero')], target, source)
     rest = sizes[1:]
     columns = [dense(tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)))

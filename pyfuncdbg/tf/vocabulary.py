@@ -66,10 +66,7 @@ from pyfuncdbg.ops.comparison import (
     logical_or,
     not_equal,
 )
-from pyfuncdbg.ops.complex_numbers import complex
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.counting import histogram_fixed_width, searchsorted
-from pyfuncdbg.ops.einsum import einsum
 from pyfuncdbg.ops.filling import (
     eye,
     fill,
@@ -96,16 +93,6 @@ from pyfuncdbg.ops.gathering import (
 from pyfuncdbg.ops.joining import concat, reverse, split, stack, tile, unstack
 from pyfuncdbg.ops.linalg import matmul, norm, tensordot
 from pyfuncdbg.ops.padding import pad
-from pyfuncdbg.ops.printing import print_v2 as print
-from pyfuncdbg.ops.rearranging import (
-    bitcast,
-    dynamic_partition,
-    guarantee_const,
-    repeat,
-    reverse_sequence,
-    roll,
-    unravel_index,
-)
 from pyfuncdbg.ops.reduction import (
     reduce_all,
     reduce_any,
@@ -130,8 +117,6 @@ from pyfuncdbg.ops.shaping import (
 )
 from pyfuncdbg.ops.slicing import slice_ as slice
 from pyfuncdbg.ops.slicing import strided_slice
-from pyfuncdbg.ops.sorting import argsort, cumsum, sort, unique, unique_with_counts
-from pyfuncdbg.ops.strings import as_string
 from pyfuncdbg.ops.unary import (
     abs,
     acos,
@@ -169,9 +154,7 @@ __all__ = [
     'acosh',
     'add',
     'add_n',
-    'argsort',
     'as_dtype',
-    'as_string',
     'asin',
     'asinh',
     'assert_equal',
@@ -182,7 +165,6 @@ __all__ = [
     'atan2',
     'atanh',
     'bfloat16',
-    'bitcast',
     'bool',
     'boolean_mask',
     'broadcast_to',
@@ -190,7 +172,6 @@ __all__ = [
     'clip_by_global_norm',
     'clip_by_norm',
     'clip_by_value',
-    'complex',
     'complex64',
     'complex128',
     'concat',
@@ -198,12 +179,9 @@ __all__ = [
     'convert_to_tensor',
     'cos',
     'cosh',
-    'cumsum',
     'divide',
     'double',
-    'dynamic_partition',
     'dynamic_stitch',
-    'einsum',
     'ensure_shape',
     'equal',
     'exp',
@@ -218,9 +196,7 @@ __all__ = [
     'gather_nd',
     'greater',
     'greater_equal',
-    'guarantee_const',
     'half',
-    'histogram_fixed_width',
     'identity',
     'identity_n',
     'int8',
@@ -247,7 +223,6 @@ __all__ = [
     'ones',
     'pad',
     'pow',
-    'print',
     'qint8',
     'qint16',
     'qint32',
@@ -264,16 +239,12 @@ __all__ = [
     'reduce_min',
     'reduce_prod',
     'reduce_sum',
-    'repeat',
     'reshape',
     'resource',
     'reverse',
-    'reverse_sequence',
-    'roll',
     'round',
     'saturate_cast',
     'scatter_nd',
-    'searchsorted',
     'sequence_mask',
     'shape',
     'sigmoid',
@@ -282,7 +253,6 @@ __all__ = [
     'sinh',
     'size',
     'slice',
-    'sort',
     'split',
     'sqrt',
     'square',
@@ -308,11 +278,7 @@ __all__ = [
     'uint16',
     'uint32',
     'uint64',
-    'unique',
-    'unique_with_counts',
-    'unravel_index',
     'unstack',
     'variant',
     'zeros',
-
 ]

@@ -1,0 +1,19 @@
+"""Rooms of `ops` that are loaded when graph or runtime first need them, on the thread that does.
+
+Most programs do without them, and loading them takes as long as loading NumPy. `ops` says which they are when it is loaded.
+"""
+from __future__ import annotations
+
+from importlib import import_module
+
+VOCABULARY, JACOBIAN = 'vocabulary', 'jacobian'
+"""What they are needed for: an op type that is not in the table, jacobians of unknown size."""
+rooms: dict[str, str] = {}
+"""Which module to load for it; none once it is loaded."""
+
+
+def load(need: str) -> None:
+    """Load what is needed, if that is not done."""
+    if (module := rooms.get(need)) is not None:
+        import_module(module)                       # another thread waits here until it is loaded
+        rooms.pop(need, None)

@@ -1,0 +1,45 @@
+"""Parts of a namespace that are loaded when one of their names is first asked for, on the thread that asks.
+
+All of `tf` takes three times as long to load as NumPy, and a program uses a small part of it. A namespace that is left out
+here is loaded with `tf`: only slower.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+Missing = Callable[[str], Any]
+
+
+def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
+         missing: Missing | None = None) -> tuple[Missing, Callable[[], list[str]]]:
+    """What a module calls its `__getattr__` and its `__dir__`.
+
+    Args:
+        module: The module's name.
+        namespaces: Modules that are attributes of it.
+        parts: Modules whose `__all__` it has too; the first that has a name gives it.
+        missing: Gives what no part has, or raises AttributeError.
+    """
+    names = sys.modules[module].__dict__
+
+    def attribute(name: str) -> Any:
+        if name in namespaces:
+            value: Any = import_module(namespaces[name])
+        elif name == '__all__':
+            return [name for name in listed() if not name.startswith('_')]
+        else:
+            part = None if name.startswith('__') else next((p for p in map(import_module, parts) if name in p.__all__), None)
+            if part is None:
+                if missing is not None:
+                    return missing(name)
+                raise AttributeError(f'module {module!r} has no attribute {name!r}')
+            value = getattr(part, name)
+        return names.setdefault(name, value)
+
+    def listed() -> list[str]:
+        return sorted({*names, *namespaces, *(name for part in parts for name in import_module(part).__all__)})
+
+    return attribute, listed

@@ -1,0 +1,62 @@
+"""Names of both versions, at top level of `tf`, that most programs do without. Loaded when one is asked for."""
+from pyfuncdbg.ops.complex_numbers import complex
+from pyfuncdbg.ops.control.case import case
+from pyfuncdbg.ops.control.cond import switch_case
+from pyfuncdbg.ops.control.mapping import foldl, foldr, map_fn, scan, vectorized_map
+from pyfuncdbg.ops.control.tensor_array import TensorArray
+from pyfuncdbg.ops.counting import histogram_fixed_width, searchsorted
+from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, recompute_grad
+from pyfuncdbg.ops.einsum import einsum
+from pyfuncdbg.ops.graph_files import make_ndarray, make_tensor_proto
+from pyfuncdbg.ops.graph_import import import_graph_def
+from pyfuncdbg.ops.module import Module
+from pyfuncdbg.ops.normalization import scalar_mul
+from pyfuncdbg.ops.printing import print_v2 as print
+from pyfuncdbg.ops.rearranging import (
+    bitcast,
+    dynamic_partition,
+    guarantee_const,
+    repeat,
+    reverse_sequence,
+    roll,
+    unravel_index,
+)
+from pyfuncdbg.ops.sorting import argsort, cumsum, sort, unique, unique_with_counts
+from pyfuncdbg.ops.strings import as_string
+
+__all__ = [
+    'Module',
+    'TensorArray',
+    'argsort',
+    'as_string',
+    'bitcast',
+    'case',
+    'complex',
+    'cumsum',
+    'custom_gradient',
+    'dynamic_partition',
+    'einsum',
+    'foldl',
+    'foldr',
+    'grad_pass_through',
+    'guarantee_const',
+    'histogram_fixed_width',
+    'import_graph_def',
+    'make_ndarray',
+    'make_tensor_proto',
+    'map_fn',
+    'print',
+    'recompute_grad',
+    'repeat',
+    'reverse_sequence',
+    'roll',
+    'scalar_mul',
+    'scan',
+    'searchsorted',
+    'sort',
+    'switch_case',
+    'unique',
+    'unique_with_counts',
+    'unravel_index',
+    'vectorized_map',
+]
