@@ -7,6 +7,7 @@ from pyfuncdbg.ops.linalg import matmul, matrix_transpose, matvec, norm, tensord
 from pyfuncdbg.ops.matrices import adjoint, cholesky, cholesky_solve, det, inv, logdet, slogdet, solve, triangular_solve
 from pyfuncdbg.ops.matrix_parts import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part, trace
 from pyfuncdbg.ops.nn import l2_normalize
+from pyfuncdbg.ops.normalization import normalize
 
 __all__ = [
     'adjoint',
@@ -29,6 +30,7 @@ __all__ = [
     'matrix_transpose',
     'matvec',
     'norm',
+    'normalize',
     'pinv',
     'qr',
     'set_diag',

@@ -16,9 +16,20 @@ from pyfuncdbg.ops.cross_entropy import (
 from pyfuncdbg.ops.gathering import embedding_lookup
 from pyfuncdbg.ops.linalg import l2_loss
 from pyfuncdbg.ops.nn import bias_add, dropout, l2_normalize, log_softmax, moments, softmax, zero_fraction
+from pyfuncdbg.ops.normalization import (
+    batch_normalization,
+    compute_average_loss,
+    crelu,
+    in_top_k,
+    log_poisson_loss,
+    normalize_moments,
+    weighted_cross_entropy_with_logits,
+    weighted_moments,
+)
 from pyfuncdbg.ops.pooling import avg_pool, avg_pool1d, avg_pool2d, avg_pool3d, max_pool, max_pool1d, max_pool2d, max_pool3d
 from pyfuncdbg.ops.rearranging import depth_to_space, space_to_depth
 from pyfuncdbg.ops.sorting import top_k
+from pyfuncdbg.ops.special import softsign
 from pyfuncdbg.ops.unary import elu, gelu, leaky_relu, relu, relu6, selu, sigmoid, silu, softplus, tanh
 from pyfuncdbg.ops.unary import silu as swish
 
@@ -27,27 +38,33 @@ __all__ = [
     'avg_pool1d',
     'avg_pool2d',
     'avg_pool3d',
+    'batch_normalization',
     'bias_add',
+    'compute_average_loss',
     'conv1d',
     'conv2d',
     'conv2d_transpose',
     'conv3d',
     'convolution',
+    'crelu',
     'depth_to_space',
     'depthwise_conv2d',
     'dropout',
     'elu',
     'embedding_lookup',
     'gelu',
+    'in_top_k',
     'l2_loss',
     'l2_normalize',
     'leaky_relu',
+    'log_poisson_loss',
     'log_softmax',
     'max_pool',
     'max_pool1d',
     'max_pool2d',
     'max_pool3d',
     'moments',
+    'normalize_moments',
     'relu',
     'relu6',
     'selu',
@@ -58,10 +75,13 @@ __all__ = [
     'softmax',
     'softmax_cross_entropy_with_logits',
     'softplus',
+    'softsign',
     'space_to_depth',
     'sparse_softmax_cross_entropy_with_logits',
     'swish',
     'tanh',
     'top_k',
+    'weighted_cross_entropy_with_logits',
+    'weighted_moments',
     'zero_fraction',
 ]

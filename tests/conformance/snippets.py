@@ -1,8 +1,12 @@
 """Expressions whose value must be the same with TensorFlow and with pyfuncdbg, over `tf`, `np` and what `probe` has."""
 
+import counting_snippets
+import image_snippets
 import linalg_snippets
 import random_snippets
 import segment_snippets
+import special_snippets
+import text_snippets
 
 C = 'tf.constant'
 _EDGES = '[-2.5, -1., -0., 0., 0.5, 1., 3., np.inf, -np.inf, np.nan]'
@@ -219,4 +223,5 @@ gradients += [f'grad(lambda x: {e}, [1.+2.j, -1.+0.5j])' for e in
                'tf.sqrt(x)', 'tf.sin(x)', 'tf.tanh(x)', 'tf.square(x)', 'x ** 2', 'tf.math.angle(x)')]
 
 TABLE = [*unary, *binary, *casts, *reductions, *products, *arrays, *nn, *strings, *checks, *nodes, *gradients,
-         *segment_snippets.TABLE, *linalg_snippets.TABLE, *random_snippets.TABLE]
+         *segment_snippets.TABLE, *linalg_snippets.TABLE, *random_snippets.TABLE,
+         *image_snippets.TABLE, *counting_snippets.TABLE, *text_snippets.TABLE, *special_snippets.TABLE]
