@@ -149,7 +149,15 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
     return f'nothing of that name is known yet: it waits until there is.{nearest(where.name, known)}'
 
 
+_WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
+          "'np'; at a line, over its variables. It also knows has_nan, has_inf, has_inf_or_nan, which stand alone for any tensor "
+          'of the call, norm, absmax and zeros (the part of elements that are zero) of a value, and of calls: changed(x), '
+          'history[-1].out, len(history), history.ema(absmax(out)), history.mean(x), .min, .max. While there is no such '
+          'earlier call it is not fulfilled.')
+
+
 def _break_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _WORDS
     parser.add_argument('spec', metavar='SPEC', nargs='?',
                         help="node, glob, op type, function, FILE:LINE, call such as '#17' or 'norm[3]'; "
                              'without it, the line or node that is stopped at')
@@ -287,6 +295,11 @@ def _numbered(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('number', metavar='N', type=positive, help='number of the breakpoint')
 
 
+def _condition_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _WORDS
+    _numbered(parser)
+
+
 def _numbered_many(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, or 'all'")
 
@@ -314,8 +327,8 @@ ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), _dra
 DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), _draw, _numbered_many,
                   needs_program=True)
 CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, _draw, _clear_arguments, ('cl',), needs_program=True)
-CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, _draw, _numbered,
-                    needs_program=True, expression='condition')
+CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, _draw,
+                    _condition_arguments, needs_program=True, expression='condition')
 IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, _draw, _ignore_arguments,
                  needs_program=True)
 CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.debug.breakpoint import Breakpoint, Hit
 from pyfuncdbg.debug.evaluation import Memory, True_
-from pyfuncdbg.debug.history import kept
+from pyfuncdbg.debug.history import TooEarlyError, kept
 from pyfuncdbg.debug.parameters import reader
 from pyfuncdbg.debug.predicate import truth
 from pyfuncdbg.hooks import errstate
@@ -83,6 +83,8 @@ class Armed:
             value = self._true(call, outputs, error)
             if not (value if type(value) is not _ndarray else truth(value)):
                 return None
+        except TooEarlyError:
+            return None                         # such as `history[-1].out` at the first call: nothing to compare with
         except Exception as raised:             # the user's condition: shown where it was asked
             return Hit(self.owner.breakpoint, raised.with_traceback(None))
         finally:

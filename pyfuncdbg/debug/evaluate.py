@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from pyfuncdbg.debug.expression import KNOWN
+from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
 
 FILENAME = '<pfd>'
@@ -56,10 +58,12 @@ class FrameNames(Names):
 
     def get_name(self, name: str) -> Any:
         names = self._frame.f_locals
-        return names[name] if name in names else self._frame.f_globals[name]
+        if name in names:
+            return names[name]
+        return self._frame.f_globals[name] if name in self._frame.f_globals else VOCABULARY[name]
 
     def known(self) -> Iterable[str]:
-        return {*self._frame.f_locals, *self._frame.f_globals}
+        return {*self._frame.f_locals, *self._frame.f_globals, *VOCABULARY}
 
     def settle(self) -> None:
         declared = {name: self.pop(name) for name in list(self) if name != '__builtins__'}
@@ -216,7 +220,8 @@ def _explained(error: BaseException, text: str, names: Names) -> str:
         said = f'its __str__ raised {type(broken).__name__}'
     message = f'{type(error).__name__}: {said}' if said else type(error).__name__
     if isinstance(error, NameError) and error.name:
-        message += '.' + nearest(error.name, (name for name in names.known() if not name.startswith('__')), 2)
+        message += '.' + (nearest(error.name, (name for name in names.known() if not name.startswith('__')), 2)
+                          if error.name not in KNOWN else ' Conditions of calls know it: "break NODE if ..."')
     place = _place(error.__traceback__)
     if place is None or place[2] - place[1] >= len(text) > 20:
         return message

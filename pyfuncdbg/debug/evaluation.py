@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.debug.expression import UNLESS_PARAMETER, Evaluation, Expression
+from pyfuncdbg.debug.expression import KNOWN, UNLESS_PARAMETER, Evaluation, Expression
 from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
 from pyfuncdbg.debug.parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.debug.vocabulary import VOCABULARY
+from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import Call, CallSite
 
 _UNFINISHED = 1_000
@@ -138,9 +139,10 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
 def _missing(site: CallSite, name: str) -> Get:
     names = names_of(site.function)
     has = f'{site.name} has the parameters {", ".join(names)}' if names else f'{site.name} has no parameters with names'
+    close = nearest(name, (*(names or ()), *KNOWN)).removesuffix('?')
 
     def get(call: Call) -> Any:
-        raise NameError(f'name {name!r} is not known: {has}')
+        raise NameError(f'name {name!r} is not known: {has}{"." if close else ""}{close}')
     return get
 
 

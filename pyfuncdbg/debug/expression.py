@@ -4,8 +4,9 @@ Read on the thread of whoever sets a breakpoint; the function it compiles to run
 
 The names: the function's parameters as arrays; `out` (the output, a tuple of several), `inputs`, `call`, `history`, `error`,
 `np`, and the words of `debug.vocabulary`; Python's builtins. These names always mean that: a parameter of the same name is
-`inputs[i]`. In a function of a dataset `element` is the element's index, unless a parameter is called so. Of `history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at
-every call, whether or not the whole is.
+`inputs[i]`. In a function of a dataset `element` is the element's index, unless a parameter is called so. Of
+`history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at every call,
+whether or not the whole is.
 """
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ SERIES = ('ema', 'mean', 'min', 'max')
 """What `history` computes of an expression over the earlier calls."""
 
 _TENSORS, _SERIES, _CHANGED, _NOT = '_tensors', '_series', '_changed', '_not'
-_KNOWN = frozenset((*OF_CALL, *VOCABULARY, 'changed', 'np'))
+KNOWN = frozenset((*OF_CALL, *VOCABULARY, 'changed', 'np'))
+"""What conditions of calls know beside parameters and builtins."""
 _ALPHA = 0.1
 
 
@@ -78,7 +80,7 @@ class Expression:
         names = _free_names(self.text)
         found = sorted((_column(self.text, node), node.id) for node in ast.walk(tree) if isinstance(node, ast.Name))
         self.parameters = {name: column for column, name in reversed(found)
-                           if name in names and name not in _KNOWN and not hasattr(builtins, name)}
+                           if name in names and name not in KNOWN and not hasattr(builtins, name)}
         self.parameters = dict(sorted(self.parameters.items(), key=lambda item: item[1]))
         self.attributes = frozenset(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
         taken = _Taken(self.text, names)
@@ -100,7 +102,7 @@ class Expression:
         for name, column in self.parameters.items():
             if name not in has and name not in UNLESS_PARAMETER:
                 known = f'; the function has {", ".join(has)}' if has else '; the function has no parameters'
-                refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *_KNOWN))}')
+                refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *KNOWN))}')
 
 
 def refuse(text: str, column: int, why: str) -> NoReturn:
@@ -248,7 +250,7 @@ def _item(name: str, index: int, at: ast.expr) -> ast.expr:
 def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
     """A function of those of `names` that the expression reads and that a call gives."""
     read = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
-    builtin = frozenset(name for name in names if name not in _KNOWN and hasattr(builtins, name))
+    builtin = frozenset(name for name in names if name not in KNOWN and hasattr(builtins, name))
     given = sorted((read & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read & {_TENSORS}))
     arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in given], kwonlyargs=[], kw_defaults=[],
                               defaults=[])

@@ -78,6 +78,10 @@ class PastCall:
         return f'<PastCall #{self.number}>'
 
 
+class TooEarlyError(IndexError):
+    """A condition asks for an earlier call that there was not yet: it is not fulfilled at this call."""
+
+
 class History:
     """The last calls of a site, oldest first: what conditions know as `history`."""
 
@@ -110,7 +114,9 @@ class History:
         try:
             return calls[index]
         except IndexError:
-            raise IndexError(f'history[{index}]: there were {len(calls)} earlier calls') from None
+            if -CALLS <= index < CALLS:
+                raise TooEarlyError(f'history[{index}]: there were {len(calls)} earlier calls') from None
+            raise IndexError(f'history[{index}]: the last {CALLS} calls are kept') from None
 
     def __iter__(self) -> Iterator[PastCall]:
         with self._lock:

@@ -14,6 +14,7 @@ from pyfuncdbg.debug.evaluate import FrameNames, Names, NodeNames, is_python, wi
 from pyfuncdbg.debug.parameters import names_of
 from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_entry, stack_of
 from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
@@ -162,10 +163,10 @@ def _held(tensors: Tensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Rea
 
 
 def _around(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:
-    """Names beside the tensors: of the node's function, of the frame that asked for the run, and `np`."""
+    """Names beside the tensors: of the node's function, of the frame that asked for the run, `np` and conditions' words."""
     frames = [one.frame for one in stack_of(stop) if isinstance(one, FrameEntry)]
     own = [dict(frames[-1].f_locals), frames[-1].f_globals] if frames else []
-    return ChainMap(dict(_globals_of(entry)), *own, {'np': numpy})
+    return ChainMap(dict(_globals_of(entry)), *own, {'np': numpy, **VOCABULARY})
 
 
 def _globals_of(entry: Entry | None) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ def in_frame(*lines, values=('a', 'b')):
 @pytest.mark.parametrize(('expression', 'value'), [
     ('a + b', 7), ('[a * i + b for i in range(3)]', [4, 7, 10]), ('(lambda: a + b + free)()', 14),
     ('sum(x + b for x in [a, free])', 18), ('{k: a for k in [b]}', {4: 3}), ('LEVEL', 1), ('len([a])', 1),
+    ('norm([a, b])', 5), ('has_nan(float("nan"))', True),
     ('[[i * j + a for i in range(b)] for j in range(1)]', [[3, 3, 3, 3]]),
 ])
 def test_every_name_is_seen_from_everywhere(expression, value):
@@ -90,6 +91,11 @@ def test_mistakes_are_pointed_at(line, message):
     with pytest.raises(CommandError) as raised:
         in_frame(line)
     assert str(raised.value) == message
+
+
+def test_what_only_conditions_know_is_said():
+    with pytest.raises(CommandError, match='Conditions of calls know it: "break NODE if'):
+        in_frame('history[-1].out')
 
 
 def test_an_error_whose_text_raises_is_told():

@@ -134,6 +134,32 @@ def test_what_an_earlier_call_has_is_said():
         assert "AttributeError: an earlier call has out, inputs, number, x, and not 'put'" in front_end.stops[0][2]
 
 
+def test_before_there_is_such_a_call_the_condition_is_not_fulfilled():
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('norm', 'history[-1].out > 0')
+        debugger.breakpoints.set('norm', 'history[-2].x == 1 or 1 / 0')
+        debugger.breakpoints.set('norm', 'history[1].x == 2')
+        call = wrapped(lambda x: x)
+        for value in (1.0, 2.0, 3.0):
+            call(value)
+        assert [(label, reason) for _, label, reason, *_ in front_end.stops] == [
+            ('norm[1]', 'breakpoint 1'), ('norm[2]', 'breakpoint 1, breakpoint 2, breakpoint 3')]
+
+
+def test_a_call_that_the_history_never_has_is_an_error():
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('norm', 'history[-101].out > 0')
+        wrapped(lambda x: x)(1.0)
+        assert 'IndexError: history[-101]: the last 100 calls are kept' in front_end.stops[0][2]
+
+
+def test_a_word_that_a_condition_does_not_know_is_corrected():
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('norm', 'historry[-1].out > 0')
+        wrapped(lambda x: x)(1.0)
+        assert "norm has the parameters x. Did you mean 'history', in its condition" in front_end.stops[0][2]
+
+
 def test_native_threads_share_one_history():
     calls, threads = 50, 8
     with debugging() as (debugger, front_end):

@@ -251,7 +251,7 @@ def test_unknown_names_are_refused_when_the_function_is_known():
     ('x.foo', "AttributeError: 'numpy.ndarray' object has no attribute 'foo'"),
     ('1 / 0', 'ZeroDivisionError: division by zero'),
     ('y > 1', "NameError: name 'y' is not known: norm has the parameters x"),
-    ('history[-1].out', 'IndexError: history[-1]: there were 0 earlier calls'),
+    ('history[100].out', 'IndexError: history[100]: the last 100 calls are kept'),
 ])
 def test_a_condition_that_raises_stops_and_says_why(text, reason):
     with debugging() as (debugger, front_end):
