@@ -12,16 +12,16 @@ from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
-from pyfuncdbg.runtime.signature import Signature
+from pyfuncdbg.runtime.concrete_arguments import arguments_of_call
 from pyfuncdbg.runtime.traced import Traced, call_traced
+from pyfuncdbg.runtime.type_text import type_text
 
 
 class ConcreteFunction:
     """One trace, callable with tensors."""
 
-    def __init__(self, trace: Traced, signature: Signature, arguments: Arguments) -> None:
+    def __init__(self, trace: Traced, arguments: Arguments) -> None:
         self._trace = trace
-        self._signature = signature
         self._inputs = arguments.inputs
         self._parameters = arguments.described()
 
@@ -77,7 +77,18 @@ class ConcreteFunction:
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, kwargs) with a named spec for each tensor."""
-        return tuple(value for _, _, value in self._parameters), {}
+        return (tuple(value for _, kind, value in self._parameters if kind != 'KEYWORD_ONLY'),
+                {name: value for name, kind, value in self._parameters if kind == 'KEYWORD_ONLY'})
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the outputs, in their structure."""
+        return nest.map_structure(lambda t: None if t is None else t.shape, self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of the outputs, in their structure."""
+        return nest.map_structure(lambda t: None if t is None else t.dtype, self.structured_outputs)
 
     # ------------------------------------------------------------------ calling
     def usable_in(self, graph: Graph | None) -> bool:
@@ -114,8 +125,8 @@ class ConcreteFunction:
         """
         leaves = nest.flatten([list(args), kwargs])
         if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
-            arguments = self._signature.bind_same(args, kwargs, self._parameters, self._shown())
-            leaves, variables = arguments.tensors, arguments.variables
+            leaves, variables = arguments_of_call(args, kwargs, self._parameters, self._inputs, self._trace.short_name,
+                                                  self._shown())
         else:
             variables = []
         for i, (tensor, expected) in enumerate(zip(leaves, self._inputs, strict=True)):
@@ -134,43 +145,30 @@ class ConcreteFunction:
 
     # ------------------------------------------------------------------ text
     def _shown(self) -> str:
-        parameters = ', '.join(f'{name}: {_described(value)}' for name, _, value in self._parameters)
-        return f'({parameters}) -> {self._result()}'
+        texts = [f'{name}: {type_text(value)}' for name, _, value in self._parameters]
+        first = next((i for i, (_, kind, _) in enumerate(self._parameters) if kind == 'KEYWORD_ONLY'), None)
+        if first is not None:
+            texts.insert(first, '*')
+        return f'({", ".join(texts)}) -> {self._result()}'
 
     def _result(self) -> str:
         shown = nest.map_structure(lambda t: None if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs)
-        return str(shown)
+        return type_text(shown)
 
     def __repr__(self) -> str:
         return f'<ConcreteFunction {self._shown()} at 0x{id(self):X}>'
 
     def __str__(self) -> str:
-        lines = ['ConcreteFunction Input Parameters:']
-        lines += [f'  {name} ({kind}): {_described(value)}' for name, kind, value in self._parameters] or ['  None']
+        return f'ConcreteFunction {self.pretty_printed_signature()}'
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Its parameters, results and captured tensors, one a line; without `verbose` on one line."""
+        if not verbose:
+            return f'{self._trace.short_name}{self._shown()}'
+        lines = ['Input Parameters:']
+        lines += [f'  {name} ({kind}): {type_text(value)}' for name, kind, value in self._parameters] or ['  None']
         lines += ['Output Type:', f'  {self._result()}', 'Captures:']
         lines += [f'  {id(outer)}: {TensorSpec(outer.shape, outer.dtype)}' for outer,
                   _ in self._trace.graph.captures] or ['  None']
         return '\n'.join(lines)
 
-
-def _described(value: Any) -> str:
-    """A parameter's type as TensorFlow shows it."""
-    if nest.is_nested(value):
-        return str(nest.map_structure(_plain, value))
-    return str(_plain(value))
-
-
-def _plain(value: Any) -> Any:
-    return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorSpec) else _Literal(value)
-
-
-class _Literal:
-    """Shows a Python argument."""
-
-    __slots__ = ('_value',)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        return f'Literal[{self._value!r}]'

@@ -116,7 +116,7 @@ class Function:
         if made.graph.variables_made:
             made = trace(False)
         made.graph.variables_made = None
-        return ConcreteFunction(made, self._signature, arguments)
+        return ConcreteFunction(made, arguments)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, which may be specs."""
@@ -128,7 +128,7 @@ class Function:
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signatures of all traces."""
-        return '\n\n'.join(str(found) for found in self._traces.found.values())
+        return '\n\n'.join(found.pretty_printed_signature(verbose) for found in self._traces.found.values())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: the traces belong to the object and go with it."""
@@ -183,6 +183,8 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
         TypeError: `input_signature` does not fit the function.
     """
     def decorated(inner: Callable[..., Any]) -> Function:
+        if not callable(inner):
+            raise TypeError(f'{inner!r} is not a callable object')
         signature = Signature.of(inner, input_signature, reduce_retracing or bool(experimental_relax_shapes))
         return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__), autograph)
     return decorated if func is None else decorated(func)

@@ -13,10 +13,23 @@ from pyfuncdbg.graph.composite import Ascribed, is_composite_spec, spec_of
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
-from pyfuncdbg.runtime.arguments import Arguments, Described, as_argument
+from pyfuncdbg.runtime.arguments import Arguments, as_argument
 from pyfuncdbg.runtime.eager import EagerTensor
+from pyfuncdbg.runtime.type_text import misfit, type_text
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _Text:
+    """Stands for a type or default of a parameter where a signature is shown."""
+
+    __slots__ = ('_text',)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +85,19 @@ class Signature:
         if self.specs is not None:
             count = len(self.specs)
             fitted = [self._fitted(spec, value, args, allow_specs) for spec, value in zip(self.specs, args, strict=False)]
+            self._check_defaults(args, kwargs)
             return self._widened([*fitted, *args[count:]], kwargs, names, allow_specs)
         return self._widened(args, kwargs, names, allow_specs)
+
+    def _check_defaults(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Parameters beyond the specs have their default: the one trace is for that."""
+        if self.parameters is None or self.specs is None:
+            return
+        for parameter, value in list(zip(self.parameters.parameters.values(), args, strict=False))[len(self.specs):]:
+            default = parameter.default
+            if default is not inspect.Parameter.empty and value is not default and isinstance(
+                    default, (int, float, str, bytes, type(None))) and value != default:
+                raise self._binding_error(f'Can not cast {value!r} to {type_text(default)}', args, kwargs)
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any],
                                                                               Sequence[str]]:
@@ -115,13 +139,19 @@ class Signature:
         """The parameters with their specs, as TensorFlow's messages show them."""
         if self.parameters is None:
             return '(...)'
-        texts = []
-        for i, (name, parameter) in enumerate(self.parameters.parameters.items()):
-            if self.specs is not None and i < len(self.specs):
-                texts.append(f'{name}: {self.specs[i]}')
-            else:
-                texts.append(str(parameter))
-        return f'({", ".join(texts)})'
+        shown = []
+        for i, parameter in enumerate(self.parameters.parameters.values()):
+            kind: Any = inspect.Parameter.empty
+            if self.specs is not None and parameter.kind in _POSITIONAL:
+                if i < len(self.specs):
+                    kind = _Text(type_text(self.specs[i]))
+                elif parameter.default is not inspect.Parameter.empty:
+                    kind = _Text(type_text(parameter.default))
+            default = parameter.default
+            if default is not inspect.Parameter.empty:
+                default = _Text('<captured_default_value>')
+            shown.append(parameter.replace(annotation=kind, default=default))
+        return str(self.parameters.replace(parameters=shown, return_annotation=inspect.Signature.empty))
 
     def _fitted(self, spec: Any, value: Any, args: Sequence[Any], allow_specs: bool) -> Any:
         """An argument as its spec, or structure of specs, wants it."""
@@ -129,7 +159,7 @@ class Signature:
             try:
                 nest.assert_same_structure(spec, value, check_types=isinstance(spec, Mapping))
             except (TypeError, ValueError) as error:
-                raise self._binding_error(f'Can not cast {value!r} to {spec}: {error}', args, {}) from None
+                raise self._binding_error(misfit(spec, value) or str(error), args, {}) from None
             leaves = zip(nest.flatten(spec), nest.flatten(value), strict=True)
             return nest.pack_sequence_as(spec, [self._fitted(s, v, args, allow_specs) for s, v in leaves])
         if is_composite_spec(spec):
@@ -141,31 +171,10 @@ class Signature:
             try:
                 tensor = EagerTensor(to_array(value, spec.dtype))
             except (TypeError, ValueError) as error:
-                raise self._binding_error(f'Can not cast {value!r} to {spec}: {error}', args, {}) from None
+                raise self._binding_error(str(error), args, {}) from None
         if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):
             raise self._binding_error(f'Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}', args, {})
         return tensor
-
-    def bind_same(self, args: Sequence[Any], kwargs: Mapping[str, Any], traced_for: Sequence[Described],
-                  shown: str) -> Arguments:
-        """The arguments of another call of a trace: Python values must be those it was traced for.
-
-        Raises:
-            TypeError: They are not, or an argument is missing.
-        """
-        names = [name for name, _, _ in traced_for]
-        given = dict(zip(names, args, strict=False)) | dict(kwargs)
-        values = []
-        for name, _, expected in traced_for:
-            if name not in given:
-                raise self._binding_error(f"missing a required argument: '{name}'", args, kwargs, shown)
-            values.append(given[name])
-            if not _same(expected, given[name]):
-                raise self._binding_error(f'Can not cast {given[name]!r} to {expected!r}', args, kwargs, shown)
-        values = [EagerTensor(to_array(value, expected.dtype)) if isinstance(expected, TensorSpec)
-                  and as_argument(value, False) is None
-                  else value for value, (_, _, expected) in zip(values, traced_for, strict=True)]
-        return Arguments(values, {}, names, False, {})
 
 
 def _misfit(spec: Any, value: Any) -> str:
@@ -175,14 +184,6 @@ def _misfit(spec: Any, value: Any) -> str:
         if not ours.is_compatible_with(theirs):
             return f'Can not cast {theirs!r} to {ours!r}'
     return f'Can not cast {value if given is None else given!r} to {spec!r}'
-
-
-def _same(expected: Any, given: Any) -> bool:
-    """Whether a Python argument is the one of the trace; tensors are checked where they are used."""
-    leaves = nest.flatten(expected)
-    if any(isinstance(leaf, TensorSpec) or is_composite_spec(leaf) for leaf in leaves):
-        return True
-    return bool(expected == given)
 
 
 def _made(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> Signature:
@@ -207,6 +208,10 @@ def _check_specs(specs: Any, parameters: inspect.Signature | None) -> None:
         return
     if len(specs) > len(kinds):
         raise TypeError(f'input_signature contains {len(specs) - len(kinds)} extra type constraints.')
+    for parameter in parameters.parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is inspect.Parameter.empty:
+            raise TypeError(f'Since input_signature is defined, keyword-only parameter `{parameter.name}` must have a '
+                            'default value')
     missing = [p.name for p in kinds[len(specs):] if p.default is inspect.Parameter.empty]
     if missing:
-        raise TypeError(f"input_signature missing type constraint for '{missing[0]}'")
+        raise TypeError(f"input_signature missing type constraint for {missing[0]}")

@@ -284,7 +284,7 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
         args, kwargs = arguments.rebuilt(inputs)
-        with in_user_code(python_function, reworded), conversion(reworded):
+        with in_user_code(reworded), conversion(reworded):
             result = converted_callable(python_function)(*args, **kwargs)
         outputs: list[Any] = []
         places: list[int] = []

@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from textwrap import indent
 from types import TracebackType
 from typing import Any
@@ -37,23 +35,28 @@ _INLINE = ('<listcomp>', '<setcomp>', '<dictcomp>')
 _FRAMES, _TEXT = '_pyfuncdbg_frames', '_pyfuncdbg_text'
 
 
-@contextmanager
-def in_user_code(function: Callable[..., Any], reworded: bool) -> Iterator[None]:
-    """Add the user's frames to the text of what `function` raises. The error itself is the cause of the new one."""
-    try:
-        yield
-    except Exception as error:                  # the program's own: it goes on, as the same type
-        if not reworded:
-            raise
-        frames, converted = _frames(error.__traceback__)
+class in_user_code:                             # noqa: N801  a context manager; of a generator StopIteration cannot come out
+    """Add the user's frames to the text of what a function raises. The error itself is the cause of the new one."""
+
+    def __init__(self, reworded: bool) -> None:
+        """With `reworded` off errors pass unchanged."""
+        self._reworded = reworded
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, _: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if not self._reworded or not isinstance(error, Exception):
+            return
+        frames, converted = _frames(traceback)
         if not converted:
-            raise
+            return
         known = getattr(error, _FRAMES, None)   # told already, by a traced function that this one calls
         frames += known or []
         text = getattr(error, _TEXT) if known else f'{type(error).__name__}: {error}'
         made = _made(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
         if made is None:
-            raise
+            return
         setattr(made, _FRAMES, frames)
         setattr(made, _TEXT, text)
         raise made from (error.__cause__ if known else error)

@@ -74,15 +74,17 @@ def test_input_signature() -> None:
     assert len(traces) == 1
     with pytest.raises(TypeError, match=r'Binding inputs to tf.function failed due to `Can not cast TensorSpec\(shape=\(\)'):
         f(tf.constant(1.0), {'k': 1})
-    with pytest.raises(TypeError, match='Can not cast'):
+    with pytest.raises(TypeError, match=r"\{'other': 1\} has different keys with the TraceType Dict\[\['k', TensorSpec"):
         f([1.0], {'other': 1})
+    with pytest.raises(TypeError, match=r'Can not cast 3\.0 to Literal\[2\.0\]'):
+        f([1.0], {'k': 1}, 3.0)
     with pytest.raises(TypeError, match="missing a required argument: 'rest'"):
         f([1.0])
     with pytest.raises(TypeError, match='contains 1 extra type constraints'):
         tf.function(lambda x: x, input_signature=[tf.TensorSpec([])] * 2)
     with pytest.raises(TypeError, match='got invalid args'):
         tf.function(lambda x: x, input_signature=[tf.float32])
-    with pytest.raises(TypeError, match="missing type constraint for 'y'"):
+    with pytest.raises(TypeError, match='missing type constraint for y'):
         tf.function(lambda x, y: x, input_signature=[tf.TensorSpec([])])
 
 
@@ -102,7 +104,7 @@ def test_concrete_functions() -> None:
         concrete(tf.constant([1]))
     with pytest.raises(TypeError, match="missing a required argument: 'y'"):
         concrete([1.0])
-    with pytest.raises(TypeError, match=r'Can not cast 3.0 to 2.0'):
+    with pytest.raises(TypeError, match=r'Can not cast 3.0 to Literal\[2.0\]'):
         concrete(tf.constant([1.0]), 3.0)
 
 
