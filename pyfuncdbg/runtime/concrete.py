@@ -12,6 +12,7 @@ from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
+from pyfuncdbg.runtime.compilation import check_compilable
 from pyfuncdbg.runtime.concrete_arguments import arguments_of_call
 from pyfuncdbg.runtime.traced import Traced, call_traced
 from pyfuncdbg.runtime.type_text import type_text
@@ -20,9 +21,11 @@ from pyfuncdbg.runtime.type_text import type_text
 class ConcreteFunction:
     """One trace, callable with tensors."""
 
-    def __init__(self, trace: Traced, arguments: Arguments) -> None:
+    def __init__(self, trace: Traced, arguments: Arguments, compiled: bool = False) -> None:
+        """Of a trace for some arguments; with `compiled` it may call no Python function."""
         self._trace = trace
         self._inputs = arguments.inputs
+        self._unchecked = compiled
         self._parameters = arguments.described()
 
     # ------------------------------------------------------------------ what it is
@@ -105,6 +108,9 @@ class ConcreteFunction:
     def call(self, tensors: Sequence[Tensor], variables: Sequence[Any] = ()) -> Any:
         """Run the trace on its tensor arguments; `variables` are those among the arguments."""
         trace = self._trace
+        if self._unchecked:
+            check_compilable(trace)
+            self._unchecked = False
         read = [*variables, *self.variables] if trace.graph.variables or variables else ()
         if read:
             graph = context.current_graph()

@@ -60,14 +60,16 @@ class Function:
         name: What it is called in graphs.
         autograph: Whether errors in it are told as TensorFlow's AutoGraph tells them.
         traces: Those of the same method of the same object so far.
+        compiled: Whether it is to be compiled: then it may call no Python function.
     """
 
     def __init__(self, python_function: Callable[..., Any], signature: Signature, name: str, autograph: bool = True,
-                 traces: _Traces | None = None) -> None:
+                 traces: _Traces | None = None, compiled: bool = False) -> None:
         self._python_function = python_function
         self._signature = signature
         self._name = name
         self._autograph = autograph
+        self._compiled = compiled
         self._traces = _Traces() if traces is None else traces
         self._methods: dict[int, tuple[weakref.ref[Any], _Traces]] = {}
         functools.update_wrapper(self, python_function, updated=())
@@ -116,7 +118,7 @@ class Function:
         if made.graph.variables_made:
             made = trace(False)
         made.graph.variables_made = None
-        return ConcreteFunction(made, arguments)
+        return ConcreteFunction(made, arguments, self._compiled)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, which may be specs."""
@@ -135,7 +137,7 @@ class Function:
         if instance is None:
             return self
         return Function(self._python_function.__get__(instance, owner), self._signature.without_self(), self._name,
-                        self._autograph, self._traces_of(instance))
+                        self._autograph, self._traces_of(instance), self._compiled)
 
     def _traces_of(self, instance: Any) -> _Traces | None:
         """By identity: objects that are equal have traces of their own. None where there are no weak references."""
@@ -173,7 +175,8 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
         func: The function.
         input_signature: Specs of its positional arguments; one trace then serves all calls.
         autograph: Python control flow is executed while tracing either way; False leaves errors in it unchanged.
-        jit_compile: Accepted.
+        jit_compile: Refuse to run a function that calls Python functions, as TensorFlow's compiler does. Every trace is
+            compiled to a plan in any case.
         reduce_retracing: Trace with wider shapes once a second shape comes.
 
     Returns:
@@ -186,5 +189,6 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
         if not callable(inner):
             raise TypeError(f'{inner!r} is not a callable object')
         signature = Signature.of(inner, input_signature, reduce_retracing or bool(experimental_relax_shapes))
-        return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__), autograph)
+        return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__), autograph,
+                        compiled=bool(experimental_compile if jit_compile is None else jit_compile))
     return decorated if func is None else decorated(func)
