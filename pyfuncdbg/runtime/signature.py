@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import nest
-from pyfuncdbg.graph.composite import Ascribed, is_composite_spec, spec_of
+from pyfuncdbg.graph.composite import Ascribed, components, is_composite_spec, spec_of
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
@@ -180,9 +180,9 @@ class Signature:
 def _misfit(spec: Any, value: Any) -> str:
     """Which part of a composite does not fit, or that the whole does not."""
     given = spec_of(value)
-    for ours, theirs in zip(spec._component_specs, [] if given is None else given._component_specs, strict=False):
-        if not ours.is_compatible_with(theirs):
-            return f'Can not cast {theirs!r} to {ours!r}'
+    for ours, part in zip(spec._component_specs, [] if given is None else components(value), strict=False):
+        if not ours.is_compatible_with(part):
+            return f'Can not cast {TensorSpec(part.shape, part.dtype)} to {ours}'
     return f'Can not cast {value if given is None else given!r} to {spec!r}'
 
 

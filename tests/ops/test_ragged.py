@@ -65,7 +65,8 @@ def test_sums_and_concatenation_are_those_of_rows(rows: list[list[int]]) -> None
 
 def test_a_column_goes_along_each_row() -> None:
     x = tf.ragged.constant([[1., 2.], [3.]])
-    assert (x + [[10.], [20.]]).to_list() == [[11., 12.], [23.]]
+    column = [[10.], [20.]]
+    assert (x + column).to_list() == [[11., 12.], [23.]]
     assert (tf.constant([[10.], [20.]]) - x).to_list() == [[9., 8.], [17.]]
 
 
