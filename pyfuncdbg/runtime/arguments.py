@@ -66,7 +66,7 @@ class Arguments:
 
     def _read(self, name: str, leaf: Any, allow_specs: bool, wide: Mapping[int, TensorShape]) -> Any:
         """Take one leaf in; what it contributes to the key."""
-        spec = spec_of(leaf)
+        spec = None if type(leaf) is EagerTensor else spec_of(leaf)
         if spec is not None:
             return self._read_parts(name, leaf, spec, wide)
         self._leaves.append(leaf)

@@ -81,13 +81,15 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             if known is None:
                 continue
             incoming: Sequence[Any] = known if len(known) == 1 else (gradients.of(outputs[0]),)
+            sliced = type(incoming[0]) is IndexedSlices
         else:
             found = [gradients.of(output) for output in outputs]
             if all(gradient is None for gradient in found):
                 continue
             incoming = found if node.definition.sparse else filled(found, node.outputs)
+            sliced = any(type(gradient) is IndexedSlices for gradient in incoming)
         definition = node.definition
-        if not definition.slices and any(type(gradient) is IndexedSlices for gradient in incoming):
+        if sliced and not definition.slices:
             incoming = [*map(dense, incoming)]
         if definition.gradient is None:
             raise LookupError(f'gradient registry has no entry for: {node.type}')

@@ -60,7 +60,7 @@ class Traced:
         name: '__inference_f_7'.
     """
 
-    __slots__ = ('_backward', '_kept', '_plans', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
+    __slots__ = ('_backward', '_kept', '_plans', '_pure', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
 
     def __init__(self, graph: Graph, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor],
                  pack: Callable[[Sequence[Any]], Any], name: str) -> None:
@@ -71,6 +71,7 @@ class Traced:
         self.name = name
         self._plans: dict[Any, Plan] = {}
         self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
+        self._pure: tuple[int, bool] | None = None
         self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
         self._site = CallSite(self.short_name, 'tf.function', 'run', host)
 
@@ -103,6 +104,13 @@ class Traced:
                             found.append(tensor)
             self._kept = self.graph.version, tuple(found)
         return self._kept[1]
+
+    def is_pure(self) -> bool:
+        """Whether nothing in it has an effect. Every call asks."""
+        if self._pure is None or self._pure[0] != self.graph.version:
+            effects = (op for op in self.graph.operations if op.definition.stateful and op.type != INPUT)
+            self._pure = self.graph.version, next(effects, None) is None
+        return self._pure[1]
 
     def available(self) -> list[SymbolicTensor]:
         """What a gradient may need of a call: arguments, captured tensors, outputs, and what else is kept."""
@@ -247,10 +255,9 @@ def call_traced(trace: Traced, values: Sequence[Any]) -> list[Any]:
         trace: The function.
         values: Its arguments, then what it captures.
     """
-    pure = not any(op.definition.stateful and op.type != INPUT for op in trace.graph.operations)
     attrs = {'f': FunctionName(trace.name), '_py_trace': trace, '_collective_manager_ids': [],
              '_read_only_resource_inputs': []}
-    results = apply(PURE_CALL if pure else CALL, values, attrs)
+    results = apply(PURE_CALL if trace.is_pure() else CALL, values, attrs)
     return results if isinstance(results, list) else []
 
 

@@ -191,8 +191,8 @@ def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: La
 
 def _array(item: Any) -> Any:
     """What the function gets for one input in eager mode: an array of its own, also at rank 0."""
-    convert = None if is_composite(item) else getattr(item, '_as_tensor', None)
-    if convert is not None:
+    convert = getattr(item, '_as_tensor', None)
+    if convert is not None and not is_composite(item):
         item = convert()
     return np.array(item._value if type(item) is EagerTensor else item)
 
