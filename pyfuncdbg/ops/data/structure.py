@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.graph import dtypes, nest
+from pyfuncdbg.graph.composite import components, is_composite, is_composite_spec
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Output
 from pyfuncdbg.graph.shapes import TensorShape
@@ -154,6 +155,8 @@ def spec_of(value: Any) -> Any:
         return spec
     if value is None:
         return NoneSpec()
+    if is_composite(value):
+        return value._type_spec
     return TensorSpec(value.shape, value.dtype)
 
 
@@ -163,7 +166,7 @@ def as_leaf(value: Any, name: str = '') -> Any:
     Raises:
         TypeError, ValueError: It can be no tensor.
     """
-    if value is None or hasattr(value, '_data_spec'):
+    if value is None or hasattr(value, '_data_spec') or is_composite(value):
         return value
     return convert_to_tensor(value, name=name or None)
 
@@ -182,14 +185,17 @@ def as_element(value: Any) -> Any:
 
 def types_of(spec: Any) -> list[Output]:
     """The types of the tensors that an element is flattened to."""
-    return [(leaf.dtype, leaf.shape) for leaf in leaves(spec) if not isinstance(leaf, NoneSpec)]
+    parts = [part for leaf in leaves(spec) for part in (components(leaf) if is_composite_spec(leaf) else [leaf])]
+    return [(part.dtype, part.shape) for part in parts if not isinstance(part, NoneSpec)]
 
 
 def tensors_of(element: Any) -> list[Tensor]:
     """An element as a flat list of tensors."""
     found = []
     for leaf in leaves(element):
-        if leaf is not None:
+        if is_composite(leaf):
+            found += components(leaf)
+        elif leaf is not None:
             found.append(leaf._variant_tensor if hasattr(leaf, '_data_spec') else leaf)
     return found
 
@@ -203,6 +209,8 @@ def element_of(spec: Any, tensors: Sequence[Any]) -> Any:
     def leaf_of(leaf: Any) -> Any:
         if isinstance(leaf, NoneSpec):
             return None
+        if is_composite_spec(leaf):
+            return leaf._from_components([next(given) for _ in components(leaf)])
         tensor = next(given)
         return leaf.made(tensor, leaf.element_spec) if isinstance(leaf, VariantSpec) else tensor
     return mapped(leaf_of, spec)
