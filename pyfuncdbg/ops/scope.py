@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.tensor import Tensor
@@ -38,7 +39,12 @@ def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None 
                   for key, value in arguments.items()]
         if graph is None:
             check_types(op, inputs)
-        return apply(op, inputs, attrs, name or default)
+        try:
+            return apply(op, inputs, attrs, name or default)
+        except OpError as error:
+            if any(isinstance(value, (list, tuple)) for value in arguments.values()):
+                error.locate(None, None, error.message.removesuffix(' name: '))     # TensorFlow's way for lists names nothing
+            raise
     with graph.name_scope(name or default or op) as full:
         inputs = [convert_to_tensor(value, dtype_hint=hints.get(key), name=key) for key, value in arguments.items()]
         return apply(op, inputs, attrs, full)

@@ -197,12 +197,15 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exc
 
 def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
     """A kernel's message as TensorFlow words it for an op in eager mode."""
-    count = f'_N_{attrs["N"]}' if 'N' in attrs else ''
-    of_data = 'output_types' in attrs           # an op of datasets
-    if of_data and definition.outputs < 0:
+    count = ''.join([f'_{key}_{attrs[key]}' for key in ('N', 'num', 'num_split') if key in attrs])
+    if 'output_types' in attrs and definition.outputs < 0:      # an op of datasets
         count += f'_output_types_{len(attrs["output_types"])}'
-    return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}]'
-            f'{" name: " if of_data or definition.infix not in (None, "*") else ""}')
+    return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}] '
+            f'name: {_NAMES.get(definition.name, "")}')
+
+
+_NAMES = {'ConcatV2': 'concat', 'Pack': 'stack', 'Split': 'split', 'StridedSlice': 'strided_slice/', 'Unpack': 'unstack'}
+"""Names in messages about eager ops: TensorFlow's functions pass a default name to these, and none to the others."""
 
 
 # ---------------------------------------------------------------- eager ops as calls
