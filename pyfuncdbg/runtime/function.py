@@ -12,6 +12,7 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete import ConcreteFunction
+from pyfuncdbg.runtime.retracing import Retracing, retracing_of
 from pyfuncdbg.runtime.signature import Signature
 from pyfuncdbg.runtime.traced import traced
 
@@ -61,15 +62,17 @@ class Function:
         autograph: Whether errors in it are told as TensorFlow's AutoGraph tells them.
         traces: Those of the same method of the same object so far.
         compiled: Whether it is to be compiled: then it may call no Python function.
+        retracing: What is counted for functions of this text.
     """
 
     def __init__(self, python_function: Callable[..., Any], signature: Signature, name: str, autograph: bool = True,
-                 traces: _Traces | None = None, compiled: bool = False) -> None:
+                 traces: _Traces | None = None, compiled: bool = False, retracing: Retracing | None = None) -> None:
         self._python_function = python_function
         self._signature = signature
         self._name = name
         self._autograph = autograph
         self._compiled = compiled
+        self._retracing = retracing_of(python_function) if retracing is None else retracing
         self._traces = _Traces() if traces is None else traces
         self._methods: dict[int, tuple[weakref.ref[Any], _Traces]] = {}
         functools.update_wrapper(self, python_function, updated=())
@@ -93,10 +96,11 @@ class Function:
         """Run the function; traced first where no trace fits the arguments."""
         if _run_eagerly:
             return self._python_function(*args, **kwargs)
+        self._retracing.calls += 1
         arguments = self._signature.bind(args, kwargs)
-        return self._trace_for(arguments).call(arguments.tensors, arguments.variables)
+        return self._trace_for(arguments, True).call(arguments.tensors, arguments.variables)
 
-    def _trace_for(self, arguments: Arguments) -> ConcreteFunction:
+    def _trace_for(self, arguments: Arguments, called: bool = False) -> ConcreteFunction:
         graph = context.current_graph()
         key = arguments.key, _home(graph)
         found = self._traces.found.get(key)
@@ -106,6 +110,8 @@ class Function:
                 if found is None or not found.usable_in(graph):
                     self._traces.drop_dead()
                     found = self._traces.found[key] = self._traced(arguments)
+                    if called:
+                        self._retracing.traced(self._python_function, reduced=self._signature.seen is not None)
         return found
 
     def _traced(self, arguments: Arguments) -> ConcreteFunction:
@@ -137,7 +143,7 @@ class Function:
         if instance is None:
             return self
         return Function(self._python_function.__get__(instance, owner), self._signature.without_self(), self._name,
-                        self._autograph, self._traces_of(instance), self._compiled)
+                        self._autograph, self._traces_of(instance), self._compiled, self._retracing)
 
     def _traces_of(self, instance: Any) -> _Traces | None:
         """By identity: objects that are equal have traces of their own. None where there are no weak references."""

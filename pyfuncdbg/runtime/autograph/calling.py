@@ -10,9 +10,9 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.hooks.traced import about_to_trace
+from pyfuncdbg.runtime.logger import warn
 
 
 class _Status(threading.local):
@@ -71,7 +71,7 @@ def _converted(function: FunctionType) -> FunctionType:
     except NoSourceError as error:
         if id(function.__code__) not in _said:
             _said.add(id(function.__code__))
-            say(f'AutoGraph could not transform {function} and will run it as-is.\nCause: Unable to locate the source code '
+            warn(f'AutoGraph could not transform {function} and will run it as-is.\nCause: Unable to locate the source code '
                 f'of {function}. Note that functions defined in certain environments, like the interactive Python shell, do '
                 'not expose their source code. If that is the case, you should define them in a .py source file. If you are '
                 'certain the code is graph-compatible, wrap the call using @tf.autograph.experimental.do_not_convert. '

@@ -1,0 +1,31 @@
+"""The logger of the runtime, named as TensorFlow's is: programs set its level and its handlers. Any thread."""
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import logging
+
+
+_lock = threading.Lock()
+
+
+def get_logger() -> logging.Logger:
+    """Python's logger 'tensorflow'; it writes warnings to stderr until the program says otherwise."""
+    import logging  # 8 ms that programs without warnings do without
+    logger = logging.getLogger('tensorflow')
+    with _lock:
+        if not logger.handlers and not logging.getLogger().handlers:
+            handler = logging.StreamHandler(sys.stderr)
+            handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
+            logger.addHandler(handler)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
+    return logger
+
+
+def warn(text: str) -> None:
+    """Log a warning."""
+    get_logger().warning(text)
