@@ -109,7 +109,7 @@ _SEED_ATTRS = ('seed', 'seed2', '_py_stream')
 
 def _generator(execution: Any, op: str, dtype: Any, attrs: dict[str, int]) -> Philox:
     seeds = attrs['seed'], attrs['seed2']
-    key = ('random', op, str(dtype), *seeds, attrs['_py_stream'])
+    key = ('random', op, str(dtype), *seeds, attrs.get('_py_stream', 0))
     found: Philox = execution.resource(key, lambda: Philox.seeded(*seeds))
     return found
 

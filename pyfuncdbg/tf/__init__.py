@@ -4,6 +4,7 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 """
 from typing import TYPE_CHECKING
 
+from pyfuncdbg.graph import versions as _versions
 from pyfuncdbg.graph.device import DeviceSpec as DeviceSpec
 from pyfuncdbg.ops.comparison import where as where
 from pyfuncdbg.ops.filling import ones_like as ones_like
@@ -19,6 +20,8 @@ from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.late import late
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
+
+__version__ = _versions.VERSION
 
 if TYPE_CHECKING:
     from pyfuncdbg.tf import autodiff as autodiff
@@ -41,10 +44,12 @@ if TYPE_CHECKING:
     from pyfuncdbg.tf import nn as nn
     from pyfuncdbg.tf import ragged as ragged
     from pyfuncdbg.tf import random as random
+    from pyfuncdbg.tf import raw_ops as raw_ops
     from pyfuncdbg.tf import sparse as sparse
     from pyfuncdbg.tf import strings as strings
     from pyfuncdbg.tf import test as test
     from pyfuncdbg.tf import train as train
+    from pyfuncdbg.tf import version as version
     from pyfuncdbg.tf.composites import *  # noqa: F403
     from pyfuncdbg.tf.graphs1 import *  # noqa: F403
     from pyfuncdbg.tf.rare import *  # noqa: F403
@@ -53,8 +58,8 @@ if TYPE_CHECKING:
 
 _NAMESPACES = (
     'autodiff', 'autograph', 'bitwise', 'compat', 'config', 'contrib', 'data', 'debugging', 'distribute', 'dtypes',
-    'errors', 'graph_util', 'initializers', 'io', 'linalg', 'math', 'nest', 'nn', 'ragged', 'random', 'sparse',
-    'strings', 'test', 'train',
+    'errors', 'graph_util', 'initializers', 'io', 'linalg', 'math', 'nest', 'nn', 'ragged', 'random', 'raw_ops', 'sparse',
+    'strings', 'test', 'train', 'version',
 )
 _PARTS = 'version2', 'rare', 'composites', 'graphs1', 'version1'
 

@@ -9,6 +9,7 @@ from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, re
 from pyfuncdbg.ops.einsum import einsum
 from pyfuncdbg.ops.graph_files import make_ndarray, make_tensor_proto
 from pyfuncdbg.ops.graph_import import import_graph_def
+from pyfuncdbg.ops.logger import get_logger
 from pyfuncdbg.ops.module import Module
 from pyfuncdbg.ops.normalization import scalar_mul
 from pyfuncdbg.ops.printing import print_v2 as print
@@ -38,6 +39,7 @@ __all__ = [
     'einsum',
     'foldl',
     'foldr',
+    'get_logger',
     'grad_pass_through',
     'guarantee_const',
     'histogram_fixed_width',

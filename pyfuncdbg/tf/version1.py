@@ -29,6 +29,7 @@ from pyfuncdbg.ops.complex_numbers import angle, imag, real
 from pyfuncdbg.ops.counting import bincount
 from pyfuncdbg.ops.counting import confusion_matrix_v1 as confusion_matrix
 from pyfuncdbg.ops.linalg import matrix_transpose
+from pyfuncdbg.ops.normalization import is_non_decreasing, is_strictly_increasing, log_sigmoid
 from pyfuncdbg.ops.printing import Print
 from pyfuncdbg.ops.random import (
     get_seed,
@@ -59,6 +60,7 @@ from pyfuncdbg.ops.segments import (
     unsorted_segment_sum,
 )
 from pyfuncdbg.ops.sorting import cumprod
+from pyfuncdbg.ops.special import digamma, lbeta, lgamma, polygamma, zeta
 from pyfuncdbg.ops.strings import reduce_join, substr
 from pyfuncdbg.ops.strings import string_to_number_v1 as string_to_number
 from pyfuncdbg.ops.strings import strip as string_strip
@@ -102,6 +104,7 @@ __all__ = [
     'count_nonzero',
     'cumprod',
     'depth_to_space',
+    'digamma',
     'dimension_at_index',
     'dimension_value',
     'disable_v2_tensorshape',
@@ -120,11 +123,17 @@ __all__ = [
     'is_finite',
     'is_inf',
     'is_nan',
+    'is_non_decreasing',
+    'is_strictly_increasing',
+    'lbeta',
+    'lgamma',
     'log',
     'log1p',
+    'log_sigmoid',
     'logical_xor',
     'matrix_transpose',
     'multinomial',
+    'polygamma',
     'random_normal',
     'random_shuffle',
     'random_uniform',
@@ -161,4 +170,5 @@ __all__ = [
     'unsorted_segment_sqrt_n',
     'unsorted_segment_sum',
     'verify_tensor_all_finite',
+    'zeta',
 ]

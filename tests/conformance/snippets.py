@@ -4,6 +4,7 @@ import counting_snippets
 import image_snippets
 import linalg_snippets
 import random_snippets
+import raw_snippets
 import segment_snippets
 import special_snippets
 import text_snippets
@@ -224,4 +225,5 @@ gradients += [f'grad(lambda x: {e}, [1.+2.j, -1.+0.5j])' for e in
 
 TABLE = [*unary, *binary, *casts, *reductions, *products, *arrays, *nn, *strings, *checks, *nodes, *gradients,
          *segment_snippets.TABLE, *linalg_snippets.TABLE, *random_snippets.TABLE,
-         *image_snippets.TABLE, *counting_snippets.TABLE, *text_snippets.TABLE, *special_snippets.TABLE]
+         *image_snippets.TABLE, *counting_snippets.TABLE, *text_snippets.TABLE, *special_snippets.TABLE,
+         *raw_snippets.TABLE]

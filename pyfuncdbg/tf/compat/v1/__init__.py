@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from pyfuncdbg.tf import math as math
     from pyfuncdbg.tf import nest as nest
     from pyfuncdbg.tf import ragged as ragged
+    from pyfuncdbg.tf import raw_ops as raw_ops
     from pyfuncdbg.tf import sparse as sparse
     from pyfuncdbg.tf import train as train
+    from pyfuncdbg.tf import version as version
     from pyfuncdbg.tf.compat.v1 import data as data
     from pyfuncdbg.tf.compat.v1 import errors as errors
+    from pyfuncdbg.tf.compat.v1 import logging as logging
     from pyfuncdbg.tf.compat.v1 import nn as nn
     from pyfuncdbg.tf.compat.v1 import random as random
     from pyfuncdbg.tf.compat.v1 import strings as strings
@@ -39,10 +42,10 @@ if TYPE_CHECKING:
 
 _SHARED = (
     'bitwise', 'config', 'debugging', 'distribute', 'dtypes', 'graph_util', 'initializers', 'io', 'linalg', 'math',
-    'nest', 'ragged', 'sparse', 'train',
+    'nest', 'ragged', 'raw_ops', 'sparse', 'train', 'version',
 )
 """Namespaces that `tf` has too."""
-_OWN = 'data', 'errors', 'nn', 'random', 'strings', 'test'
+_OWN = 'data', 'errors', 'logging', 'nn', 'random', 'strings', 'test'
 _PARTS = 'rare', 'composites', 'graphs1', 'version1'
 
 __getattr__, __dir__ = late(

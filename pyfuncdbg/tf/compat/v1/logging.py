@@ -1,0 +1,20 @@
+"""`tf.compat.v1.logging`: Python's logger 'tensorflow'."""
+from logging import DEBUG, ERROR, FATAL, INFO, WARN
+
+from pyfuncdbg.ops.logger import (
+    debug,
+    error,
+    fatal,
+    get_verbosity,
+    info,
+    log,
+    log_every_n,
+    log_first_n,
+    set_verbosity,
+    vlog,
+    warn,
+    warning,
+)
+
+__all__ = ['DEBUG', 'ERROR', 'FATAL', 'INFO', 'WARN', 'debug', 'error', 'fatal', 'get_verbosity', 'info', 'log',
+           'log_every_n', 'log_first_n', 'set_verbosity', 'vlog', 'warn', 'warning']

@@ -1,0 +1,25 @@
+"""Snippets of raw ops, text and versions."""
+
+TABLE = [
+    'tf.raw_ops.AddV2(x=1, y=2)',
+    'tf.raw_ops.MatMul(a=[[1.]], b=[[2.]], transpose_b=True)',
+    'list(tf.raw_ops.TopKV2(input=[1., 2.], k=1))',
+    'tf.raw_ops.Pack(values=[1, 2], axis=0)',
+    'tf.raw_ops.ConcatV2(values=[[1], [2]], axis=0)',
+    'tf.raw_ops.Cast(x=[1.5], DstT=tf.int32)',
+    'tf.raw_ops.ArgMax(input=[1., 3.], dimension=0)',
+    'tf.raw_ops.StridedSlice(input=[1, 2, 3], begin=[1], end=[3], strides=[1])',
+    'tf.raw_ops.Sum(input=[[1., 2.]], axis=[0], keep_dims=True)',
+    "tf.raw_ops.Conv2D(input=np.ones([1, 2, 2, 1]), filter=np.ones([1, 1, 1, 2]), strides=[1, 1, 1, 1], padding='SAME')",
+    "tf.raw_ops.StringSplitV2(input=['a b'], sep=' ').values",
+    'list(tf.raw_ops.IdentityN(input=[1, 2.5]))',
+    'tf.raw_ops.RandomUniform(shape=[0], dtype=tf.float32)',
+    'tf.raw_ops.AddV2(1, 2)',
+    "tf.raw_ops.Sin(x=['a'])",
+    "tf.compat.as_bytes('é').hex()",
+    "tf.compat.as_text(b'a')",
+    'tf.compat.as_str_any(3)',
+    'tf.compat.as_bytes(1)',
+    'tf.__version__',
+    'tf.version.VERSION',
+]
