@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
-from pyfuncdbg.graph.tensor import Reference, Tensor
+from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.runtime.eager import EagerTensor
 
 Described = tuple[str, str, Any]
@@ -100,6 +100,12 @@ class Arguments:
         self._places.append(range(first, first + len(parts)))
         return spec
 
+    def within(self, key: Any) -> bool:
+        """Whether a trace for arguments of another key serves these too: it is for wider shapes."""
+        (parts, *rest), (wide, *other) = self.key, key
+        return rest == other and len(parts) == len(wide) and all(
+            mine == its or _is_wider(its, mine) for mine, its in zip(parts, wide, strict=True))
+
     def rebuilt(self, stand_ins: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The (args, kwargs) to trace with: stand-ins for the tensors, a variable on its stand-in for a variable."""
         def filled(leaf: Any, place: Any) -> Any:
@@ -124,13 +130,18 @@ class Arguments:
 
     def described(self) -> list[Described]:
         """The parameters with specs in place of tensors; objects of the user's classes as text, so that they can go."""
+        args, kwargs = self._structure
+        values = [*args, *(kwargs[name] for name in sorted(kwargs))]
+        paths = iter([path for name, value in zip(self._names, values, strict=False) for path in _paths(name, value)])
+
         def described(leaf: Any, place: Any) -> Any:
+            path = next(paths)
             if isinstance(place, range):
                 return leaf
             if place < 0:
                 return leaf if isinstance(leaf, _BY_VALUE) else repr(leaf)
             given = self.inputs[place]
-            return TensorSpec(given.shape, given.dtype, given.name)
+            return TensorSpec(given.shape, given.dtype, leaf.name if isinstance(leaf, TensorSpec) and leaf.name else path)
         args, kwargs = self._packed(described)
         count = len(args)
         found = [(name, 'POSITIONAL_OR_KEYWORD', value) for name, value in zip(self._names, args, strict=False)]
@@ -146,6 +157,17 @@ def as_argument(leaf: Any, allow_specs: bool) -> Any:
     return None
 
 
+def _is_wider(wide: Any, part: Any) -> bool:
+    """Of two parts of keys, whether both are tensors of one dtype, and each shape of one is a shape of the other."""
+    if type(wide) is not tuple or type(part) is not tuple or len(wide) != 2 or len(part) != 2 or wide[0] is not part[0]:
+        return False
+    if not isinstance(wide[0], DType):
+        return False
+    shape, sizes = wide[1], part[1]
+    return shape is None or (sizes is not None and len(shape) == len(sizes) and all(
+        known is None or known == size for known, size in zip(shape, sizes, strict=True)))
+
+
 def _static_key(leaf: Any) -> Any:
     """What a Python argument contributes to the key: equal values share a trace; objects are held weakly."""
     if isinstance(leaf, _BY_VALUE):
@@ -153,7 +175,8 @@ def _static_key(leaf: Any) -> Any:
     try:
         hash(leaf)
     except TypeError:
-        return Reference(leaf)
+        raise TypeError(f'Could not generate a generic TraceType for {leaf!r}.Please verify that it is immutable/hashable. '
+                        'Otherwise, consider implementing the Tracing Protocol for it.') from None
     try:
         return weakref.ref(leaf)
     except TypeError:
@@ -162,4 +185,20 @@ def _static_key(leaf: Any) -> Any:
 
 def _outline(value: Any) -> Any:
     """The nesting of an argument, without its values."""
-    return type(value).__name__, str(nest.map_structure(lambda leaf: 0, value))
+    if not nest.is_nested(value):
+        return 0
+    if isinstance(value, Mapping):
+        return type(value).__name__, tuple((key, _outline(value[key])) for key in sorted(value))
+    return type(value).__name__, tuple(_outline(one) for one in value)
+
+
+def _paths(name: str, value: Any) -> Iterator[str]:
+    """A name for each leaf of an argument, by the way to it."""
+    if not nest.is_nested(value):
+        yield name
+    elif isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from _paths(f'{name}_{key}', value[key])
+    else:
+        for i, one in enumerate(value):
+            yield from _paths(f'{name}_{i}', one)

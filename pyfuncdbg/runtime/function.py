@@ -109,10 +109,19 @@ class Function:
                 found = self._traces.found.get(key)
                 if found is None or not found.usable_in(graph):
                     self._traces.drop_dead()
-                    found = self._traces.found[key] = self._traced(arguments)
-                    if called:
-                        self._retracing.traced(self._python_function, reduced=self._signature.seen is not None)
+                    found = self._wider(arguments, key[1], graph)
+                    if found is None:
+                        found = self._traced(arguments)
+                        if called:
+                            self._retracing.traced(self._python_function, reduced=self._signature.seen is not None)
+                    self._traces.found[key] = found
         return found
+
+    def _wider(self, arguments: Arguments, home: int, graph: Graph | None) -> ConcreteFunction | None:
+        """A trace for wider shapes that serves these arguments too: the narrowest."""
+        found = [(key, known) for (key, its_home), known in self._traces.found.items()
+                 if its_home == home and known.usable_in(graph) and arguments.within(key)]
+        return min(found, key=lambda one: _unknown_sizes(one[0]))[1] if found else None
 
     def _traced(self, arguments: Arguments) -> ConcreteFunction:
         """A new trace. The first may make variables; another one that makes none then takes its place."""
@@ -132,11 +141,11 @@ class Function:
 
     def experimental_get_tracing_count(self) -> int:
         """How many traces there are."""
-        return len(self._traces.found)
+        return len(set(map(id, self._traces.found.values())))
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signatures of all traces."""
-        return '\n\n'.join(found.pretty_printed_signature(verbose) for found in self._traces.found.values())
+        return '\n\n'.join(found.pretty_printed_signature(verbose) for found in dict.fromkeys(self._traces.found.values()))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: the traces belong to the object and go with it."""
@@ -161,6 +170,12 @@ class Function:
 
     def __repr__(self) -> str:
         return f'<pyfuncdbg.tf.function {self._python_function!r}>'
+
+
+def _unknown_sizes(key: Any) -> int:
+    """How much is not known of the shapes of a trace's arguments."""
+    shapes = [part[1] for part in key[0] if type(part) is tuple and len(part) == 2]
+    return sum(1000 if shape is None else sum(size is None for size in shape) for shape in shapes)
 
 
 def _home(graph: Graph | None) -> int:
