@@ -47,6 +47,7 @@ class Graph(Collections):
         repeats: Whether it is a part that runs again and again: of a loop.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
+        given: While a function is traced that may make variables: its placeholders, with the values of the first call.
     """
 
     def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
@@ -63,6 +64,7 @@ class Graph(Collections):
         self.reads: dict[int, SymbolicTensor] = {}
         self.variables: dict[int, weakref.ref[Any]] = {}
         self.variables_made: int | None = None
+        self.given: tuple[tuple[Any, Any], ...] = ()
         self.waits: list[Operation] = []
         self.automatic = building_function
         self.place = ''

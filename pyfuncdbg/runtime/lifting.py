@@ -19,14 +19,14 @@ def lifted(tensor: SymbolicTensor) -> Any:
         ValueError: It depends on an argument of the function.
     """
     graph = tensor.graph
-    captured = [(outer, inner) for outer, inner in graph.captures if isinstance(outer, EagerTensor)]
+    captured = [(outer, inner) for outer, inner in (*graph.captures, *graph.given) if isinstance(outer, EagerTensor)]
     plan = compiled(graph, (), [inner for _, inner in captured], [tensor], protect=True, hand_over=take_over)
     before = errstate.state.set(errstate.IGNORE)
     try:
         (value,) = plan.function(eager_execution(), *(outer._value for outer, _ in captured))
     except InvalidArgumentError as error:
-        raise ValueError(f'A variable made in a function cannot start with {tensor!r}: its value depends on the arguments. '
-                         'Make the variable outside, or give a function as initial value.') from error
+        raise ValueError(f'A variable made in a function cannot start with {tensor!r}: its value depends on arguments '
+                         'that are not known. Make the variable outside, or give a function as initial value.') from error
     finally:
         errstate.state.reset(before)
     return EagerTensor(value)

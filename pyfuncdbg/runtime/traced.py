@@ -290,6 +290,8 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
     with graph.as_default(), recording.suspended():
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
+        if may_create:                          # a variable may start with what depends on the first call's arguments
+            graph.given = tuple(zip(arguments.tensors, inputs, strict=True))
         args, kwargs = arguments.rebuilt(inputs)
         with in_user_code(reworded), conversion(reworded):
             result = converted_callable(python_function)(*args, **kwargs)
@@ -301,6 +303,7 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
                 continue
             places.append(len(outputs))
             outputs.append(apply(IDENTITY, (_returned(leaf, python_function),)))
+    graph.given = ()
     if not any(isinstance(outer, SymbolicTensor) for outer, _ in graph.captures):
         graph.outer = None
 

@@ -220,10 +220,20 @@ class TestVariables:
         with pytest.raises(ValueError, match=r'tf.function only supports singleton tf.Variables'):
             tf.function(lambda x: tf.Variable(1.0) + x)(1.0)
 
-    def test_not_from_an_argument(self) -> None:
+    def test_may_start_with_what_depends_on_the_first_arguments(self) -> None:
+        made = []
+
+        @tf.function
+        def f(x):
+            if not made:
+                made.append(tf.Variable(x * 10.0))
+            return made[0] + x
+        assert f(tf.constant(2.0)).numpy() == 22.0 and f(tf.constant(5.0)).numpy() == 25.0
+
+    def test_not_from_an_argument_that_is_not_known(self) -> None:
         keep = []
-        with pytest.raises(ValueError, match='depends on the arguments'):
-            tf.function(lambda x: keep.append(tf.Variable(x)) or x)(tf.constant(1.0))
+        with pytest.raises(ValueError, match='depends on arguments that are not known'):
+            tf.function(lambda x: keep.append(tf.Variable(x)) or x).get_concrete_function(tf.TensorSpec([]))
 
 
 class TestMethods:
