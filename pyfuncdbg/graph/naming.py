@@ -40,8 +40,9 @@ class Names:
 
     def unique(self, name: str, mark: bool = True) -> str:
         """`name` in the current scope, with '_1', '_2', ... if it is taken."""
-        if self.scope:
-            name = f'{self.scope}/{name}'
+        scope = self._here.scope
+        if scope:
+            name = f'{scope}/{name}'
         key = name.lower()
         count = self._used.get(key, 0)
         if mark:
@@ -77,14 +78,15 @@ class Names:
         Raises:
             ValueError: Not a scope name.
         """
-        before = self.scope
+        here = self._here
+        before = here.scope
         if name:
             if not (_SCOPE if before else _NODE).match(name):
                 raise ValueError(f"'{name}' is not a valid root scope name. A root scope name has to match the following "
                                  f'pattern: {_NODE.pattern}' if not before else
                                  f"'{name}' is not a valid scope name. A scope name has to match the following pattern: "
                                  f'{_SCOPE.pattern}')
-            self.scope = name[:-1] if name.endswith('/') else self.unique(name)
+            here.scope = scope = name[:-1] if name.endswith('/') else self.unique(name)
         else:
-            self.scope = ''
-        return before, f'{self.scope}/' if self.scope else ''
+            here.scope = scope = ''
+        return before, f'{scope}/' if scope else ''

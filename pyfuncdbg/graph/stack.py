@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterable
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery, judged
 
 _DEEPEST = 64
 
@@ -32,8 +32,10 @@ def creation_stack() -> tuple[Frame, ...]:
     depth = 0
     while frame is not None and depth < _DEEPEST:
         code = frame.f_code
-        if not is_machinery(code.co_filename):
-            frames.append(Frame(code.co_filename, frame.f_lineno, code.co_name))
+        filename = code.co_filename
+        ours = judged.get(filename)                 # each node looks at some ten frames: a call for each takes as long again
+        if not (is_machinery(filename) if ours is None else ours):
+            frames.append(Frame(filename, frame.f_lineno, code.co_name))
             depth += 1
         frame = frame.f_back  # type: ignore[assignment]
     frames.reverse()

@@ -12,14 +12,15 @@ _DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """What runs the cells of a notebook, and stands for its `sys.stdout`."""
-_ours: dict[str, bool] = {}
+judged: dict[str, bool] = {}
+"""What `is_machinery` said of the files it was asked about."""
 
 
 def is_machinery(filename: str) -> bool:
     """Whether a source file is part of what runs or watches the program, not of the program."""
-    known = _ours.get(filename)
+    known = judged.get(filename)
     if known is None:
-        known = _ours[filename] = (filename.startswith(('<frozen ', '<plan of '))
+        known = judged[filename] = (filename.startswith(('<frozen ', '<plan of '))
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
                                    or _NOTEBOOK.search(filename) is not None)
     return known

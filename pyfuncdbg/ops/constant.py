@@ -139,6 +139,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = 'Cons
 
 def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
     wanted = None if dtype is None else as_dtype(dtype)
+    if type(value) in _NUMBERS and shape is None and context.current_graph() is None:
+        return EagerTensor(to_array(value, wanted))
     if isinstance(value, SymbolicTensor):
         raise TypeError(f'Expected any non-tensor type, but got a tensor instead: {value!r}')
     array = array_of(value, wanted) if not isinstance(value, EagerTensor) else (

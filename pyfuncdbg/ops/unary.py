@@ -94,6 +94,8 @@ def fused(op: str, kernel: Kernel, gradient: Callable[[Tensor, Any, Any], Sequen
 
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
+    if type(x) is EagerTensor and x._value.dtype.kind in 'fiu':     # every backward step of a product comes here
+        return x
     if isinstance(x, Tensor) and not x.dtype.is_complex:
         return x
     x = convert_to_tensor(x)
