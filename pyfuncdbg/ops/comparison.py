@@ -143,6 +143,7 @@ def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     return apply('SelectV2', (condition, x, y), None, name or 'Select')
 
 
+@overridable
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
     """Elements outside of [min, max] are replaced by the nearer bound."""
     with scope(name, 'clip_by_value') as full:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -186,6 +187,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 
 
 # ---------------------------------------------------------------- dropout
+@overridable
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
     """Set elements to 0 with probability `rate` and scale the others by `1 / (1 - rate)`.
 

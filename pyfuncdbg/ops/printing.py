@@ -72,11 +72,26 @@ class _Hole:
         return _HOLE
 
 
+class _Text:
+    """Shows as it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def _template(item: Any, tensors: list[Any]) -> str:
     if isinstance(item, str):
         return item
-    leaves = []
+    leaves: list[Any] = []
     for leaf in flatten(item):
+        if hasattr(leaf, 'printed'):                # a composite
+            form, parts = leaf.printed(_HOLE)
+            tensors += parts
+            leaves.append(_Text(form))
+            continue
         is_tensor = isinstance(leaf, Tensor) or hasattr(leaf, '_as_tensor') or isinstance(leaf, np.ndarray)
         if is_tensor:
             tensors.append(convert_to_tensor(leaf))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.registry import Attrs, Kernel, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape
@@ -51,21 +52,25 @@ _define('StringUpper', _upper, ('encoding',))
 _define('StringStrip', bytes.strip)
 
 
+@overridable
 def length(input: Any, unit: str = 'BYTE', name: str | None = None) -> Tensor:
     """The number of bytes (`unit` 'UTF8_CHAR': of characters) of each string, int32."""
     return apply('StringLength', (convert_to_tensor(input),), {'unit': unit}, name)
 
 
+@overridable
 def lower(input: Any, encoding: str = '', name: str | None = None) -> Tensor:
     """Lower case; of ASCII letters only unless `encoding` is 'utf-8'."""
     return apply('StringLower', (convert_to_tensor(input),), {'encoding': encoding}, name)
 
 
+@overridable
 def upper(input: Any, encoding: str = '', name: str | None = None) -> Tensor:
     """Upper case; of ASCII letters only unless `encoding` is 'utf-8'."""
     return apply('StringUpper', (convert_to_tensor(input),), {'encoding': encoding}, name)
 
 
+@overridable
 def strip(input: Any, name: str | None = None) -> Tensor:
     """Without white space at both ends."""
     return apply('StringStrip', (convert_to_tensor(input),), None, name)
@@ -88,6 +93,7 @@ def _substr_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('Substr', _each(_substr_one), _substr_types, no_gradient, kernel_attrs=('unit',)))
 
 
+@overridable
 def substr(input: Any, pos: Any, len: Any, unit: str = 'BYTE', name: str | None = None) -> Tensor:
     """`len` bytes (or characters) of each string from `pos` on; negative positions count from the end."""
     return apply('Substr', [convert_to_tensor(v) for v in (input, pos, len)], {'unit': unit}, name)
@@ -179,6 +185,7 @@ register(OpDef('AsString', _as_string, same_rule('AsString', None, 'input', dtyp
                kernel_attrs=('precision', 'scientific', 'shortest', 'width', 'fill')))
 
 
+@overridable
 def as_string(input: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1,
               fill: str = '',
               name: str | None = None) -> Tensor:
@@ -199,6 +206,7 @@ register(OpDef('StringToNumber', lambda x, out_type=dtypes.float32: _each(_to_nu
                lambda inputs, attrs: [(attrs['out_type'], inputs[0].shape)], no_gradient, kernel_attrs=('out_type',)))
 
 
+@overridable
 def to_number(input: Any, out_type: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """The number that each string writes.
 

@@ -5,22 +5,24 @@ Reductions over ragged axes are sums by segment, so all of them work in graphs a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pyfuncdbg.graph.composite import override
 from pyfuncdbg.graph.dtypes import as_dtype, int32, int64
-from pyfuncdbg.ops import reduction, segments
+from pyfuncdbg.ops import reduction, segments, strings
 from pyfuncdbg.ops.assertions import assert_equal
-from pyfuncdbg.ops.binary import truediv
+from pyfuncdbg.ops.binary import add_n, truediv
 from pyfuncdbg.ops.cast import cast
-from pyfuncdbg.ops.comparison import where
+from pyfuncdbg.ops.comparison import clip_by_value, where
 from pyfuncdbg.ops.constant import constant
-from pyfuncdbg.ops.filling import ones_like, zeros_like
+from pyfuncdbg.ops.filling import one_hot, ones_like, zeros_like
 from pyfuncdbg.ops.gathering import boolean_mask
 from pyfuncdbg.ops.gathering import gather as gather_tensor
 from pyfuncdbg.ops.joining import concat, reverse
+from pyfuncdbg.ops.nn import dropout
 from pyfuncdbg.ops.ragged import rows
-from pyfuncdbg.ops.ragged.arithmetic import after
+from pyfuncdbg.ops.ragged.arithmetic import after, map_flat_values
 from pyfuncdbg.ops.ragged.dense import places
 from pyfuncdbg.ops.ragged.indexing import gather
 from pyfuncdbg.ops.ragged.tensor import RaggedTensor, as_values
@@ -240,5 +242,10 @@ _OWN: dict[str, Callable[..., Any]] = {
     'zeros_like': lambda input, dtype=None, name=None: input.mapped(lambda values: zeros_like(values, dtype)),
     'ones_like': lambda input, dtype=None, name=None: input.mapped(lambda values: ones_like(values, dtype)),
 }
+_OF_VALUES: tuple[Callable[..., Any], ...] = (
+    add_n, clip_by_value, dropout, one_hot, strings.as_string, strings.length, strings.lower, strings.strip, strings.substr,
+    strings.to_number, strings.upper)
+for _function in _OF_VALUES:
+    override(_function.__name__, RaggedTensor, partial(map_flat_values, _function))
 for _name, _function in _OWN.items():
     override(_name, RaggedTensor, _function)

@@ -259,6 +259,13 @@ class RaggedTensor(RowsMade):
     def _as_tensor(self) -> Any:
         raise ValueError("TypeError: object of type 'RaggedTensor' has no len()")
 
+    def printed(self, hole: str) -> tuple[str, list[Any]]:
+        """What `tf.print` shows: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
+        if not self._is_eager():
+            return f'tf.RaggedTensor(values={hole}, row_splits={hole})', [self.flat_values, self.row_splits]
+        from pyfuncdbg.ops.ragged.text import shown
+        return shown(self.to_list(), 3), []
+
     def fetched(self) -> Fetched:
         """The structure that `Session.run` fetches in its place."""
         return Fetched(self.flat_values, self.nested_row_splits)

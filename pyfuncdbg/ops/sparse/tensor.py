@@ -107,6 +107,11 @@ class SparseTensor:
     def _as_tensor(self) -> Any:
         raise ValueError(f'Attempt to convert a value ({self}) with an unsupported type ({type(self)}) to a Tensor.')
 
+    def printed(self, hole: str) -> tuple[str, list[Any]]:
+        """What `tf.print` shows: a text with holes, and the tensors that go there."""
+        form = f"'SparseTensor(indices={hole}, values={hole}, shape={hole})'"
+        return form, [self.indices, self.values, self.dense_shape]
+
     def fetched(self) -> SparseTensorValue:
         """The structure that `Session.run` fetches in its place."""
         return SparseTensorValue(self.indices, self.values, self.dense_shape)
