@@ -144,7 +144,7 @@ class Reference:
 class SymbolicTensor(Tensor):
     """One output of an `Operation`."""
 
-    __slots__ = ('_shape', 'dtype', 'index', 'op')
+    __slots__ = ('_shape', 'assign', 'dtype', 'index', 'op')        # assign: of a slice of a variable; unset in others
 
     def __init__(self, op: Operation, index: int, dtype: DType, shape: TensorShape) -> None:
         self.op = op

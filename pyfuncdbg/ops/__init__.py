@@ -17,6 +17,7 @@ from pyfuncdbg.ops import (
     linalg,
     operators,
     reduction,
+    scattering,
     shaping,
     slicing,
     unary,
@@ -28,4 +29,4 @@ later.rooms.update({
 })
 
 __all__ = ['assertions', 'autograph', 'binary', 'broadcast', 'cast', 'comparison', 'constant', 'filling', 'gathering',
-           'joining', 'linalg', 'operators', 'reduction', 'shaping', 'slicing', 'unary']
+           'joining', 'linalg', 'operators', 'reduction', 'scattering', 'shaping', 'slicing', 'unary']

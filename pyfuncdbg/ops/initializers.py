@@ -10,8 +10,10 @@ from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.ops.constant import constant
-from pyfuncdbg.ops.filling import ones, zeros
+from pyfuncdbg.ops.filling import eye, ones, zeros
 from pyfuncdbg.ops.random import random_normal, random_uniform, truncated_normal
+from pyfuncdbg.ops.shaping import reshape, transpose
+from pyfuncdbg.ops.unary import sign
 
 
 class Initializer:
@@ -144,9 +146,44 @@ def lecun_normal(seed: int | None = None, dtype: Any = dtypes.float32) -> Initia
     return variance_scaling_initializer(1.0, 'fan_in', 'truncated_normal', seed, dtype)
 
 
+def orthogonal_initializer(gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> Initializer:
+    """Orthogonal rows or columns, from the QR decomposition of a random normal matrix.
+
+    Raises:
+        ValueError: When it is called for a tensor of fewer than two axes.
+    """
+    def make(shape: Any, kind: Any) -> Any:
+        sizes = TensorShape(shape).as_list()
+        if len(sizes) < 2:
+            raise ValueError('The tensor to initialize, specified by argument `shape` must be at least two-dimensional. '
+                             f'Received shape={shape}')
+        rows, columns = math.prod(size or 1 for size in sizes[:-1]), sizes[-1] or 1
+        from pyfuncdbg.ops.decompositions import qr  # few programs need them
+        from pyfuncdbg.ops.matrix_parts import diag_part
+        q, r = qr(random_normal([max(rows, columns), min(rows, columns)], 0.0, 1.0, kind, seed=seed))
+        q = q * sign(diag_part(r))
+        return reshape((q if rows >= columns else transpose(q)) * gain, sizes)
+    return Initializer(make, dtype, {'gain': gain, 'seed': seed}, 'orthogonal_initializer')
+
+
+def identity_initializer(gain: float = 1.0, dtype: Any = dtypes.float32) -> Initializer:
+    """The identity matrix times `gain`.
+
+    Raises:
+        ValueError: When it is called for something other than a matrix.
+    """
+    def make(shape: Any, kind: Any) -> Any:
+        sizes = TensorShape(shape).as_list()
+        if len(sizes) != 2:
+            raise ValueError('The tensor to initialize, specified by argument `shape` must be at least two-dimensional. '
+                             f'Received shape={shape}')
+        return eye(sizes[0], sizes[1], dtype=kind) * gain
+    return Initializer(make, dtype, {'gain': gain}, 'identity_initializer')
+
+
 FACTORIES: tuple[Any, ...] = (
     zeros_initializer, ones_initializer, constant_initializer, random_uniform_initializer, random_normal_initializer,
     truncated_normal_initializer, variance_scaling_initializer, glorot_uniform_initializer, glorot_normal_initializer,
     he_normal,
-    he_uniform, lecun_normal)
+    he_uniform, lecun_normal, orthogonal_initializer, identity_initializer)
 """The functions above: `get_variable` calls one that it is given itself."""

@@ -58,7 +58,8 @@ def _index(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], siz
     return tuple(index)
 
 
-def _numpy_index(shape: Sequence[int], begin: Any, end: Any, strides: Any, masks: dict[str, int]) -> Index:
+def numpy_index(shape: Sequence[int], begin: Any, end: Any, strides: Any, masks: dict[str, int]) -> Index:
+    """The index that NumPy understands."""
     try:
         return _index(begin.tolist(), end.tolist(), strides.tolist(), shape, **masks)
     except ValueError as error:
@@ -66,7 +67,7 @@ def _numpy_index(shape: Sequence[int], begin: Any, end: Any, strides: Any, masks
 
 
 def _strided_slice(x: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Any:
-    result = x[_numpy_index(x.shape, begin, end, strides, masks)]
+    result = x[numpy_index(x.shape, begin, end, strides, masks)]
     return np.asarray(result, object) if x.dtype == object else result
 
 
@@ -126,7 +127,7 @@ def _strided_slice_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 def _strided_slice_grad(shape: Any, begin: Any, end: Any, strides: Any, grad: Any, **masks: int) -> Any:
     result = np.zeros(shape.tolist(), grad.dtype)
-    result[_numpy_index(result.shape, begin, end, strides, masks)] = grad
+    result[numpy_index(result.shape, begin, end, strides, masks)] = grad
     return result
 
 
@@ -156,10 +157,16 @@ def getitem(tensor: Any, key: Any) -> Tensor:
         TypeError: Anything else.
         ValueError: More than one ellipsis.
     """
-    *positions, masks = _specification(key if isinstance(key, (tuple, list)) else (key,))
     with scope(None, 'strided_slice') as full:
-        stacked = [_positions(part, label) for part, label in zip(positions, ('stack', 'stack_1', 'stack_2'), strict=True)]
-        return apply('StridedSlice', (tensor, *_of_one_dtype(stacked)), masks, full or 'strided_slice')
+        places, masks = stacked_specification(key)
+        return apply('StridedSlice', (tensor, *places), masks, full or 'strided_slice')
+
+
+def stacked_specification(key: Any) -> tuple[list[Tensor], dict[str, int]]:
+    """What stands between the brackets as tensors (begin, end, strides) and masks."""
+    *positions, masks = _specification(key if isinstance(key, (tuple, list)) else (key,))
+    stacked = [_positions(part, label) for part, label in zip(positions, ('stack', 'stack_1', 'stack_2'), strict=True)]
+    return _of_one_dtype(stacked), masks
 
 
 def _specification(keys: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any], dict[str, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import FailedPreconditionError, InvalidArgumentError
+from pyfuncdbg.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import INPUT, Attrs, OpDef, Output, Typed, no_gradient, register
@@ -104,15 +104,31 @@ def stored(execution: Execution, storage: Storage) -> Any:
         FailedPreconditionError: It has none yet.
     """
     if storage.value is None:
-        others = any(isinstance(known, Storage) and known.value is not None for known in execution.resources.values())
         box = storage.container or 'localhost'
-        status = (f'Resource {box}/{storage.name}/N10tensorflow3VarE does not exist.' if others else
-                  f'Container {box} does not exist. (Could not find resource: {box}/{storage.name})')
+        status = _absence(execution, storage)
         raise FailedPreconditionError(
             None, None, f'Could not find variable {storage.name}. This could mean that the variable has been deleted. In '
                         f'TF1, it '
             f'can also mean the variable is uninitialized. Debug info: container={box}, status error message={status}')
     return storage.value
+
+
+def present(execution: Execution, storage: Storage) -> Any:
+    """The value of a variable that is to be changed.
+
+    Raises:
+        NotFoundError: It has none yet.
+    """
+    if storage.value is None:
+        raise NotFoundError(None, None, _absence(execution, storage))
+    return storage.value
+
+
+def _absence(execution: Execution, storage: Storage) -> str:
+    others = any(isinstance(known, Storage) and known.value is not None for known in execution.resources.values())
+    box = storage.container or 'localhost'
+    return (f'Resource {box}/{storage.name}/N10tensorflow3VarE does not exist.' if others else
+            f'Container {box} does not exist. (Could not find resource: {box}/{storage.name})')
 
 
 def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
@@ -138,7 +154,7 @@ def _assign(execution: Execution, storage: Storage, value: Any) -> None:
 
 def _updated(function: Callable[[Any, Any], Any]) -> Callable[[Execution, Storage, Any], None]:
     def update(execution: Execution, storage: Storage, value: Any) -> None:
-        storage.value = function(stored(execution, storage), value)
+        storage.value = function(present(execution, storage), value)
     return update
 
 

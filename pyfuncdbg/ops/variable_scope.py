@@ -12,6 +12,7 @@ from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.collections import GraphKeys
 from pyfuncdbg.ops.initializers import FACTORIES, Initializer, glorot_uniform_initializer, zeros_initializer
 from pyfuncdbg.ops.variables import Variable
 
@@ -181,6 +182,12 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
             made = Variable(value, trainable, name=name, dtype=typed, constraint=constraint or scope.constraint,
                             collections=collections)
         store.variables[name] = made
+        penalty = regularizer if regularizer is not None else scope.regularizer
+        if penalty is not None:
+            with graph.as_default(), graph.name_scope(f'{name}/Regularizer/'):
+                loss = penalty(made)
+            if loss is not None:
+                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
         return made
 
     custom = custom_getter or scope.custom_getter
@@ -189,6 +196,13 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
     return custom(getter, full, shape=shape, dtype=kind, initializer=initializer, trainable=trainable,
                   collections=collections,
                   constraint=constraint)
+
+
+def get_local_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
+                       trainable: bool = False, collections: Any = None, **settings: Any) -> Any:
+    """`get_variable` for one that is neither saved nor trained."""
+    wanted = [GraphKeys.LOCAL_VARIABLES, *(collections or ())]
+    return get_variable(name, shape, dtype, initializer, regularizer, False, wanted, **settings)
 
 
 def _shared(known: Variable, scope: VariableScope, name: str, shape: Any, dtype: Any) -> Variable:

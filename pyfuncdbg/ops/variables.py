@@ -17,6 +17,7 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated
 from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.distribution import VariableAggregation, VariableSynchronization
 from pyfuncdbg.ops.operators import install
 from pyfuncdbg.ops.scopes import eager_scope_name
 from pyfuncdbg.ops.state import Storage
@@ -79,9 +80,15 @@ class Variable:
                              'a '
                              '`variable_def`. You provided neither.')
         self.number = next(_numbers)                # in the order in which variables are made
-        self._trainable = trainable is not False
+        read_only = synchronization is VariableSynchronization.ON_READ
+        self._trainable = trainable is not False and not (read_only and trainable is None)
         self._parent_op: Any = None
+        if constraint is not None and not callable(constraint):
+            raise ValueError('Argument `constraint` must be None or a callable. a callable. Got a '
+                             f'{type(constraint)}: {constraint}')
         self.constraint = constraint
+        self.synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
+        self.aggregation = VariableAggregation.NONE if aggregation is None else aggregation
         wanted = [GLOBAL] if collections is None else list(collections)
         self.collections = [*([TRAINABLE] if self._trainable and TRAINABLE not in wanted else []), *wanted]
         graph = context.current_graph()
@@ -100,7 +107,7 @@ class Variable:
         initial_value = lifted(initial_value) if isinstance(initial_value, SymbolicTensor) else initial_value
         with context.under(None):
             value = _initial(initial_value, dtype)
-        self._shape = TensorShape(shape) if shape is not None else value.shape
+        self._shape = _declared(shape, value.shape)
         self.dtype = value.dtype
         full = eager_scope_name() + (name or 'Variable')
         self._name = f'{full}:0'
@@ -118,7 +125,7 @@ class Variable:
             with graph.name_scope('Initializer'), graph.device(None), graph.placing.grouped(group):
                 value = _initial(initial_value, dtype)
                 value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
-            self._shape = TensorShape(shape) if shape is not None else value.shape
+            self._shape = _declared(shape, value.shape)
             self.dtype = value.dtype
             self._name = f'{full}:0'
             self._shared_name = full
@@ -269,7 +276,10 @@ class Variable:
 
         Raises:
             ValueError: There is no session.
+            RuntimeError: In eager mode.
         """
+        if self._graph is None:
+            raise RuntimeError('This operation is not supported when eager execution is enabled.')
         return evaluated(self._snapshot, 'Cannot evaluate tensor using `eval()`', None, session)
 
     def initialized_value(self) -> Any:
@@ -302,7 +312,10 @@ class Variable:
         attrs: dict[str, Any] = {'dtype': self.dtype}
         if op_type == 'AssignVariableOp' and self._shape.is_fully_defined():
             attrs['validate_shape'] = True
-        op = apply(op_type, (self.handle, tensor), attrs, name)
+        return self.after(apply(op_type, (self.handle, tensor), attrs, name), read_value)
+
+    def after(self, op: Any, read_value: bool = True) -> Any:
+        """The variable as it is after an operation has changed it; without `read_value` the operation."""
         if not read_value:
             return op
         assigned = copies.copy(self)
@@ -328,8 +341,14 @@ class Variable:
             return f'{kind}, numpy={self._read()._text(True)}>'
         return kind + '>'
 
-    def __len__(self) -> int:
-        return len(self._read())
+    def __deepcopy__(self, memo: Any) -> Variable:
+        if self._graph is not None:
+            raise NotImplementedError('__deepcopy__() is only available when eager execution is enabled.')
+        name = self._name.removesuffix(':0')
+        copy = Variable(self.read_value(), self._trainable, name=name, dtype=self.dtype, shape=self._shape,
+                        constraint=self.constraint, synchronization=self.synchronization, aggregation=self.aggregation)
+        memo[id(self)] = copy
+        return copy
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._read())
@@ -360,6 +379,15 @@ class Variable:
             raise TypeError('Variable is unhashable. Instead, use variable.ref() as the key. (Variable: '
                             f'{self!r})')
         return id(self)
+
+
+def _declared(shape: Any, given: TensorShape) -> TensorShape:
+    if shape is None:
+        return given
+    if not TensorShape(shape).is_compatible_with(given):
+        raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({given}) is not compatible with the "
+                         f'explicitly supplied `shape` argument ({shape}).')
+    return TensorShape(shape)
 
 
 def _initial(initial_value: Any, dtype: Any) -> Any:

@@ -24,7 +24,8 @@ class EagerTensor(Tensor):
         dtype: Needed only where the value does not tell (resource, variant).
     """
 
-    __slots__ = ('_value', 'dtype', 'origin')           # origin: see `dispatch.Origin`; unset in most
+    # Unset in most: origin, see `dispatch.Origin`, and assign, of a slice of a variable.
+    __slots__ = ('_value', 'assign', 'dtype', 'origin')
 
     def __init__(self, value: Any, dtype: DType | None = None) -> None:
         self._value = value

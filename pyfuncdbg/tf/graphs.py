@@ -23,6 +23,7 @@ from pyfuncdbg.ops.collections import (
     variables_initializer,
 )
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, get_static_value, is_tensor
+from pyfuncdbg.ops.distribution import VariableAggregation, VariableSynchronization
 from pyfuncdbg.ops.scopes import control_dependencies, group, init_scope, inside_function
 from pyfuncdbg.ops.scopes import grouped_tuple as tuple
 from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
@@ -48,6 +49,8 @@ __all__ = [
     'TypeSpec',
     'UnconnectedGradients',
     'Variable',
+    'VariableAggregation',
+    'VariableSynchronization',
     'as_dtype',
     'constant',
     'control_dependencies',

@@ -3,7 +3,9 @@ from pyfuncdbg.ops.initializers import constant_initializer as constant
 from pyfuncdbg.ops.initializers import glorot_normal_initializer as glorot_normal
 from pyfuncdbg.ops.initializers import glorot_uniform_initializer as glorot_uniform
 from pyfuncdbg.ops.initializers import he_normal, he_uniform, lecun_normal
+from pyfuncdbg.ops.initializers import identity_initializer as identity
 from pyfuncdbg.ops.initializers import ones_initializer as ones
+from pyfuncdbg.ops.initializers import orthogonal_initializer as orthogonal
 from pyfuncdbg.ops.initializers import random_normal_initializer as random_normal
 from pyfuncdbg.ops.initializers import random_uniform_initializer as random_uniform
 from pyfuncdbg.ops.initializers import truncated_normal_initializer as truncated_normal
@@ -11,6 +13,18 @@ from pyfuncdbg.ops.initializers import variance_scaling_initializer as variance_
 from pyfuncdbg.ops.initializers import zeros_initializer as zeros
 
 __all__ = [
-    'constant', 'glorot_normal', 'glorot_uniform', 'he_normal', 'he_uniform', 'lecun_normal', 'ones', 'random_normal',
-    'random_uniform', 'truncated_normal', 'variance_scaling', 'zeros',
+    'constant',
+    'glorot_normal',
+    'glorot_uniform',
+    'he_normal',
+    'he_uniform',
+    'identity',
+    'lecun_normal',
+    'ones',
+    'orthogonal',
+    'random_normal',
+    'random_uniform',
+    'truncated_normal',
+    'variance_scaling',
+    'zeros',
 ]
