@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.run_policy import RunPolicy
-from pyfuncdbg.debug.runs import policies
+from pyfuncdbg.debug.runs import RunOrder, policies
 from pyfuncdbg.errors import CommandError, nearest
 
 Ui = Literal['auto', 'prompt', 'none']
@@ -198,7 +198,7 @@ class Debugging:
         _check(ui)
         _wished_for()
         self._ui: Ui = ui
-        self._blocks: list[AbstractContextManager[None]] = []
+        self._blocks: list[AbstractContextManager[Any]] = []
 
     def __call__(self, function: Callable[..., Any]) -> DebuggedFunction:
         return DebuggedFunction(function, self._ui)
@@ -231,11 +231,16 @@ class DebuggedFunction:
         _wished_for()
         self._function = function
         self._ui: Ui = ui
+        self._progress: tuple[int, RunOrder | None] = 0, None   # 'run -t 10' counts from call to call
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with _block(getattr(self._function, '__name__', type(self._function).__name__), self._ui):
-            return self._function(*args, **kwargs)
+        with _block(getattr(self._function, '__name__', type(self._function).__name__), self._ui, self._progress) as policy:
+            try:
+                return self._function(*args, **kwargs)
+            finally:
+                if policy is not None:
+                    self._progress = policy.progress
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         get = getattr(self._function, '__get__', None)
@@ -336,21 +341,22 @@ def _switch_on(wanted: RunPolicy) -> None:
 
 
 @contextmanager
-def _block(title: str, ui: Ui) -> Iterator[None]:
-    """The first wrapped call or run in this block stops."""
+def _block(title: str, ui: Ui, progress: tuple[int, RunOrder | None] = (0, None)) -> Iterator[RunPolicy | None]:
+    """The first wrapped call or run in this block stops, unless what was asked for in an earlier one goes on."""
     thread = threading.get_native_id()
     flow = debugger.flows.get(thread)
     if debugger.left or (flow is not None and flow.asking):     # called at a prompt: nothing stops inside of a stop
-        yield
+        yield None
         return
     wanted = _policy(title, ui, every=False)
     stepping = flow is not None and flow.stepper.active
     _blocks.enter()
     _switch_on(wanted)
-    debugger.flow(thread).next_call = wanted.stops
+    wanted.go_on(progress)
+    debugger.flow(thread).next_call = wanted.stops and wanted.order is None
     try:
         with policies.applied(wanted):
-            yield
+            yield wanted
     finally:
         flow = debugger.flow(thread)
         flow.next_call = flow.entering = False

@@ -513,6 +513,16 @@ def test_a_traced_function_has_a_card_at_each_call() -> None:
     assert debugged.__name__ == 'traced' and debugged.get_concrete_function(x) is traced.get_concrete_function(x)
 
 
+def test_a_function_goes_on_from_call_to_call_as_run_says() -> None:
+    debugged = pyfuncdbg.debug(traced)
+    with ScriptedUser(['run -t 3', 'run -f absmax(out) > 20', 'quit']) as user:
+        for value in range(9):
+            assert debugged(tf.constant([value, 2.0])).numpy().tolist() == [3 * value + 1, 7]
+    assert user.phases == ['run', 'end', 'end']
+    assert [reason for _, reason, *_ in user.stops] == [
+        'run 1 of traced', 'end of run 3 of traced', 'end of run 8 of traced']
+
+
 def test_a_block_stops_at_the_first_wrapped_call_and_ends_where_it_ends() -> None:
     x = tf.constant([1.0])
     with ScriptedUser(['cont', 'node', 'cont']) as user:

@@ -20,6 +20,10 @@ from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.graph import retried_view, rewound_view
 
+_PARTS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                    'StatefulPartitionedCall'))
+"""Op types that run a graph of their own."""
+
 _LISTED = 50
 """Calls that are listed after a rewind."""
 
@@ -76,6 +80,8 @@ class Place:
         running: Whether one of them runs now: the stop is in its function, or before the call.
         view: What can be had of the run.
         repeats: Whether it is in a loop, whose nodes run again.
+        around: The names of the run's nodes, where this is a loop or branch of it.
+        has_parts: Whether nodes of it run graphs of their own.
         paused: Whether it was paused in this graph before: it runs node by node, not at full speed.
     """
 
@@ -93,6 +99,9 @@ class Place:
         self.done = at + after
         self.paused = self.view is not None and self.view is run.control
         self.repeats = self.view is not None and self.view.repeats
+        within = self.view is not None and bool(self.view.within)
+        self.around = frozenset(site.name for site in run.sites) if within else frozenset()
+        self.has_parts = within or any(site.op_type in _PARTS for site in self.sites)
 
     def find(self, name: str) -> int:
         """The position of a node by its name, or by that of one of its outputs.
@@ -100,18 +109,24 @@ class Place:
         Raises:
             CommandError: There is none, with the nearest names.
         """
-        if name.endswith(']') and '[' in name:
+        bare = name[:name.rindex('[')] if name.endswith(']') and '[' in name else name
+        if bare != name and any(bare == site.name for site in self.sites):
             if self.repeats:
                 raise CommandError(f"{name!r}: 'to' goes to the next execution of a node. 'break {name} --once' and 'cont' "
                                    'stop at that one')
             raise CommandError(f'{name!r}: each node of this run runs once, there are no loops. Give the bare name: '
-                               f'{name[:name.rindex("[")]!r}')
+                               f'{bare!r}')
         for index, site in enumerate(self.sites):
             if name == site.name or name in site.outputs:
                 return index
         if self.view is not None and name in {word for feed in self.view.feeds for word in (feed, feed.rpartition(':')[0])}:
             raise CommandError(f'{name!r} is fed: it has its value from the start')
-        raise CommandError(f'no node {name!r} in this run.{nearest(name, [site.name for site in self.sites])}')
+        way = f"'break {name} --once' and 'cont' stop there"
+        if bare in self.around:
+            raise CommandError(f'{name!r} is outside of the loop or branch that runs here: {way}')
+        close = nearest(name, [site.name for site in self.sites])
+        parts = f' If it is in a loop, branch or function: {way}' if self.has_parts and not close else ''
+        raise CommandError(f'no node {name!r} in {"this graph" if self.has_parts else "this run"}.{close}{parts}')
 
     def name(self, position: int) -> str:
         """'norm', or '' behind the last."""

@@ -5,6 +5,7 @@ On the stopped thread, in the entry of the stack that is selected.
 from __future__ import annotations
 
 import argparse
+import builtins
 import code
 import contextlib
 import pprint
@@ -195,11 +196,15 @@ class _Interpreter(code.InteractiveConsole):
     def interact(self, banner: str | None = None, exitmsg: str | None = None) -> None:
         """Until the end of input. The program is no interactive one afterwards if it was none."""
         before = {name: getattr(sys, name) for name in ('ps1', 'ps2') if hasattr(sys, name)}
+        names: dict[str, Any] = vars(builtins)
+        own: dict[str, Any] = {name: names[name] for name in ('exit', 'quit') if name in names}
+        names.update(dict.fromkeys(own, sys.exit))      # Python's own close stdin, which is the program's
         try:
             super().interact(banner, exitmsg)
         except EOFError:
             sys.stderr.write('\n')
         finally:
+            names.update(own)
             for name in {'ps1', 'ps2'} - set(before):
                 with contextlib.suppress(AttributeError):
                     delattr(sys, name)

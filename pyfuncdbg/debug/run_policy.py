@@ -53,6 +53,15 @@ class RunPolicy:
         self.order: RunOrder | None = None
 
     @property
+    def progress(self) -> tuple[int, RunOrder | None]:
+        """How many runs there were, and what is asked for of the next one: for the policy that goes on from here."""
+        return self._count, self.order
+
+    def go_on(self, progress: tuple[int, RunOrder | None]) -> None:
+        """Go on where another policy was."""
+        self._count, self.order = progress
+
+    @property
     def on(self) -> bool:
         """Whether runs are debugged: switched on, and nobody has said `quit` since."""
         return self._generation == self._runs.generation

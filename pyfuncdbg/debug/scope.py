@@ -134,6 +134,8 @@ def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
     """The names at a node or a run; later ones win."""
     run = _run_of(stop, entry)
     tensors = Tensors(stop, run)
+    if run is not None and run.element is not None:
+        yield 'element', lambda: run.element
     for site in tensors.sites():
         if site.outputs and site.name.isidentifier():
             yield site.name, tensors.reader(site.outputs[0])

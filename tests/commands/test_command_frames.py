@@ -1,6 +1,8 @@
 """The commands at a stop, typed as a user types them: what each shows, what each refuses, and that the stop goes on."""
 from __future__ import annotations
 
+import builtins
+import io
 import json
 import linecache
 import sys
@@ -479,7 +481,11 @@ def test_after_quit_breakpoint_is_silent():
 def test_interact_reads_python_until_the_end(monkeypatch, capsys):
     lines = iter(['y = 1 + 1', 'print(y, NUMBER)', 'eps = 0.5', '1/0', 'exit()'])
     monkeypatch.setattr('builtins.input', lambda prompt='': next(lines))
+    quitters = builtins.exit, builtins.quit
+    stdin = io.StringIO('for the program')
+    monkeypatch.setattr(sys, 'stdin', stdin)
     typist = typed('step', 'interact', 'p eps', 'next')
+    assert not stdin.closed and (builtins.exit, builtins.quit) == quitters
     said = capsys.readouterr()
     assert '2 40\n' in said.out
     assert 'ZeroDivisionError' in said.err

@@ -1,11 +1,21 @@
 """A user inside of a loop: the stack with the nodes around, steps from iteration to iteration, and `to` a later one."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
+from pyfuncdbg.debug.debugger import debugger
+
+
+@pytest.fixture(autouse=True)
+def no_breakpoint_stays() -> Iterator[None]:
+    yield
+    for number in list(debugger.breakpoints.entries):
+        debugger.breakpoints.clear(number)
 
 
 def run() -> Any:
@@ -31,10 +41,31 @@ def test_the_stack_has_the_loop_around_a_node_of_its_body() -> None:
 
 
 def test_to_goes_to_a_later_iteration_and_names_its_limits() -> None:
-    with typing('break twice[0] --once', 'cont', 'to twice', 'p a', 'to twice[2]', 'node', 'to twice', 'node',
+    with typing('to twice', 'p a', 'to twice[2]', 'node', 'to twice', 'node',
                 'to twice') as typist:
         assert run() == -12.0
     assert "'to' goes to the next execution of a node" in typist.shown('to twice[2]')
     positions = [card.splitlines()[0] for card in typist.cards]
     assert [p.split("'")[1] for p in positions if 'twice' in p][:3] == ['twice', 'twice', 'twice']
     assert any("before node 'while/Identity_3'" in p for p in positions)      # there is no fourth execution
+
+
+def test_nodes_of_the_loop_and_outside_of_it_are_told_apart() -> None:
+    with typing('to twice[1]', 'break twice[1] --once', 'cont', 'to twicee', 'to out', 'rewind while',
+                at_next_call=False) as typist:
+        debugger.breakpoints.set('while', once=True)
+        assert run() == -12.0
+    assert typist.shown('to twice[1]') == ("*** no node 'twice[1]' in this graph. If it is in a loop, branch or function: "
+                                           "'break twice[1] --once' and 'cont' stop there")
+    assert "no node 'twicee' in this graph. Did you mean 'twice'?" in typist.shown('to twicee')
+    way = "outside of the loop or branch that runs here: 'break {} --once' and 'cont' stop there"
+    assert way.format('out') in typist.shown('to out') and way.format('while') in typist.shown('rewind while')
+
+
+def test_the_element_of_a_dataset_has_its_name_at_the_prompt() -> None:
+    def half(v: Any) -> Any:
+        return tf.numpy_function(lambda a: a // 2, [v], tf.int64, name='half')
+    with typing('p element', at_next_call=False) as typist:
+        debugger.breakpoints.set('half', 'element == 3')
+        assert [int(v) for v in tf.data.Dataset.range(5).map(half)] == [0, 0, 1, 1, 2]
+    assert typist.shown('p element') == '3\n' and len(typist.stops) == 1
