@@ -1,4 +1,4 @@
-"""Checks that a program makes of its own tensors: NaN and Inf, comparisons, ranks, shapes and dtypes."""
+"""Checks that a program makes of the values of its tensors: NaN and Inf, `Assert`, comparisons."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -8,9 +8,7 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import executing_eagerly
-from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.registry import Node, OpDef, no_gradient, register
-from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import FLOAT, invalid, same_rule
@@ -95,26 +93,26 @@ def _row(item: Any, summarize: int) -> str:
 
 
 # ---------------------------------------------------------------- comparisons
-def _comparing(name: str, op: str, sign: str) -> Callable[..., Any]:
+def _comparing(default: str, op: str, sign: str) -> Callable[..., Any]:
     def check(x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
-        x, y = convert_together([x, y], names=('x', 'y'), op=name or f'assert_{op}')
+        x, y = convert_together([x, y], names=('x', 'y'), op=name or default)
         if not executing_eagerly():
-            with scope(name, f'assert_{op.lower()}'):
+            with scope(name, default):
                 holds = reduce_all(apply(op, (x, y)))
-                data = [message or '', f'Condition x {sign} y did not hold element-wise:', f'x ({_label(x)}) = ', x,
-                        f'y ({_label(y)}) = ', y]
+                data = [message or '', f'Condition x {sign} y did not hold element-wise:', f'x ({label(x)}) = ', x,
+                        f'y ({label(y)}) = ', y]
                 return Assert(holds, data, summarize)
         elements = np.asarray(apply(op, (x, y))._value)
         if not elements.all():
             raise invalid(_difference(np.asarray(x._value), np.asarray(y._value), elements, sign, message,
                                                                3 if summarize is None else summarize))
         return None
-    check.__name__ = check.__qualname__ = name
+    check.__name__ = check.__qualname__ = default
     check.__doc__ = f'Assert that `x {sign} y` for all elements; InvalidArgumentError with the first that differ.'
     return check
 
 
-def _label(x: Any) -> str:
+def label(x: Any) -> str:
     """The name of a symbolic tensor; eager ones have none."""
     return '' if executing_eagerly() else str(getattr(x, 'name', ''))
 
@@ -142,22 +140,23 @@ assert_greater = _comparing('assert_greater', 'Greater', '>')
 assert_greater_equal = _comparing('assert_greater_equal', 'GreaterEqual', '>=')
 
 
-def _against_zero(name: str, op: str, sign: str) -> Callable[..., Any]:
+def _against_zero(default: str, op: str, sign: str) -> Callable[..., Any]:
     def check(x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
         x = convert_to_tensor(x)
-        with scope(name, f'assert_{op.lower()}'):
-            holds = reduce_all(apply(op, (x, constant(x.dtype.as_numpy_dtype(0)))))
-            if not executing_eagerly():
-                return Assert(holds, [message or '', f'Condition x {sign} 0 did not hold element-wise:',
-                                      f'x ({_label(x)}) = ', x],
-                              summarize)
+        with scope(name, default):
+            zero = constant(x.dtype.as_numpy_dtype(0))
+            with scope(None, 'assert_less' + ('_equal' if op.endswith('Equal') else '')):
+                holds = reduce_all(apply(op.replace('Greater', 'Less'), (zero, x) if op.startswith('Greater') else (x, zero)))
+                if not executing_eagerly():
+                    return Assert(holds, [message or '', f'Condition x {sign} 0 did not hold element-wise:',
+                                          f'x ({label(x)}) = ', x], summarize)
         if not holds:
             start = f'{message}.  ' if message else ''
             values = [str(v) for v in np.asarray(x._value).reshape(-1)[:3 if summarize is None else summarize]]
             raise invalid(f'{start}\nCondition x {sign} 0 did not hold element-wise:\nx (shape={x.shape} '
                                                    f'dtype={x.dtype.name}) = \n{values}')
         return None
-    check.__name__ = check.__qualname__ = name
+    check.__name__ = check.__qualname__ = default
     check.__doc__ = f'Assert that `x {sign} 0` for all elements.'
     return check
 
@@ -173,73 +172,14 @@ def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: str
     """Assert that `|x - y| <= atol + rtol * |y|` for all elements; 10 machine epsilons each by default."""
     x, y = convert_together([x, y], names=('x', 'y'), op='assert_near')
     eps = 10 * float(np.finfo(x.dtype.as_numpy_dtype).eps) if x.dtype.is_floating else 0
-    limit = (eps if atol is None else atol) + (eps if rtol is None else rtol) * abs(y)
-    return assert_less_equal(abs(x - y), limit, message or 'x and y not equal to tolerance', summarize, name)
+    atol, rtol = (convert_to_tensor(eps if limit is None else limit, x.dtype) for limit in (atol, rtol))
+    with scope(name, 'assert_near'):
+        holds = reduce_all(apply('LessEqual', (abs(x - y), atol + rtol * abs(y))))
+        data = [f'{message}.  ' if message else '', f'x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}',
+                *_parts('x', x), *_parts('y', y)]
+        return Assert(holds, data, summarize)
 
 
-# ---------------------------------------------------------------- static facts
-def assert_rank(x: Any, rank: int, message: str | None = None, name: str | None = None) -> None:
-    """Check the static rank.
-
-    Raises:
-        ValueError: It is known and another.
-    """
-    found = convert_to_tensor(x).shape
-    if found.rank is not None and found.rank != rank:
-        raise ValueError(f'{message + ".  " if message else ""}Tensor {_label(x)} must have rank {rank}.  Received rank '
-                         f'{found.rank}, shape {found}')
-
-
-def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
-    """Check the dtype.
-
-    Raises:
-        TypeError: It is another.
-    """
-    found, wanted = convert_to_tensor(tensor).dtype, as_dtype(tf_type)
-    if found is not wanted:
-        raise TypeError(f'{message or ""}  tensor must be of type {wanted!r}; got {found!r}')
-
-
-def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
-    """`tensor`, if it has rank 0.
-
-    Raises:
-        ValueError: It is known to have another rank.
-    """
-    tensor = convert_to_tensor(tensor)
-    if tensor.shape.rank not in (None, 0):
-        raise ValueError(f'{message or ""}Expected scalar shape for {_label(tensor)}, saw shape: {tensor.shape}.')
-    return tensor
-
-
-def assert_shapes(shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
-                  name: str | None = None) -> None:
-    """Check static shapes in which a letter stands for one size throughout.
-
-    Args:
-        shapes: Dict or pairs of (tensor, shape); a size is an int, None (any) or a letter.
-        data: Not used.
-        summarize: Not used.
-        message: Start of the error text.
-        name: Not used.
-
-    Raises:
-        ValueError: A shape that is known does not fit.
-    """
-    known: dict[Any, int] = {}
-    for tensor, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
-        found: TensorShape = convert_to_tensor(tensor.deref() if hasattr(tensor, 'deref') else tensor).shape
-        if found.rank is None:
-            continue
-        if found.rank != len(wanted):
-            raise ValueError(f'{message or ""}.  Tensor {tensor} must have rank {len(wanted)}.  Received rank '
-                             f'{found.rank}, shape {found}')
-        for axis, (size, symbol) in enumerate(zip(found, wanted, strict=True)):
-            if size is None or symbol is None:
-                continue
-            expected = known.setdefault(symbol, size) if isinstance(symbol, str) else symbol
-            if expected != size:
-                raise ValueError(f'{message or ""}.  Specified by tensor {tensor} dimension {axis}.  Tensor dimension has '
-                                 f'size '
-                                 f'{size}, expected {expected} (symbol {symbol!r})')
+def _parts(name: str, x: Any) -> list[Any]:
+    said = label(x) if not executing_eagerly() else f'shape={x.shape} dtype={x.dtype.name}'
+    return [f'{name} ({said}) = ', x]

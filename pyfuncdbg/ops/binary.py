@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
@@ -221,7 +222,10 @@ def _atan2_rule(g: Tensor, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
 
 def _mul_by_y(g: Tensor, x: Any, y: Any, z: Any) -> Any:
     """In TensorFlow the factors change places where something is repeated."""
-    plain = x.shape.is_fully_defined() and x.shape == y.shape
+    if type(x) is EagerTensor and type(y) is EagerTensor:
+        plain = x._value.shape == y._value.shape    # a TensorShape takes longer than the product
+    else:
+        plain = x.shape.is_fully_defined() and x.shape == y.shape
     return product(g, conj(x)) if plain else product(conj(x), g)
 
 
@@ -274,7 +278,9 @@ register(OpDef('Add', _concatenated, broadcast_rule('Add', (dtypes.string,)), no
 def _add_n(*values: Any) -> Any:
     if any(value.shape != values[0].shape for value in values):
         shapes = [f'[{",".join(map(str, value.shape))}]' for value in values]
-        raise invalid(f'Inputs must have the same shape, got {" and ".join(shapes)}')
+        other = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
+        raise invalid('Inputs to operation AddN of type AddN must have the same size and shape.  '
+                      f'Input 0: {shapes[0]} != input {other}: {shapes[other]}')
     total = values[0]
     for value in values[1:]:
         total = total + value
@@ -285,6 +291,7 @@ register(OpDef('AddN', _add_n, merge_all_rule('AddN', (*NUMBER, dtypes.variant))
                lambda node, grad: [grad] * len(node.inputs)))
 
 
+@overridable
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype.
 

@@ -93,6 +93,8 @@ def _broadcast_to(x: Any, shape: Any) -> Any:
         wide = np.broadcast_to(x, sizes)
         return wide if wide.ndim or wide.dtype.hasobject else wide[()]
     except ValueError:
+        if x.ndim > len(sizes):
+            raise invalid(f'Rank of input ({x.ndim}) must be no greater than rank of output shape ({len(sizes)}).') from None
         raise invalid('Incompatible shapes: [{}] vs. [{}]'.format(
             ','.join(map(str, np.shape(x))), ','.join(map(str, shape)))) from None
 

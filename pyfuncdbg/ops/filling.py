@@ -15,7 +15,7 @@ from pyfuncdbg.graph.shapes import TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import as_static_shape, ints, invalid, same_rule
+from pyfuncdbg.ops.inference import as_static_shape, axis_in, ints, invalid, same_rule
 from pyfuncdbg.ops.reduction import reduce_max, reduce_sum
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.shaping import expand_dims, reshape
@@ -192,17 +192,17 @@ register(OpDef('LinSpace', _linspace, _linspace_types, _linspace_gradient))
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
-    """`num` evenly spaced values from `start` to `stop`, both included, along a new first axis.
-
-    Raises:
-        ValueError: Another axis than 0.
-    """
-    if axis != 0:
-        raise ValueError(f'linspace gives a new axis 0; got axis={axis!r}. Transpose the result.')
+    """`num` evenly spaced values from `start` to `stop`, both included, along a new axis."""
     start, stop = convert_together([start, stop], names=('start', 'stop'), op='linspace')
     if start.dtype.is_integer:
         start, stop = cast(start, dtypes.float64), cast(stop, dtypes.float64)
-    return apply('LinSpace', (start, stop, convert_to_tensor(num)), None, name or 'linspace')
+    spaced = apply('LinSpace', (start, stop, convert_to_tensor(num)), None, name or 'linspace')
+    if not axis:
+        return spaced
+    rank = spaced.shape.rank or 1
+    order = list(range(1, rank))
+    order.insert(axis_in(axis, rank), 0)
+    return apply('Transpose', (spaced, convert_to_tensor(order)))
 
 
 # ---------------------------------------------------------------- one-hot, eye, masks
@@ -227,6 +227,7 @@ def _one_hot_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 register(OpDef('OneHot', _one_hot, _one_hot_types, no_gradient, kernel_attrs=('axis',)))
 
 
+@overridable
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: int | None = None,
             dtype: Any = None,
             name: str | None = None) -> Tensor:

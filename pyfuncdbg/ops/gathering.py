@@ -123,7 +123,7 @@ def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name:
 
 
 # ---------------------------------------------------------------- gather and scatter by coordinates
-def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0) -> tuple[Any, ...]:
+def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0, reads: bool = False) -> tuple[Any, ...]:
     """The index arrays for coordinates in the last axis of `indices`.
 
     Raises:
@@ -136,13 +136,15 @@ def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0) -> tuple[An
     bad = np.any((indices < 0) | (indices >= np.array(inner[:depth], indices.dtype)), -1)
     if np.any(bad):
         at = np.argwhere(bad)[0].tolist()
-        place, value, within = (','.join(map(str, v)) for v in (at, indices[tuple(at)].tolist(), shape))
-        raise invalid(f'indices[{place}] = [{value}] does not index into param shape [{within}]')
+        place, within = (','.join(map(str, v)) for v in (at, shape))
+        value = (', ' if reads else ',').join(map(str, indices[tuple(at)].tolist()))
+        into = f'param shape [{within}], node name: GatherNd' if reads else f'shape [{within}]'
+        raise invalid(f'indices[{place}] = [{value}] does not index into {into}')
     return (*_grid(shape[:batch], indices.ndim - 1 - batch), *np.moveaxis(indices, -1, 0))
 
 
 def _gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
-    found = params[_coordinates(indices, params.shape, batch_dims)]
+    found = params[_coordinates(indices, params.shape, batch_dims, reads=True)]
     return np.asarray(found, object) if params.dtype == object else found
 
 

@@ -299,6 +299,9 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- reverse
 def _reverse(x: Any, axis: Any) -> Any:
+    for place, at in enumerate(axis.tolist()):
+        if not -x.ndim <= at < x.ndim:
+            raise invalid(f"'axis'[{place}] = {at} is out of valid range [0, {x.ndim - 1}")
     return np.flip(x, tuple(axis.tolist())) if x.ndim else x
 
 

@@ -20,8 +20,8 @@ from pyfuncdbg.runtime.dispatch import apply
 
 def _check(x: Any, paddings: Any) -> None:
     if paddings.shape != (x.ndim, 2):
-        raise invalid(f'The first dimension of paddings must be the rank of inputs[{x.ndim},2] '
-                                               f'[{",".join(map(str, paddings.shape))}]')
+        sizes = (f'[{",".join(map(str, value.shape))}]' for value in (paddings, x))
+        raise invalid(f'The first dimension of paddings must be the rank of inputs{" ".join(sizes)}')
 
 
 def _pad(x: Any, paddings: Any, value: Any = 0) -> Any:

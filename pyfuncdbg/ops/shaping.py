@@ -197,6 +197,8 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 # ---------------------------------------------------------------- transpose
 def _transpose(x: Any, perm: Any) -> Any:
     order = perm.tolist()
+    if len(order) != x.ndim:
+        raise invalid(f'transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(order)}')
     for axis in range(x.ndim):
         if axis not in order and axis - x.ndim not in order:
             raise invalid(f'{axis} is missing from {{{",".join(map(str, order))}}}.')

@@ -13,17 +13,27 @@ from pyfuncdbg.ops.assertions import (
     assert_non_positive,
     assert_none_equal,
     assert_positive,
+    check_numerics,
+)
+from pyfuncdbg.ops.normalization import is_non_decreasing, is_strictly_increasing
+from pyfuncdbg.ops.static_assertions import (
+    assert_integer,
+    assert_proper_iterable,
     assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_same_float_dtype,
     assert_scalar,
     assert_shapes,
     assert_type,
-    check_numerics,
+    is_numeric_tensor,
 )
 from pyfuncdbg.runtime.devices import get_log_device_placement, set_log_device_placement
 
 __all__ = [
-    'Assert', 'assert_all_finite', 'assert_equal', 'assert_greater', 'assert_greater_equal', 'assert_less',
-    'assert_less_equal', 'assert_near', 'assert_negative', 'assert_non_negative', 'assert_non_positive',
-    'assert_none_equal', 'assert_positive', 'assert_rank', 'assert_scalar', 'assert_shapes', 'assert_type',
-    'check_numerics', 'get_log_device_placement', 'set_log_device_placement',
+    'Assert', 'assert_all_finite', 'assert_equal', 'assert_greater', 'assert_greater_equal', 'assert_integer',
+    'assert_less', 'assert_less_equal', 'assert_near', 'assert_negative', 'assert_non_negative',
+    'assert_non_positive', 'assert_none_equal', 'assert_positive', 'assert_proper_iterable', 'assert_rank',
+    'assert_rank_at_least', 'assert_rank_in', 'assert_same_float_dtype', 'assert_scalar', 'assert_shapes',
+    'assert_type', 'check_numerics', 'get_log_device_placement', 'is_non_decreasing', 'is_numeric_tensor', 'is_strictly_increasing', 'set_log_device_placement',
 ]

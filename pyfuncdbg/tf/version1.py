@@ -12,8 +12,6 @@ from pyfuncdbg.ops.assertions import (
     assert_non_positive,
     assert_none_equal,
     assert_positive,
-    assert_scalar,
-    assert_type,
 )
 from pyfuncdbg.ops.assertions import (
     check_numerics as check_numerics,
@@ -61,6 +59,16 @@ from pyfuncdbg.ops.segments import (
 )
 from pyfuncdbg.ops.sorting import cumprod
 from pyfuncdbg.ops.special import digamma, lbeta, lgamma, polygamma, zeta
+from pyfuncdbg.ops.static_assertions import (
+    assert_integer,
+    assert_proper_iterable,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_same_float_dtype,
+    assert_scalar,
+    assert_type,
+    is_numeric_tensor,
+)
 from pyfuncdbg.ops.strings import reduce_join, substr
 from pyfuncdbg.ops.strings import string_to_number_v1 as string_to_number
 from pyfuncdbg.ops.strings import strip as string_strip
@@ -86,6 +94,7 @@ __all__ = [
     'Print',
     'angle',
     'assert_greater_equal',
+    'assert_integer',
     'assert_less_equal',
     'assert_near',
     'assert_negative',
@@ -93,6 +102,10 @@ __all__ = [
     'assert_non_positive',
     'assert_none_equal',
     'assert_positive',
+    'assert_proper_iterable',
+    'assert_rank_at_least',
+    'assert_rank_in',
+    'assert_same_float_dtype',
     'assert_scalar',
     'assert_type',
     'bincount',
@@ -124,6 +137,7 @@ __all__ = [
     'is_inf',
     'is_nan',
     'is_non_decreasing',
+    'is_numeric_tensor',
     'is_strictly_increasing',
     'lbeta',
     'lgamma',

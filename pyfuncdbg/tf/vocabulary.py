@@ -33,7 +33,7 @@ from pyfuncdbg.graph.dtypes import (
 )
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.assertions import Assert, assert_equal, assert_greater, assert_less, assert_rank
+from pyfuncdbg.ops.assertions import Assert, assert_equal, assert_greater, assert_less
 from pyfuncdbg.ops.binary import (
     add,
     add_n,
@@ -117,6 +117,7 @@ from pyfuncdbg.ops.shaping import (
 )
 from pyfuncdbg.ops.slicing import slice_ as slice
 from pyfuncdbg.ops.slicing import strided_slice
+from pyfuncdbg.ops.static_assertions import assert_rank
 from pyfuncdbg.ops.unary import (
     abs,
     acos,
