@@ -146,7 +146,8 @@ def _against_zero(default: str, op: str, sign: str) -> Callable[..., Any]:
         with scope(name, default):
             zero = constant(x.dtype.as_numpy_dtype(0))
             with scope(None, 'assert_less' + ('_equal' if op.endswith('Equal') else '')):
-                holds = reduce_all(apply(op.replace('Greater', 'Less'), (zero, x) if op.startswith('Greater') else (x, zero)))
+                pair = (zero, x) if op.startswith('Greater') else (x, zero)
+                holds = reduce_all(apply(op.replace('Greater', 'Less'), pair))
                 if not executing_eagerly():
                     return Assert(holds, [message or '', f'Condition x {sign} 0 did not hold element-wise:',
                                           f'x ({label(x)}) = ', x], summarize)

@@ -200,7 +200,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     if not axis:
         return spaced
     rank = spaced.shape.rank or 1
-    order = list(range(1, rank))
+    order = np.arange(1, rank).tolist()
     order.insert(axis_in(axis, rank), 0)
     return apply('Transpose', (spaced, convert_to_tensor(order)))
 

@@ -35,5 +35,6 @@ __all__ = [
     'assert_less', 'assert_less_equal', 'assert_near', 'assert_negative', 'assert_non_negative',
     'assert_non_positive', 'assert_none_equal', 'assert_positive', 'assert_proper_iterable', 'assert_rank',
     'assert_rank_at_least', 'assert_rank_in', 'assert_same_float_dtype', 'assert_scalar', 'assert_shapes',
-    'assert_type', 'check_numerics', 'get_log_device_placement', 'is_non_decreasing', 'is_numeric_tensor', 'is_strictly_increasing', 'set_log_device_placement',
+    'assert_type', 'check_numerics', 'get_log_device_placement', 'is_non_decreasing', 'is_numeric_tensor',
+    'is_strictly_increasing', 'set_log_device_placement',
 ]
