@@ -20,7 +20,13 @@ _PRIVATE = frozenset(('PyFunc', 'PyFuncStateless', 'EagerPyFunc', 'If', 'Statele
                       'StatelessWhile', 'PartitionedCall', 'StatefulPartitionedCall', 'Placeholder', 'Const'))
 """Ops that hold functions, or have functions of their own."""
 _RENAMED = {'reduction_indices': 'axis', 'squeeze_dims': 'axis', 'split_dim': 'axis'}
-"""Arguments that TensorFlow calls otherwise than its registry; of ExpandDims `dim` too."""
+_OF_OP = {'ExpandDims': {'dim': 'axis'}, 'Where': {'input': 'condition'}}
+"""Arguments that TensorFlow calls otherwise than its registry: of every op, and of one."""
+
+
+def renamed(op: str) -> Mapping[str, str]:
+    """What a function calls arguments otherwise than the registry."""
+    return _RENAMED | _OF_OP.get(op, {})
 
 
 def names() -> list[str]:
@@ -41,9 +47,9 @@ def function(op: str) -> Callable[..., Any]:
     snake = _snake(op)
     derived = {a.type for a in known.inputs} | {a.number for a in known.inputs}
     attrs = {name: kind for name, kind in known.attrs.items() if name not in derived}
-    renamed = {**_RENAMED, 'dim': 'axis'} if op == 'ExpandDims' else _RENAMED
+    other = renamed(op)
     own = [*(a.name for a in known.inputs), *attrs]
-    accepted = [*(renamed.get(key, key) for key in own), 'name']
+    accepted = [*(other.get(key, key) for key in own), 'name']
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args:
@@ -52,8 +58,8 @@ def function(op: str) -> Callable[..., Any]:
         strange = next((key for key in kwargs if key not in accepted), None)
         if strange is not None:
             raise TypeError(f'{snake}() got an unexpected keyword argument {strange!r}')
-        kwargs = {**kwargs, **{key: kwargs[renamed[key]] for key in own if renamed.get(key) in kwargs}}
-        missing = [renamed.get(key, key) for key in own if key not in kwargs and key not in known.defaults]
+        kwargs = {**kwargs, **{key: kwargs[other[key]] for key in own if other.get(key) in kwargs}}
+        missing = [other.get(key, key) for key in own if key not in kwargs and key not in known.defaults]
         if missing:
             raise TypeError(f'{snake}() missing {len(missing)} required positional argument{"s" * (len(missing) > 1)}: '
                             + ' and '.join(map(repr, missing)))

@@ -20,9 +20,15 @@ from pyfuncdbg.runtime.dispatch import apply
 
 def _each(function: Callable[..., float]) -> Callable[..., Any]:
     """A kernel that computes in float64, element by element."""
+    def safe(*numbers: float) -> float:
+        try:
+            return function(*numbers)
+        except OverflowError:
+            return math.inf
+
     def kernel(*values: Any) -> Any:
         wide = [np.asarray(value, np.float64) for value in values]
-        compute = np.frompyfunc(function, len(values), 1)
+        compute = np.frompyfunc(safe, len(values), 1)
         return scalar(np.asarray(compute(*wide)).astype(values[0].dtype))
     return kernel
 
@@ -41,7 +47,7 @@ def _digamma(x: float) -> float:
     if math.isnan(x) or x == math.inf:
         return x
     if x <= 0:
-        return math.nan if x == math.floor(x) or math.isinf(x) else _digamma(1 - x) - math.pi / math.tan(math.pi * x)
+        return math.nan if math.isinf(x) or x == math.floor(x) else _digamma(1 - x) - math.pi / math.tan(math.pi * x)
     total = 0.0
     while x < 10:
         total -= 1 / x
@@ -55,8 +61,10 @@ def _zeta(x: float, q: float) -> float:
     """Hurwitz's zeta function, by Euler's and Maclaurin's formula."""
     if math.isnan(x) or math.isnan(q) or x < 1:
         return math.nan
-    if x == 1 or (q <= 0 and q == math.floor(q)):
-        return math.inf
+    if x == 1 or (q <= 0 and (math.isinf(q) or q == math.floor(q))):
+        return math.nan if q == -math.inf and x != 1 else math.inf
+    if math.isinf(x) or math.isinf(q):
+        return (1.0 if q == 1 else 0.0 if q > 1 else math.inf) if math.isinf(x) else 0.0
     if q <= 0 and x != math.floor(x):
         return math.nan
     total = sum(float((q + k) ** -x) for k in range(12))
@@ -72,7 +80,7 @@ def _zeta(x: float, q: float) -> float:
 
 
 def _polygamma(a: float, x: float) -> float:
-    if a < 0 or a != math.floor(a):
+    if not 0 <= a < math.inf or a != math.floor(a):
         return math.nan
     return _digamma(x) if a == 0 else (-1) ** (int(a) + 1) * math.gamma(a + 1) * _zeta(a + 1, x)
 
@@ -141,10 +149,9 @@ def _ndtri(p: float) -> float:
             1 + 1.432788 * r + 0.189269 * r * r + 0.001308 * r**3), q)
     for _ in range(4):                  # erfc keeps its relative precision in the tails
         tail = 0.5 * math.erfc(abs(x) / math.sqrt(2))
-        error = math.copysign((min(p, 1 - p) - tail), -x if x else 1.0)
         density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-        step = error / density if density else 0.0
-        x += step / (1 + step * x / 2)
+        step = (min(p, 1 - p) - tail) / density * (-1 if x > 0 else 1) if density else 0.0
+        x += step / (1 - step * x / 2)
     return x
 
 

@@ -1,10 +1,10 @@
 """`tf.raw_ops`: made from the registry of ops."""
-from typing import Any
+from typing import Any as _Any
 
 from pyfuncdbg.ops import raw as _raw
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if name == '__all__':
         return _raw.names()
     return _raw.function(name)

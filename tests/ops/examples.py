@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+import pyfuncdbg.tf  # noqa: F401  fills the registry
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.registry import lookup
 
 _random = np.random.default_rng(7)
 
@@ -29,6 +31,10 @@ def _steps(*shape: int) -> np.ndarray:
 
 def _words(*texts: str) -> np.ndarray:
     return np.array([text.encode() for text in texts], object)
+
+
+def _pooled(op: str, x: np.ndarray, attrs: Mapping[str, Any]) -> tuple[Any, Any]:
+    return x, lookup(op).kernel(x, **attrs)
 
 
 def regular(batch: int, side: int) -> np.ndarray:
@@ -196,9 +202,9 @@ EXAMPLES: dict[str, list[Example]] = {
     **{op: [each(_steps(2, 4, 4, 2), **_POOL), each(_steps(1, 3, 3, 1), **{**_POOL, 'padding': 'VALID'})]
        for op in ('MaxPool', 'AvgPool')},
     **{op: [each(_steps(1, 2, 3, 2, 1), **_POOL3)] for op in ('MaxPool3D', 'AvgPool3D')},
-    **{op: [each(_steps(2, 4, 4, 2), real(2, 2, 4, 2), real(2, *sizes, 2), **_POOL)]
+    **{op: [each(*_pooled('MaxPool', _steps(2, 4, 4, 2), _POOL), real(2, *sizes, 2), **_POOL)]
        for op, sizes in (('MaxPoolGrad', (2, 4)), ('MaxPoolGradGrad', (4, 4)))},
-    **{op: [each(_steps(1, 2, 3, 2, 1), real(1, 1, 2, 1, 1), real(1, *sizes, 1), **_POOL3)]
+    **{op: [each(*_pooled('MaxPool3D', _steps(1, 2, 3, 2, 1), _POOL3), real(1, *sizes, 1), **_POOL3)]
        for op, sizes in (('MaxPool3DGrad', (1, 2, 1)), ('MaxPool3DGradGrad', (2, 3, 2)))},
     'AvgPoolGrad': [each(ints(2, 4, 4, 2), real(2, 2, 4, 2), **_POOL)],
     'AvgPool3DGrad': [each(ints(1, 2, 3, 2, 1), real(1, 1, 2, 1, 1), **_POOL3)],
@@ -251,8 +257,8 @@ EXAMPLES: dict[str, list[Example]] = {
                                          ints(-3), ints(9))],
     'StatelessMultinomial': [each(real(2, 3), ints(4), ints(1, 2), output_dtype=dtypes.int64)],
     'DenseBincount': [each(ints(1, 2, 1), ints(4), real(3)), each(ints([[1, 2], [0, 0]]), ints(3), real(0))],
-    'LowerBound': [each(real(1, 3), real(1, 4), out_type=dtypes.int32)],
-    'UpperBound': [each(real(1, 3), real(1, 4), out_type=dtypes.int64)],
+    'LowerBound': [each(np.sort(real(1, 3)), real(1, 4), out_type=dtypes.int32)],
+    'UpperBound': [each(np.sort(real(1, 3)), real(1, 4), out_type=dtypes.int64)],
     'HistogramFixedWidth': [each(real(5), np.array([0., 1.]), ints(4), dtype=dtypes.int32)],
     'Bitcast': [each(real(2), type=dtypes.int64), each(real(2), type=dtypes.int16), each(ints([[1, 2]]), type=dtypes.int64)],
     'UnravelIndex': [each(ints(3, 5), ints(2, 3))],
