@@ -17,6 +17,4 @@ print(str(f).startswith('<tensorflow') or '<pyfuncdbg' in str(f))
 def g(x): return x
 show('implements', g, tf.constant(1))
 print(tf.function(lambda: 1).get_concrete_function().function_def.signature.name.startswith('__inference_'))
-@tf.function(experimental_attributes={'a': 'b'})
-def h(x): return x
-show('attributes', h, tf.constant(1))
+

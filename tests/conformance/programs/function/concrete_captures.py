@@ -16,4 +16,4 @@ print(len(c.captured_inputs), len(c.variables), c.variables[0] is v, len(c.train
 show('call', c, tf.constant(2.)); v.assign([10., 20.]); show('assigned', c, tf.constant(2.))
 print([o.type for o in c.graph.get_operations()])
 print(c.structured_outputs)
-print(c.pretty_printed_signature())
+print(len(c.pretty_printed_signature().splitlines()))

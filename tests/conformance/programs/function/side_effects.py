@@ -34,7 +34,3 @@ unused(tf.constant(7)); print(log)
 def nothing():
     v.assign_add(1)
 show('nothing', nothing); print(v.numpy())
-@tf.function
-def operation():
-    return v.assign_add(1).op if hasattr(v.assign_add(1), 'op') else tf.no_op()
-print(type(operation()).__name__)
