@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from pyfuncdbg.debug.differences import differences, held
 from pyfuncdbg.debug.stop import STEPS, Decision, Stop
 from pyfuncdbg.hooks.call import Run, current
+from pyfuncdbg.hooks.entrance import entrance_of
 from pyfuncdbg.hooks.host import RunControl
 
 if TYPE_CHECKING:
@@ -41,6 +43,20 @@ def pausable(run: Run | None) -> bool:
 def pause(debugger: Debugger, run: Any, decision: Decision) -> None:
     """Carry out a decision as soon as the run is between two nodes."""
     run.control.pause(_Pause(debugger, run, decision))
+
+
+def _run_around(inner: Run) -> Run | None:
+    """The run with the call that made this one, if there is one."""
+    call = current.get()
+    if call is None or call.run is not inner:
+        return call.run if call is not None else None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:                    # where runs have calls too, that is the run's own: the stack knows the next
+        entrance = entrance_of(frame)
+        if entrance is not None and entrance.run is not inner:
+            return entrance.run
+        frame = frame.f_back
+    return None
 
 
 class _Pause:
@@ -109,11 +125,11 @@ class _Pause:
     def _beyond(self, control: RunControl, decision: Decision, thread: int) -> None:
         """Forward from the end of a function or run: to the node around it, or to where the program goes on."""
         control.go_to(len(control.sites) + 1)
-        outer = current.get()
+        outer = _run_around(self._run)
         if decision.verb in STEPS:
             self._debugger.step_out(decision, thread)
-        elif outer is not None and outer.run is not self._run and pausable(outer.run):
-            pause(self._debugger, outer.run, decision)
+        elif pausable(outer):
+            pause(self._debugger, outer, decision)
         else:
             self._debugger.stop_at_next_call(thread)
 

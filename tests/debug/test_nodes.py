@@ -203,8 +203,11 @@ def test_from_a_traced_function_back_to_eager_code():
                                'line test_from_a_traced_function_back_to_eager_code']
 
 
-def test_from_a_run_inside_of_a_python_node_to_the_run_around_it():
+@pytest.mark.parametrize('runs_have_calls', [False, True])      # they have them once there was a DebugSession
+def test_from_a_run_inside_of_a_python_node_to_the_run_around_it(runs_have_calls):
     x, out, session = chain_of_two()
+    if runs_have_calls:
+        debugger.want('run')
 
     def inner(a: Any) -> Any:
         return session.run(out, {x: a})
