@@ -182,12 +182,7 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
             made = Variable(value, trainable, name=name, dtype=typed, constraint=constraint or scope.constraint,
                             collections=collections)
         store.variables[name] = made
-        penalty = regularizer if regularizer is not None else scope.regularizer
-        if penalty is not None:
-            with graph.as_default(), graph.name_scope(f'{name}/Regularizer/'):
-                loss = penalty(made)
-            if loss is not None:
-                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+        _regularize(graph, made, name, regularizer if regularizer is not None else scope.regularizer)
         return made
 
     custom = custom_getter or scope.custom_getter
@@ -196,6 +191,16 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
     return custom(getter, full, shape=shape, dtype=kind, initializer=initializer, trainable=trainable,
                   collections=collections,
                   constraint=constraint)
+
+
+def _regularize(graph: Graph, variable: Variable, name: str, regularizer: Any) -> None:
+    """Add what a regularizer says of a variable to the losses."""
+    if regularizer is None:
+        return
+    with graph.as_default(), graph.name_scope(f'{name}/Regularizer/'):
+        loss = regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
 
 def get_local_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,

@@ -33,9 +33,12 @@ def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_valu
 
     Raises:
         ValueError: A shape does not fit, or has no rank.
-        TypeError: A value is of another dtype.
+        TypeError: A value is of another dtype, or something in an element is no tensor.
     """
     specs = structure.leaves(dataset.element_spec)
+    for leaf in specs:
+        if not isinstance(leaf, TensorSpec):
+            raise TypeError(f'padded_batch is not supported for elements of {leaf}')
     if padded_shapes is None:
         padded_shapes = structure.mapped(lambda leaf: leaf.shape, dataset.element_spec)
         for leaf in specs:

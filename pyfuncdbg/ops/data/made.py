@@ -7,6 +7,7 @@ from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
+from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.data import structure
 from pyfuncdbg.ops.data.generator import generated
@@ -29,14 +30,20 @@ def from_tensor_slices(kind: Any, tensors: Any, name: str | None) -> Any:
 
     Raises:
         ValueError: There is no tensor, one is of rank 0, or their first axes differ.
+        NotImplementedError: Something is a sparse or ragged tensor.
     """
     element = structure.as_element(tensors)
+    for leaf in structure.leaves(element):
+        if leaf is not None and not isinstance(leaf, Tensor):
+            raise NotImplementedError(f'pyfuncdbg takes no slices of a {type(leaf).__name__}; use from_tensors, or make it '
+                                      'a tensor first')
     flat = structure.tensors_of(element)
     if not flat:
         raise ValueError('Invalid `tensors`. `tensors` should not be empty.')
     if any(tensor.shape.rank == 0 for tensor in flat):
         raise ValueError('Unbatching a tensor is only supported for rank >= 1')
-    spec = structure.mapped(lambda leaf: TensorSpec(leaf.shape[1:], leaf.dtype), element)
+    spec = structure.mapped(lambda leaf: structure.NoneSpec() if leaf is None else TensorSpec(leaf.shape[1:], leaf.dtype),
+                            element)
     sizes = [tensor.shape[0] for tensor in flat if tensor.shape.rank is not None and tensor.shape[0] is not None]
     for size in sizes:
         if size != sizes[0]:
