@@ -15,9 +15,9 @@ from pyfuncdbg.graph.registry import registered
 from pyfuncdbg.graph.signatures import signature
 
 HERE = Path(__file__).parent
-PROGRAMS = ('Dataset', 'Iterator', 'Optional', 'OneShot', 'Resource', 'TensorList', 'Variable', 'VarHandle', 'VarIs', 'If',
-            'Case', 'While', 'Stateless', 'Partitioned', 'Stateful', 'PyFunc', 'EagerPyFunc', 'Placeholder', 'Print', 'Random',
-            'Truncated', 'Multinomial', 'Assert', 'NoOp', 'Const', 'Sampled', 'Ragged')
+PROGRAMS = ('Dataset', 'Iterator', 'Optional', 'OneShot', 'Resource', 'TensorList', 'Variable', 'VarHandle', 'VarIs',
+            'If', 'Case', 'While', 'Stateless', 'Partitioned', 'Stateful', 'PyFunc', 'EagerPyFunc', 'Placeholder', 'Print',
+            'Random', 'Truncated', 'Multinomial', 'Assert', 'NoOp', 'Const', 'Sampled', 'Ragged')
 """Ops that hold state, functions or randomness: whole programs of `programs/` and snippets compare them."""
 SNIPPETS = {'Add', 'Angle', 'AsString', 'BroadcastArgs', 'Complex', 'ComplexAbs', 'Conj', 'EnsureShape', 'Imag', 'Real',
             'ReduceJoin', 'StringFormat', 'StringJoin', 'StringLength', 'StringLower', 'StringStrip', 'StringToNumber',
