@@ -93,13 +93,32 @@ _SINGLE: dict[str, Operator] = {
 }
 
 
+_IN_PLACE = {'add': ('variable', '+', '.assign_add(value)'), 'sub': ('variable', '-', '.assign_sub(value)'),
+             'mul': ('var', '*', ''), 'truediv': ('var', '/', ''), 'pow': ('var', '**', '')}
+"""Operators with which a program means to change a variable, but would only give its name to a tensor."""
+
+
+def _refused(variable: str, sign: str, method: str) -> Operator:
+    method = method or f'.assign({variable} {sign} value)'
+
+    def refuse(self: Any, other: Any) -> Any:
+        raise RuntimeError(f'`{variable} {sign}= value` with `tf.Variable`s is not supported. Use `{variable}{method}` to '
+                           f'modify the variable, or `out = {variable} {sign} value` if you need to get a new output '
+                           'Tensor.')
+    return refuse
+
+
 def install(cls: type, read: Operator | None = None) -> None:
     """Give a class the operators.
 
     Args:
         cls: Its objects are tensors or convert to tensors.
-        read: Gives the tensor of an object, outside of the operator's own name scope.
+        read: Gives the tensor of an object, outside of the operator's own name scope. Such an object is a variable, which
+            refuses `+=` and the like.
     """
+    if read is not None:
+        for name, words in _IN_PLACE.items():
+            _put(cls, f'__i{name}__', _refused(*words))
     for name, (forward, reflected) in _PAIRS.items():
         _put(cls, f'__{name}__', forward if read is None else _reading(read, forward))
         _put(cls, f'__r{name}__', reflected if read is None else _reading(read, reflected))

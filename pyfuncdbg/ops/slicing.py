@@ -151,12 +151,15 @@ def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_
 
 
 def getitem(tensor: Any, key: Any) -> Tensor:
-    """`tensor[key]`: integers, slices, ellipsis, newaxis, and integer tensors, alone or in a tuple.
+    """`tensor[key]`: integers, slices, ellipsis, newaxis, and integer tensors, alone or in a tuple; or a mask of bools.
 
     Raises:
         TypeError: Anything else.
-        ValueError: More than one ellipsis.
+        ValueError: More than one ellipsis, or a mask that does not fit.
     """
+    if type(key) is not int and type(key) is not slice and _is_mask(key):
+        from pyfuncdbg.ops.gathering import boolean_mask
+        return boolean_mask(tensor, key)
     with scope(None, 'strided_slice') as full:
         places, masks = stacked_specification(key)
         return apply('StridedSlice', (tensor, *places), masks, full or 'strided_slice')
@@ -214,6 +217,10 @@ def _of_one_dtype(parts: list[Tensor]) -> list[Tensor]:
     if any(part.dtype == dtypes.int64 for part in parts):
         return [part if part.dtype == dtypes.int64 else apply('Cast', (part,), {'DstT': dtypes.int64}) for part in parts]
     return parts
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, bool) or getattr(key, 'dtype', None) in (dtypes.bool, np.dtype(bool))
 
 
 def _check(item: Any) -> None:

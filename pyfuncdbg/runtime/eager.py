@@ -140,9 +140,6 @@ class EagerTensor(Tensor):
             raise TypeError('Cannot iterate over a scalar tensor.')
         return (self[i] for i in range(len(self._value)))
 
-    def __contains__(self, item: object) -> bool:
-        raise TypeError('Tensor does not support `in`; use tf.reduce_any(tf.equal(...)).')
-
     def __format__(self, spec: str) -> str:
         return format(self.numpy(), spec)
 
