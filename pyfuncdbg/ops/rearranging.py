@@ -146,7 +146,7 @@ def _bitcast_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(kind, TensorShape.of(x.shape.sizes[:-1]))]
 
 
-register(OpDef('Bitcast', _bitcast, _bitcast_types, no_gradient, kernel_attrs=('type',)))
+register(OpDef('Bitcast', _bitcast, _bitcast_types, no_gradient, kernel_attrs=('type',), free=True))
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
@@ -217,7 +217,7 @@ def _to_depth(x: Any, block_size: int, data_format: str = 'NHWC') -> Any:
     if h % block_size or w % block_size:
         raise invalid(f'Image width {w} and height {h} should be divisible by block_size: {block_size}')
     parts = x.reshape(n, h // block_size, block_size, w // block_size, block_size, c)
-    return parts.transpose(0, 1, 3, 2, 4, 5).reshape(n, h // block_size, w // block_size, -1)
+    return np.array(parts.transpose(0, 1, 3, 2, 4, 5), order='C').reshape(n, h // block_size, w // block_size, -1)
 
 
 def _to_space(x: Any, block_size: int, data_format: str = 'NHWC') -> Any:
@@ -225,7 +225,7 @@ def _to_space(x: Any, block_size: int, data_format: str = 'NHWC') -> Any:
     if c % block_size**2:
         raise invalid(f'Input depth dimension {c} should be divisible by: {block_size**2}')
     parts = x.reshape(n, h, w, block_size, block_size, c // block_size**2)
-    return parts.transpose(0, 1, 3, 2, 4, 5).reshape(n, h * block_size, w * block_size, -1)
+    return np.array(parts.transpose(0, 1, 3, 2, 4, 5), order='C').reshape(n, h * block_size, w * block_size, -1)
 
 
 def _block_types(deeper: bool) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:

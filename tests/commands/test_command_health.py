@@ -536,15 +536,12 @@ def test_after_the_program_nothing_stops_in_a_re_run(tmp_path, set_breakpoint):
 
 # ---------------------------------------------------------------- through the gradient of a traced function
 @pytest.mark.parametrize(('root', 'values', 'births', 'gradient_only'), [
-    (lambda x: tf.pow(x, 0.5), [0.0, 4.0], ['Pow'], True), (tf.sqrt, [-1.0, 2.0], ['Sqrt'], False)])
+    (lambda x: tf.pow(x, 0.5) * 0.0, [0.0, 4.0], ['Pow'], True), (tf.sqrt, [-1.0, 2.0], ['Sqrt'], False)])
 def test_a_gradient_through_a_function_in_a_traced_function_has_one_origin(recorded, root, values, births, gradient_only):
     """The backward function's node knows its inputs in part only; what happened in the steps inside it decides."""
-    def nothing(x):
-        return root(x) * 0.0
-
     @tf.function
     def model(x):
-        return tf.reduce_sum(tf.py_function(nothing, [x], tf.float32, name='nothing'))
+        return tf.reduce_sum(tf.py_function(root, [x], tf.float32, name='root'))
 
     def program():
         x = tf.Variable(values)
