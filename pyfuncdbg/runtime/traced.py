@@ -316,7 +316,7 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
 
 def _node_name(argument: str) -> str:
     """An argument's name as that of a node, which may not begin with '_'."""
-    return 'Placeholder' if argument.startswith('_') else argument
+    return INPUT if argument.startswith('_') else argument
 
 
 def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
