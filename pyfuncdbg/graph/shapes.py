@@ -6,11 +6,13 @@ known is None; a shape of unknown rank knows nothing. The results and texts are 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, overload
 
 from pyfuncdbg.graph.dimension import Dimension, dimension_value, version
+from pyfuncdbg.hooks.machinery import is_machinery
 
 Sizes = tuple[int | None, ...]
 
@@ -215,7 +217,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[int | None]:
         if self.sizes is None:
             raise ValueError('Cannot iterate over a shape with unknown rank.')
-        return iter(self.sizes if version.sizes else map(Dimension, self.sizes))  # type: ignore[arg-type]
+        return iter(self.sizes if version.sizes or _called_from_here() else map(Dimension, self.sizes))  # type: ignore[arg-type]
 
     @overload
     def __getitem__(self, key: int) -> int | None: ...
@@ -225,9 +227,9 @@ class TensorShape:
         if self.sizes is not None:
             if isinstance(key, slice):
                 return TensorShape.of(self.sizes[key])
-            return self.sizes[key] if version.sizes else Dimension(self.sizes[key])  # type: ignore[return-value]
+            return self.sizes[key] if version.sizes or _called_from_here() else Dimension(self.sizes[key])  # type: ignore[return-value]
         if not isinstance(key, slice):
-            return None if version.sizes else Dimension(None)  # type: ignore[return-value]
+            return None if version.sizes or _called_from_here() else Dimension(None)  # type: ignore[return-value]
         if key.step is not None:
             raise ValueError('Steps are not yet handled')
         start, stop = key.start or 0, key.stop
@@ -253,10 +255,13 @@ class TensorShape:
         return hash(self.sizes)
 
     def __repr__(self) -> str:
+        if self.sizes is not None and not version.sizes:
+            return f'TensorShape({self.dims})'
         return f'TensorShape({"None" if self.sizes is None else list(self.sizes)})'
 
     def __str__(self) -> str:
-        return '<unknown>' if self.sizes is None else str(self.sizes)
+        text = '<unknown>' if self.sizes is None else str(self.sizes)
+        return text if version.sizes else text.replace('None', '?')
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self.sizes,)
@@ -265,6 +270,11 @@ class TensorShape:
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     """`tf.compat.dimension_at_index`: a size as `Dimension`, whichever version's shapes are in use."""
     return Dimension(None if shape.sizes is None else shape.sizes[index])
+
+
+def _called_from_here() -> bool:
+    """Whether the caller of the caller is this package: in programs of TensorFlow 1 only they get `Dimension`s."""
+    return is_machinery(sys._getframe(2).f_code.co_filename)
 
 
 UNKNOWN = TensorShape(None)

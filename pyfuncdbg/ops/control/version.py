@@ -6,6 +6,7 @@ Nodes are the same in both. What differs is the names of their results: `cond/Id
 from __future__ import annotations
 
 from pyfuncdbg.graph.context import disable_eager_execution, enable_eager_execution
+from pyfuncdbg.graph.dimension import disable_v2_tensorshape, enable_v2_tensorshape
 from pyfuncdbg.graph.graph import Graph
 
 
@@ -36,12 +37,14 @@ def control_flow_v2_enabled() -> bool:
 
 
 def enable_v2_behavior() -> None:
-    """Behave as TensorFlow 2: compute ops at once."""
+    """Behave as TensorFlow 2: compute ops at once, and sizes of shapes are ints."""
     enable_control_flow_v2()
     enable_eager_execution()
+    enable_v2_tensorshape()
 
 
 def disable_v2_behavior() -> None:
-    """Behave as TensorFlow 1: add ops to the default graph."""
+    """Behave as TensorFlow 1: add ops to the default graph, and sizes of shapes are `Dimension`s."""
     disable_control_flow_v2()
     disable_eager_execution()
+    disable_v2_tensorshape()
