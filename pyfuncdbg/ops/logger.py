@@ -1,10 +1,11 @@
-"""The logger 'tensorflow': `tf.get_logger` and TensorFlow 1's functions over it."""
+"""The logger 'tensorflow': `tf.get_logger` and TensorFlow 1's functions over it; and how its programs start."""
 from __future__ import annotations
 
 import sys
 import threading
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from pyfuncdbg.runtime.logger import get_logger as get_logger
 
@@ -77,3 +78,8 @@ def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """A message the first `n` times that the program comes to the line."""
     if _seen() < n:
         get_logger().log(level, msg, *args, stacklevel=2)
+
+
+def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
+    """Call the program's `main` with its arguments and leave with what it returns."""
+    sys.exit((main or sys.modules['__main__'].main)(list(argv or sys.argv)))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.tf import sparse as sparse
     from pyfuncdbg.tf import train as train
     from pyfuncdbg.tf import version as version
+    from pyfuncdbg.tf.compat.v1 import app as app
     from pyfuncdbg.tf.compat.v1 import data as data
     from pyfuncdbg.tf.compat.v1 import errors as errors
     from pyfuncdbg.tf.compat.v1 import logging as logging
@@ -45,7 +46,7 @@ _SHARED = (
     'nest', 'ragged', 'raw_ops', 'sparse', 'train', 'version',
 )
 """Namespaces that `tf` has too."""
-_OWN = 'data', 'errors', 'logging', 'nn', 'random', 'strings', 'test'
+_OWN = 'app', 'data', 'errors', 'logging', 'nn', 'random', 'strings', 'test'
 _PARTS = 'rare', 'composites', 'graphs1', 'version1'
 
 __getattr__, __dir__ = late(
