@@ -173,7 +173,9 @@ class _Names:
         self._inputs: dict[str, Sequence[str]] = {}
         self._functions: dict[str, str] = {}
         for site in trace.sites():
-            if site.kind in ('op', 'python'):
+            if site.kind == 'gradient' and 'forward' in site.attrs:
+                self._inputs.setdefault(str(site.attrs['forward']), site.attrs.get('inputs', ()))
+            elif site.kind in ('op', 'python'):
                 if any(site.inputs):
                     self._inputs[site.name] = site.inputs
                 if site.function:

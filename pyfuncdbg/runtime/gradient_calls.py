@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import Node, differentiated
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, current_call, hooks
@@ -26,7 +27,10 @@ def watched_step(run: Run) -> Step:
 
 def gradient_site(node: Any) -> CallSite:
     """A site for one node's backward step."""
-    return CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs={'forward': node.name})
+    attrs = {'forward': node.name}
+    if isinstance(node, Operation):             # which the run may not need itself
+        attrs['inputs'] = [tensor.name for tensor in node.inputs]
+    return CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs=attrs)
 
 
 def eager_gradient_site(node: Any) -> CallSite:
