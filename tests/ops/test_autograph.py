@@ -182,6 +182,42 @@ class TestWhatIsCalled:
             f(tf.constant(1))
 
 
+class _Limited:
+    __limit = 10
+
+    def clipped(self, x):
+        if x > self.__limit:
+            return x * 0 + self.__limit
+        return x
+
+
+@tf.function
+def _found(xs):
+    result = tf.constant(0)
+    for x in xs:
+        if x > 2:
+            result = x
+            break
+    else:
+        result = tf.constant(-1)
+    if (twice := result * 2) > 6:
+        result = twice
+    assert result > -5, 'too small'
+    return result
+
+
+def test_private_names_else_walrus_and_assert_are_converted() -> None:
+    assert int(tf.function(_Limited().clipped)(tf.constant(50))) == 10
+    assert [int(_found(tf.constant(given))) for given in ([1, 3, 4], [1, 4], [1, 2])] == [3, 8, -1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match='too small'):
+        tf.function(lambda x: _checked(x))(tf.constant(1))
+
+
+def _checked(x):
+    assert x > 5, 'too small'
+    return x
+
+
 class TestGradients:
     @pytest.mark.parametrize('x', [0.6, 2.0])
     def test_through_a_loop_with_a_branch(self, x: float) -> None:
