@@ -209,8 +209,12 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
             raise ValueError(f'`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x.dtype={x.dtype}')
         if isinstance(rate, (int, float)) and rate == 0:
             return x
-        rate = convert_to_tensor(rate, x.dtype)
-        scaled = x * (1 / (1 - rate))
+        if isinstance(rate, (int, float)):
+            scaled = x * (1 / (1 - rate))               # rounded once
+            rate = convert_to_tensor(rate, x.dtype)
+        else:
+            rate = convert_to_tensor(rate, x.dtype)
+            scaled = x * (1 / (1 - rate))
         shape = sizes_of(x) if noise_shape is None else convert_to_tensor(noise_shape, dtype_hint=dtypes.int32)
         chosen = random_uniform(shape, seed=seed, dtype=x.dtype) >= rate
         return apply('SelectV2', (chosen, scaled, apply('ZerosLike', (scaled,))))

@@ -210,6 +210,8 @@ def _graph_of(items: Sequence[Any]) -> Graph | None:
 
 def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None) -> list[Any]:
     """The tensors, each available only when all are (`tf.tuple`)."""
+    if isinstance(control_inputs, str) or not isinstance(name, (str, type(None))):
+        name, control_inputs = control_inputs, name           # as TensorFlow 2 orders them
     if all(t is None for t in tensors):
         raise ValueError(f"'tensors' must have at least one Tensor. Received: {list(tensors)}.")
     if context.current_graph() is None and _graph_of(tensors) is None:

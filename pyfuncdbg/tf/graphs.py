@@ -29,12 +29,14 @@ from pyfuncdbg.ops.scopes import grouped_tuple as tuple
 from pyfuncdbg.ops.state import no_op, placeholder, placeholder_with_default
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.function import function
+from pyfuncdbg.runtime.gradients import AggregationMethod
 from pyfuncdbg.runtime.indexed_slices import IndexedSlices
 from pyfuncdbg.runtime.session import InteractiveSession, Session
 from pyfuncdbg.runtime.tape import GradientTape
 from pyfuncdbg.runtime.unconnected import UnconnectedGradients
 
 __all__ = [
+    'AggregationMethod',
     'DType',
     'GradientTape',
     'Graph',

@@ -13,7 +13,6 @@ from pyfuncdbg.ops.shaping import transpose_v1 as transpose
 from pyfuncdbg.ops.sorting import argmax_v1 as argmax
 from pyfuncdbg.ops.sorting import argmin_v1 as argmin
 from pyfuncdbg.ops.sparse.dense import to_dense as sparse_tensor_to_dense
-from pyfuncdbg.runtime.gradients import AggregationMethod
 from pyfuncdbg.runtime.gradients import gradients_v1 as gradients
 from pyfuncdbg.runtime.indexed_slices import IndexedSlicesValue
 
@@ -21,7 +20,6 @@ GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER, GRAPH_DEF_VERSION_MIN_PRODUCE
 
 __all__ = [
     'GRAPH_DEF_VERSION', 'GRAPH_DEF_VERSION_MIN_CONSUMER', 'GRAPH_DEF_VERSION_MIN_PRODUCER',
-    'AggregationMethod',
     'DeviceSpec',
     'IndexedSlicesValue',
     'argmax',
