@@ -104,6 +104,7 @@ class OpDef:
         restore: `restore(inputs, attrs, functions)` gives the private attrs of a node that comes from a GraphDef, where
             `functions` finds a function of its library by name.
         retains: Its output may hold what it is given, or it gives what an input holds: that is never overwritten.
+        alias: Name that TensorFlow's function for it passes in eager mode, which its messages end in.
         free: Costs nothing and returns its input or a view of it, so its output may share memory.
     """
 
@@ -126,6 +127,7 @@ class OpDef:
     slices: bool = False
     retains: bool = False
     restore: Callable[[Sequence[Any], Attrs, Any], Attrs] | None = None
+    alias: str = ''
 
     def __repr__(self) -> str:
         return f'<OpDef {self.name}>'

@@ -87,7 +87,7 @@ def _rank_of(x: Tensor) -> Tensor:
     return apply('Rank', (x,))
 
 
-register(OpDef('ConcatV2', _concat, _concat_types, _concat_gradient))
+register(OpDef('ConcatV2', _concat, _concat_types, _concat_gradient, alias='concat'))
 
 
 @overridable
@@ -135,7 +135,7 @@ def _pack_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 register(OpDef('Pack', _pack, _pack_types,
                lambda node, grad: apply('Unpack', (grad,), {'num': len(node.inputs), 'axis': node.attrs.get('axis', 0)}),
-               kernel_attrs=('axis',)))
+               kernel_attrs=('axis',), alias='stack'))
 
 
 @overridable
@@ -167,7 +167,7 @@ def _unpack_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 register(OpDef('Unpack', _unpack, _unpack_types,
                lambda node, *grads: [apply('Pack', grads, {'axis': node.attrs.get('axis', 0), 'N': len(grads)})],
-               outputs=-1, kernel_attrs=('num', 'axis'), free=True))
+               outputs=-1, kernel_attrs=('num', 'axis'), free=True, alias='unstack'))
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = 'unstack') -> list[Tensor]:
@@ -238,7 +238,7 @@ def _split_v_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 register(OpDef('Split', _split, _split_types,
                lambda node, *grads: [None, apply('ConcatV2', (*grads, node.inputs[0]), {'N': len(grads)})],
-               outputs=-1, kernel_attrs=('num_split',), free=True))
+               outputs=-1, kernel_attrs=('num_split',), free=True, alias='split'))
 register(OpDef('SplitV', _split_v, _split_v_types,
                lambda node, *grads: [apply('ConcatV2', (*grads, node.inputs[2]), {'N': len(grads)}), None, None],
                outputs=-1, kernel_attrs=('num_split',), free=True))

@@ -43,7 +43,7 @@ def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None 
             return apply(op, inputs, attrs, name or default)
         except OpError as error:
             if any(isinstance(value, (list, tuple)) for value in arguments.values()):
-                error.locate(None, None, error.message.removesuffix(' name: '))     # TensorFlow's way for lists names nothing
+                error.locate(None, None, error.message.removesuffix(' name: '))       # TensorFlow names nothing for lists
             raise
     with graph.name_scope(name or default or op) as full:
         inputs = [convert_to_tensor(value, dtype_hint=hints.get(key), name=key) for key, value in arguments.items()]

@@ -131,7 +131,8 @@ def _strided_slice_grad(shape: Any, begin: Any, end: Any, strides: Any, grad: An
     return result
 
 
-register(OpDef('StridedSlice', _strided_slice, _strided_slice_types, _strided_slice_gradient, kernel_attrs=MASKS, free=True))
+register(OpDef('StridedSlice', _strided_slice, _strided_slice_types, _strided_slice_gradient, kernel_attrs=MASKS, free=True,
+               alias='strided_slice/'))
 register(OpDef('StridedSliceGrad', _strided_slice_grad, lambda inputs, attrs: [(inputs[4].dtype,
                                                                                 as_static_shape(inputs[0]))],
                lambda node, grad: [None, None, None, None, apply('StridedSlice', (grad, *node.inputs[1:4]),

@@ -102,7 +102,8 @@ class Reading:
             raise LostError('the index does not fit the log')
         site = self.site(site_key(process, int(batch.columns[2][row])))
         names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
-        runs = self.rows('SELECT plan, element FROM runs WHERE process = ? AND id = ?', (process, int(batch.columns[1][row])))
+        key = process, int(batch.columns[1][row])
+        runs = self.rows('SELECT plan, element FROM runs WHERE process = ? AND id = ?', key)
         plan, element = runs[0] if runs else (None, None)
         if int(batch.columns[0][row]) < 0 and runs:
             names = self._plan(process, plan)[2:4]

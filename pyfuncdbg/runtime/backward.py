@@ -88,13 +88,12 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
                 continue
             incoming = found if node.definition.sparse else filled(found, node.outputs)
             sliced = any(type(gradient) is IndexedSlices for gradient in incoming)
-        definition = node.definition
-        if sliced and not definition.slices:
+        if sliced and not node.definition.slices:
             incoming = [*map(dense, incoming)]
-        if definition.gradient is None:
+        if node.definition.gradient is None:
             raise LookupError(f'gradient registry has no entry for: {node.type}')
         inputs = node.inputs
-        if reached is None or not definition.selective:
+        if reached is None or not node.definition.selective:
             wanted = _ALL
         else:
             first, second = inputs

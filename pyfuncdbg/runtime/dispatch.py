@@ -201,11 +201,7 @@ def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
     if 'output_types' in attrs and definition.outputs < 0:      # an op of datasets
         count += f'_output_types_{len(attrs["output_types"])}'
     return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}] '
-            f'name: {_NAMES.get(definition.name, "")}')
-
-
-_NAMES = {'ConcatV2': 'concat', 'Pack': 'stack', 'Split': 'split', 'StridedSlice': 'strided_slice/', 'Unpack': 'unstack'}
-"""Names in messages about eager ops: TensorFlow's functions pass a default name to these, and none to the others."""
+            f'name: {definition.alias}')
 
 
 # ---------------------------------------------------------------- eager ops as calls
