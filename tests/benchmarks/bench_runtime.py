@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-from timing import Result, Work, measured, table
-
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
-os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')      # read when NumPy is loaded; more threads wait for each other under load
+
+import numpy as np
+from timing import Result, Work, measured, table
 
 from pyfuncdbg import tf as ours
 from pyfuncdbg.hooks import errstate
