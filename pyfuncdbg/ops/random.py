@@ -1,5 +1,6 @@
 """Random tensors. Each op draws from a generator of its own that lives in the execution's resources, so that a seeded
-program gives the same numbers in every process: TensorFlow's."""
+program gives the same numbers in every process. They are TensorFlow's, but for the last bit of about one normal number in a
+hundred, and for `categorical` with many rows, whose numbers in TensorFlow depend on how many threads it has."""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""Snippets of random numbers: equal, not only alike."""
+"""Snippets of random numbers, compared within the tolerance of all snippets."""
 
 TABLE = [
     '[tf.random.set_seed(5),tf.random.uniform([3])][1]',

@@ -19,7 +19,7 @@ PROGRAMS = ('Dataset', 'Iterator', 'Optional', 'OneShot', 'Resource', 'TensorLis
             'If', 'Case', 'While', 'Stateless', 'Partitioned', 'Stateful', 'PyFunc', 'EagerPyFunc', 'Placeholder', 'Print',
             'Random', 'Truncated', 'Multinomial', 'Assert', 'NoOp', 'Const', 'Sampled', 'Ragged')
 """Ops that hold state, functions or randomness: whole programs of `programs/` and snippets compare them."""
-SNIPPETS = {'Add', 'Angle', 'AsString', 'BroadcastArgs', 'Complex', 'ComplexAbs', 'Conj', 'EnsureShape', 'Imag', 'Real',
+SNIPPETS = {'Add', 'Angle', 'AsString', 'Complex', 'ComplexAbs', 'Conj', 'EnsureShape', 'Imag', 'Real',
             'ReduceJoin', 'StringFormat', 'StringJoin', 'StringLength', 'StringLower', 'StringStrip', 'StringToNumber',
             'StringUpper', 'Substr'}
 """Ops of strings and complex numbers: snippets compare them."""

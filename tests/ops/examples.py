@@ -238,6 +238,7 @@ EXAMPLES: dict[str, list[Example]] = {
     'Invert': [each(ints(1, 2))],
     'Shape': [each(real(2, 3), out_type=dtypes.int64)],
     'Size': [each(real(2, 3), out_type=dtypes.int32)],
+    'BroadcastArgs': [each(ints(2, 1), ints([3]))],
     'BroadcastGradientArgs': [each(ints(2, 1, 3), ints(4, 1))],
     'InvertPermutation': [each(ints(2, 0, 1))],
     'Range': [each(ints(1), ints(9), ints(3)), each(ints(5), ints(0), ints(-2))],
