@@ -9,13 +9,15 @@ import ast
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.prototext import boolean, float32, quoted
 from pyfuncdbg.graph.registry import Typed
 from pyfuncdbg.graph.shapes import TensorShape
-from pyfuncdbg.graph.signatures import Argument, signature
+
+if TYPE_CHECKING:
+    from pyfuncdbg.graph.signatures import Argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,7 @@ def _rules() -> dict[str, list[tuple[str, str, str]]]:
 @functools.cache
 def _signed(op: str) -> list[tuple[str, str, str]] | None:
     """The rules of an op that is not in the table, as far as TensorFlow's own registry says them."""
+    from pyfuncdbg.graph.signatures import signature  # takes 1 ms, for what few programs ask
     known = signature(op)
     if known is None:
         return None

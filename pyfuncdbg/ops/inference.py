@@ -15,7 +15,6 @@ from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import Attrs, Output, Typed
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, broadcast, unknown
-from pyfuncdbg.graph.signatures import signature
 from pyfuncdbg.ops.constant import constant_value
 
 Rule = Callable[[Sequence[Typed], Attrs], Sequence[Output]]
@@ -53,6 +52,7 @@ def check_dtype(op: str, parameter: str, dtype: DType, allowed: Allowed | None) 
 
 def _listed(op: str, parameter: str) -> Sequence[DType]:
     """What TensorFlow's registry lists for an input."""
+    from pyfuncdbg.graph.signatures import signature  # takes 1 ms, and eager programs do without
     known = signature(op)
     argument = next((a for a in known.inputs if a.name == parameter), None) if known is not None else None
     return known.allowed(argument.type) if known is not None and argument is not None else ()
@@ -90,6 +90,7 @@ def check_eager(op: str, x: Any) -> None:
 @functools.cache
 def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
     """By input of one tensor: its place, the attr with its type, which are allowed, and TensorFlow's list of them."""
+    from pyfuncdbg.graph.signatures import signature  # takes 1 ms, and eager programs do without
     known = signature(op)
     found = []
     for place, argument in enumerate(known.inputs if known is not None else ()):

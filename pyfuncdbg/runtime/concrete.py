@@ -12,7 +12,6 @@ from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
-from pyfuncdbg.runtime.compilation import check_compilable
 from pyfuncdbg.runtime.concrete_arguments import arguments_of_call
 from pyfuncdbg.runtime.traced import Traced, call_traced
 from pyfuncdbg.runtime.type_text import type_text
@@ -109,6 +108,7 @@ class ConcreteFunction:
         """Run the trace on its tensor arguments; `variables` are those among the arguments."""
         trace = self._trace
         if self._unchecked:
+            from pyfuncdbg.runtime.compilation import check_compilable  # it knows loops and branches, which take 2 ms
             check_compilable(trace)
             self._unchecked = False
         read = [*variables, *self.variables] if trace.graph.variables or variables else ()

@@ -28,7 +28,6 @@ from pyfuncdbg.runtime.placement import Devices, placement
 from pyfuncdbg.runtime.plan import Plan, compiled
 from pyfuncdbg.runtime.pools import Pools, Runner
 from pyfuncdbg.runtime.session_options import run_settings, session_options
-from pyfuncdbg.runtime.step_stats import Timing
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
 _PLANS_KEPT = 256
@@ -158,6 +157,7 @@ class BaseSession:
         settings = run_settings(options, self._options)
         if not settings.timed or metadata is None:
             return self._execute(entry, values, pools.runner(entry.plan, settings, None))
+        from pyfuncdbg.runtime.step_stats import Timing  # who times nothing does without
         timing = Timing()
         try:
             return self._execute(entry, values, pools.runner(entry.plan, settings, timing))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.plan import Plan, overlaps
-from pyfuncdbg.runtime.session_options import RunSettings, SessionOptions
-from pyfuncdbg.runtime.step_stats import Timing
 
 if TYPE_CHECKING:                               # 1 ms to import, for sessions that overlap steps
     from pyfuncdbg.runtime.pool import Pool
+    from pyfuncdbg.runtime.session_options import RunSettings, SessionOptions
+    from pyfuncdbg.runtime.step_stats import Timing
 
 Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
-os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')      # read when NumPy is loaded; more threads wait for each other under load
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')      # NumPy reads it when it is loaded; more threads wait for each other
 
 import numpy as np
 from timing import Result, Work, measured, table
