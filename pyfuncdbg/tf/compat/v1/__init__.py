@@ -9,6 +9,7 @@ from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.late import late
+from pyfuncdbg.tf.signatures import plain
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.tf.compat.v1 import data as data
     from pyfuncdbg.tf.compat.v1 import errors as errors
     from pyfuncdbg.tf.compat.v1 import logging as logging
+    from pyfuncdbg.tf.compat.v1 import losses as losses
     from pyfuncdbg.tf.compat.v1 import nn as nn
     from pyfuncdbg.tf.compat.v1 import random as random
     from pyfuncdbg.tf.compat.v1 import strings as strings
@@ -46,9 +48,10 @@ _SHARED = (
     'nest', 'ragged', 'raw_ops', 'sparse', 'train', 'version',
 )
 """Namespaces that `tf` has too."""
-_OWN = 'app', 'data', 'errors', 'logging', 'nn', 'random', 'strings', 'test'
+_OWN = 'app', 'data', 'errors', 'logging', 'losses', 'nn', 'random', 'strings', 'test'
 _PARTS = 'rare', 'composites', 'graphs1', 'version1'
 
 __getattr__, __dir__ = late(
     __name__, {name: f'pyfuncdbg.tf.{name}' for name in _SHARED} | {name: f'{__name__}.{name}' for name in _OWN},
     [f'pyfuncdbg.tf.{name}' for name in _PARTS], lambda name: messages.message(name, messages.GRAPH, __name__))
+plain([*globals().values()])

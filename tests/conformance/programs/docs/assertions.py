@@ -1,4 +1,4 @@
-import tensorflow as tf
+import tensorflow as tf, numpy as np
 
 check = tf.debugging
 

@@ -1,5 +1,4 @@
-import numpy as np
-import tensorflow as tf
+import tensorflow as tf, numpy as np
 
 
 def said(name, call):

@@ -16,7 +16,8 @@ said('elements', lambda: grid[grid != 2])
 said('short mask', lambda: marks[tf.constant([True])])
 said('True', lambda: marks[True])
 said('variable', lambda: tf.Variable([5, 6])[tf.constant([True, False])])
-said('in', lambda: (10 in marks, 11 in marks, tf.constant(20) in marks, b'x' in tf.constant(['x', 'y']), 6 in tf.Variable([5, 6])))
+said('in', lambda: (10 in marks, 11 in marks, tf.constant(20) in marks, b'x' in tf.constant(['x', 'y'])))
+said('in a variable', lambda: 6 in tf.Variable([5, 6]))
 
 
 @tf.function
@@ -31,7 +32,7 @@ with tf.Graph().as_default():
 
 weight = tf.Variable([2.0, 3.0])
 for line in ('weight += 1.0', 'weight *= 2.0', 'weight /= 2.0', 'weight **= 2.0'):
-    said(line, lambda: exec(line, {'weight': weight}))
+    said(line, lambda line=line: exec(line, {'weight': weight}))
 print(weight.numpy())
 for line in ('weight //= 2.0', 'weight %= 2.0'):
     scope = {'weight': weight}
