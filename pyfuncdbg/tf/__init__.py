@@ -19,6 +19,7 @@ from pyfuncdbg.runtime.gradients import gradients as gradients
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.late import late
+from pyfuncdbg.tf.signatures import plain
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 __version__ = _versions.VERSION
@@ -66,3 +67,4 @@ _PARTS = 'version2', 'rare', 'composites', 'graphs1', 'version1'
 __getattr__, __dir__ = late(
     __name__, {name: f'{__name__}.{name}' for name in _NAMESPACES}, [f'{__name__}.{name}' for name in _PARTS],
     lambda name: messages.message(name, messages.GRAPH, __name__))
+plain([*globals().values()])

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from pyfuncdbg.tf.signatures import plain
+
 Missing = Callable[[str], Any]
 
 
@@ -28,6 +30,7 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
     def attribute(name: str) -> Any:
         if name in namespaces:
             value: Any = import_module(namespaces[name])
+            plain([*vars(value).values()])
         elif name == '__all__':
             return [name for name in listed() if not name.startswith('_')]
         else:
@@ -37,6 +40,7 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
                     return missing(name)
                 raise AttributeError(f'module {module!r} has no attribute {name!r}')
             value = getattr(part, name)
+            plain((value,))
         return names.setdefault(name, value)
 
     def listed() -> list[str]:

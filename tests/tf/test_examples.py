@@ -1,11 +1,14 @@
 """Programs as people write them run unchanged, but for the import; each in a process of its own."""
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import textwrap
 
 import pytest
+
+from pyfuncdbg import tf
 
 
 def output_of(program: str) -> list[str]:
@@ -116,3 +119,9 @@ def test_the_decorator_form_and_a_variable_under_a_tape() -> None:
             dx, dw = tape.gradient(y, [x, w])
         print(float(y), float(dx), float(dw), float(outer.gradient(dx, x)))
     """) == ['12.0 12.0 4.0 6.0']
+
+
+def test_signatures_show_no_annotations_of_ours() -> None:
+    for function in (tf.cond, tf.map_fn, tf.nn.relu, tf.compat.v1.get_variable, tf.compat.v1.Session.run, tf.einsum):
+        parameters = inspect.signature(function).parameters.values()
+        assert parameters and all(parameter.annotation is parameter.empty for parameter in parameters), function
