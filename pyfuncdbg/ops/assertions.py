@@ -13,7 +13,7 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import FLOAT, invalid, same_rule
 from pyfuncdbg.ops.reduction import reduce_all
-from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.strings import shown
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -41,7 +41,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     Raises:
         InvalidArgumentError: When it runs: there is a NaN or an infinity; the text starts with `message`.
     """
-    return apply('CheckNumerics', (convert_to_tensor(tensor),), {'message': message}, name)
+    return call('CheckNumerics', {'tensor': tensor}, {'message': message}, name)
 
 
 def assert_all_finite(x: Any, message: str = '', name: str | None = None) -> Tensor:
