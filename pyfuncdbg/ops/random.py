@@ -253,7 +253,7 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
                          f'float64, '
                          'int32, int64.')
     if maxval is None and kind.is_integer:
-        raise ValueError(f'Must specify maxval for integer dtype {kind}')
+        raise ValueError(f'Must specify maxval for integer dtype {kind!r}')
     with scope(name, 'random_uniform') as full:
         sizes = shape_of(shape)
         if kind.is_integer:

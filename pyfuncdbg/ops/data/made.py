@@ -91,9 +91,9 @@ def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: 
             raise TypeError('To specify the output signature you need to provide either the `output_signature` argument or '
                             'the `output_types` argument.')
         spec = _spec(output_types, output_shapes)
-    if args is not None and not isinstance(args, tuple):
-        raise TypeError(f'`args` must be a tuple, but got {type(args)}')
-    op, inputs, attrs = generated(generator, spec, args)
+    if args is not None and not isinstance(args, (tuple, list)):
+        raise TypeError('values must be a sequence.')
+    op, inputs, attrs = generated(generator, spec, None if args is None else tuple(args))
     return kind(apply(op, inputs, attrs, name), spec, '_FlatMapDataset')
 
 
