@@ -1,7 +1,8 @@
 """The programs and probes whose output is compared, and what TensorFlow printed for each.
 
 A program is `programs/AREA/NAME.py` with TensorFlow's output beside it in `NAME.txt`; it begins with `import tensorflow as
-tf, numpy as np`. The probes are lines of `probes.jsonl`, measured before this project was written.
+tf, numpy as np`, or goes on where `_begin.py` of its area ends. The probes are lines of `probes.jsonl`, measured before this
+project was written.
 """
 from __future__ import annotations
 
@@ -26,13 +27,15 @@ class Output:
 
 
 def programs() -> list[Output]:
-    return [program(path) for path in sorted(PROGRAMS.glob('*/*.py'))]
+    return [program(path) for path in sorted(PROGRAMS.glob('*/[!_]*.py'))]
 
 
 def program(path: Path) -> Output:
     record = path.with_suffix('.txt')
     recorded = record.read_text().splitlines() if record.exists() else None
-    return Output(f'{path.parent.name}/{path.stem}', path.stem, path.read_text(), recorded)
+    text, begin = path.read_text(), path.parent / '_begin.py'
+    code = text if text.startswith(IMPORTS) or not begin.exists() else f'{begin.read_text()}\n\n{text}'
+    return Output(f'{path.parent.name}/{path.stem}', path.stem, code, recorded)
 
 
 def probes() -> list[Output]:

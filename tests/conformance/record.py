@@ -23,7 +23,7 @@ OURS = 'pyfuncdbg.tf'
 
 def record(names: list[str]) -> None:
     worker = Worker('tensorflow')
-    for path in sorted(PROGRAMS.glob('*/*.py')):
+    for path in sorted(PROGRAMS.glob('*/[!_]*.py')):
         area, own = path.parent.name, f'{path.parent.name}/{path.stem}'
         if names and not {area, own} & {name.removesuffix('.py') for name in names} and \
                 path.resolve() not in {Path(name).resolve() for name in names}:
