@@ -5,19 +5,18 @@ what they replace. Any thread.
 """
 from __future__ import annotations
 
-import weakref
 from types import CodeType
 
-_replaced: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}       # by id: hashing a code object costs 1 µs
+from pyfuncdbg.hooks.by_code import ByCode
+
+_replaced = ByCode[CodeType]()
 
 
 def publish(code: CodeType, original: CodeType) -> None:
     """`code` stands for `original` from now on, as long as it lives."""
-    number = id(code)
-    _replaced[number] = weakref.ref(code, lambda _: _replaced.pop(number, None)), original
+    _replaced.put(code, original)
 
 
 def original(code: CodeType) -> CodeType:
     """The code as the program made it."""
-    found = _replaced.get(id(code)) if _replaced else None
-    return code if found is None else found[1]
+    return (_replaced.get(code) or code) if _replaced.entries else code

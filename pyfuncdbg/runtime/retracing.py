@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
+from pyfuncdbg.hooks.by_code import ByCode
 from pyfuncdbg.runtime.logger import warn
 
 _HISTORY, _MANY, _WARNINGS = 10, 5, 2
@@ -50,7 +49,7 @@ class Retracing:
              'https://www.tensorflow.org/api_docs/python/tf/function for  more details.')
 
 
-_known: dict[int, tuple[weakref.ref[CodeType], Retracing]] = {}
+_known = ByCode[Retracing]()
 
 
 def retracing_of(function: Any) -> Retracing:
@@ -58,9 +57,5 @@ def retracing_of(function: Any) -> Retracing:
     code = getattr(getattr(function, '__func__', function), '__code__', None)
     if code is None:
         return Retracing()
-    number = id(code)
     with _lock:
-        known = _known.get(number)
-        if known is None or known[0]() is not code:
-            known = _known[number] = weakref.ref(code, lambda _: _known.pop(number, None)), Retracing()
-        return known[1]
+        return _known.get(code) or _known.put(code, Retracing())

@@ -11,11 +11,11 @@ import builtins
 import copy
 import re
 import threading
-import weakref
 from collections.abc import Mapping
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from pyfuncdbg.hooks.by_code import ByCode
 from pyfuncdbg.hooks.original import original
 from pyfuncdbg.runtime.autograph.calling import OPERATORS, is_foreign
 from pyfuncdbg.runtime.autograph.expressions import LATER, Expressions
@@ -33,7 +33,7 @@ for _name in __future__.all_feature_names:
     if _name != 'nested_scopes':                # its flag says of a function that it is nested
         _FUTURE |= getattr(__future__, _name).compiler_flag
 
-_templates: dict[int, tuple[weakref.ref[CodeType], CodeType | None]] = {}
+_templates = ByCode[tuple[CodeType | None]]()
 _lock = threading.RLock()
 
 
@@ -63,13 +63,10 @@ def converted(function: FunctionType, operators: CellType) -> FunctionType:
 def _converted_code(function: FunctionType) -> CodeType | None:
     code = original(function.__code__)          # a debugger's tests are not in its text
     with _lock:
-        known = _templates.get(id(code))
-        if known is not None and known[0]() is code:
-            return known[1]
-        made = _compiled(code, function.__globals__)
-        key = id(code)
-        _templates[key] = weakref.ref(code, lambda _: _templates.pop(key, None)), made
-        return made
+        found = _templates.get(code)
+        if found is None:
+            found = _templates.put(code, (_compiled(code, function.__globals__),))
+        return found[0]
 
 
 def tree(code: CodeType, space: Mapping[str, Any]) -> tuple[ast.FunctionDef, dict[str, str]] | None:

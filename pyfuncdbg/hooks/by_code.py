@@ -1,0 +1,40 @@
+"""A table of code objects that keeps none of them alive: what is known of a function's text. Any thread.
+
+By identity: equal code objects may be of two functions, and hashing one costs 1 µs.
+"""
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from types import CodeType
+from typing import Any, Generic, TypeVar
+
+T = TypeVar('T')
+
+
+class ByCode(Generic[T]):
+    """Values by code object.
+
+    Attributes:
+        entries: By id, the code object and its value.
+    """
+
+    __slots__ = ('entries',)
+
+    def __init__(self) -> None:
+        self.entries: dict[int, tuple[weakref.ref[CodeType], T]] = {}
+
+    def get(self, code: CodeType) -> T | None:
+        """The value of a code object."""
+        found = self.entries.get(id(code))
+        return found[1] if found is not None and found[0]() is code else None
+
+    def put(self, code: CodeType, value: T) -> T:
+        """Give a code object its value, as long as it lives."""
+        # Bound here, not looked up: code objects die while Python shuts down, when globals are gone.
+        self.entries[id(code)] = weakref.ref(code, partial(_forget, self.entries, id(code))), value
+        return value
+
+
+def _forget(entries: dict[int, Any], key: int, reference: Any) -> None:
+    entries.pop(key, None)
