@@ -44,7 +44,12 @@ def test_a_session_gives_the_same_values_and_gradients(tensorflow: Any, graph: R
 @hypothesis.given(random_graphs())
 def test_tapes_give_the_same_gradients_to_second_order(tensorflow: Any, graph: RandomGraph) -> None:
     hypothesis.assume(graph.clear_of_corners(graph.built(ours, [ours.constant(value) for value in graph.feeds()])))
-    alike(taped(ours, graph), taped(tensorflow, graph), graph, 50)
+    try:
+        expected = taped(tensorflow, graph)
+    except TypeError as error:                      # TensorFlow's second derivative of tanh takes no slices
+        hypothesis.assume('IndexedSlices' not in str(error))
+        raise
+    alike(taped(ours, graph), expected, graph, 50)
 
 
 @hypothesis.settings(max_examples=60)

@@ -17,4 +17,4 @@ def f(x):
     return made['a'] + x, made['b'], made['c']
 show('first', f, tf.constant(1.)); show('second', f, tf.constant(1.))
 print({k: (v.name, v.trainable, v.numpy().tolist()) for k, v in made.items()})
-print([v.name for v in f.get_concrete_function(tf.constant(1.)).variables])
+print(sorted(v.name for v in f.get_concrete_function(tf.constant(1.)).variables))
