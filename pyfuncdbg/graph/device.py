@@ -28,13 +28,13 @@ class DeviceSpecV2:
         self._device_index = None if device_index is None else int(device_index)
 
     @classmethod
-    def from_string(cls, spec: str) -> Any:
+    def from_string(cls, spec: str | None) -> Any:
         """The parts of a device name.
 
         Raises:
             ValueError: A part that is none.
         """
-        return cls(**_components(spec))
+        return cls(**_components(spec or ''))
 
     def parse_from_string(self, spec: str) -> Any:
         """A spec of the parts of a device name."""
@@ -90,8 +90,9 @@ class DeviceSpecV2:
     def __hash__(self) -> int:
         return hash(self.parts())
 
-    def __str__(self) -> str:
-        return self.to_string()
+    def __repr__(self) -> str:
+        parts = ('job', 'replica', 'task', 'device_type', 'device_index')
+        return f'<DeviceSpec({", ".join(f"{part}={getattr(self, part)}" for part in parts)})>'
 
 
 DeviceSpec = DeviceSpecV2

@@ -110,7 +110,7 @@ class Graph(Collections):
             definition, attrs = with_rule(definition, rule), {**attrs, '_gradient_op_type': rule.encode()}
         with self._lock:
             self._check_open()
-            admitted = [self.admit(tensor) for tensor in inputs]
+            admitted = [self.admit(tensor, inputs) for tensor in inputs]
             full = self._names.node(op_type if name is None else name)
             if full in self._by_name:
                 if name is not None and name.endswith('/'):
@@ -129,7 +129,7 @@ class Graph(Collections):
             self.version += 1
         return op
 
-    def admit(self, tensor: Tensor) -> SymbolicTensor:
+    def admit(self, tensor: Tensor, beside: Sequence[Tensor] = ()) -> SymbolicTensor:
         """`tensor` as an input of a node of this graph: itself, or what stands for it here.
 
         Raises:
@@ -140,6 +140,9 @@ class Graph(Collections):
         if self.building_function:
             return self.capture(tensor)
         if isinstance(tensor, SymbolicTensor):
+            own = next((x for x in beside if isinstance(x, SymbolicTensor) and x.op.graph is self), None)
+            if own is not None:
+                raise ValueError(f'{tensor} must be from the same graph as {own} (graphs are {tensor.graph} and {self}).')
             raise ValueError(f'Tensor {tensor!r} must be from the same graph as the graph that the op is added to '
                              f'(graph of the tensor: {tensor.graph}, this graph: {self}).')
         return self.embed(tensor)

@@ -27,7 +27,7 @@ from pyfuncdbg.ops.inference import (
     permit,
     permits,
 )
-from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.scope import graph_of_inputs, scope
 from pyfuncdbg.ops.unary import conj, log, product, scalar, square
 from pyfuncdbg.runtime import shortcut
 from pyfuncdbg.runtime.dispatch import apply
@@ -114,6 +114,10 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
     if current_graph() is None:
         x, y = _alike(x, y, names)
         return elementwise(op, x, y, name, names)
+    other = graph_of_inputs((x, y))
+    if other is not None:
+        with other.as_default():
+            return elementwise(op, x, y, name, names)
     with scope(name, op) as full:               # a constant beside `add` is `add/y`
         return apply(op, _alike(x, y, names), None, full)
 

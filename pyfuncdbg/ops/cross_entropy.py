@@ -112,6 +112,9 @@ def _named_only(sentinel: Any, function: str, labels: Any, logits: Any) -> None:
 
 def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     rows, classes = logits.shape
+    if labels.shape != (rows,):
+        raise invalid(f'logits and labels must have the same first dimension, got logits shape [{rows},{classes}] and '
+                      f'labels shape [{",".join(map(str, labels.shape))}]')
     # As unsigned numbers those below 0 are large too.
     if rows and _largest.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
         bad = labels[(labels < 0) | (labels >= classes)]
@@ -156,6 +159,9 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
         if a is not None and b is not None and a != b - 1:
             raise ValueError('`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: '
                              f'labels.shape={labels.shape} of rank {a} and logits.shape={logits.shape} of rank {b}')
+        if labels.shape.is_fully_defined() and logits.shape.is_fully_defined() and labels.shape != logits.shape[:-1]:
+            raise ValueError('`labels.shape` must equal `logits.shape` except for the last dimension. Received: '
+                             f'labels.shape={labels.shape} and logits.shape={logits.shape}')
         if b == 2:
             return apply('SparseSoftmaxCrossEntropyWithLogits', (logits, labels))[0]
         width = apply('ConcatV2', (vector([-1]), sizes_of(logits)[-1:], constant(np.int32(0))))

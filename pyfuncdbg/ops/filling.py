@@ -74,8 +74,11 @@ def _filled(shape: Any, dtype: Any, name: str | None, default: str, one: bool) -
     if not isinstance(shape, Tensor):
         try:
             sizes: Any = TensorShape(shape).as_list()
+            if None in sizes:
+                raise ValueError(sizes)
         except (TypeError, ValueError):
-            shape = convert_to_tensor(shape, dtype_hint=dtypes.int32)     # a list with tensors in it
+            exact = dtypes.int32 if isinstance(shape, (str, bytes)) else None
+            shape = convert_to_tensor(shape, exact, dtype_hint=dtypes.int32)     # a list with tensors in it
         else:
             return constant(value if kind == dtypes.string else value[()], kind, sizes, name or default)
     return apply('Fill', (shape, constant(value if kind == dtypes.string else value[()])), None, name or default)
@@ -265,6 +268,9 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, na
     with scope(name, 'SequenceMask'):
         lengths = convert_to_tensor(lengths)
         end = reduce_max(lengths) if maxlen is None else convert_to_tensor(maxlen)
+        if end.shape.rank not in (None, 0):
+            raise ValueError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen} with shape "
+                             f"'{end.shape}' instead")
         row = range(0, cast(end, lengths.dtype), 1, lengths.dtype)
         mask = apply('Less', (row, expand_dims(lengths, -1)))
         return cast(mask, dtype)

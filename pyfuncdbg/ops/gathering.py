@@ -39,6 +39,9 @@ def _grid(shape: Sequence[int], extra: int) -> tuple[Any, ...]:
 
 
 def _gather(params: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Any:
+    least = int(axis) + 1 if axis >= 0 else -int(axis)
+    if least > params.ndim:
+        raise invalid(f'Shape must be at least rank {least} but is rank {params.ndim}')
     at = int(axis) % params.ndim
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     _check_range(indices, params.shape[at])
@@ -129,6 +132,8 @@ def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0, reads: bool
     Raises:
         InvalidArgumentError: One is outside of `shape`.
     """
+    if not indices.ndim:
+        raise invalid('indices must be at least a vector')
     inner = shape[batch:]
     depth = indices.shape[-1]
     if depth > len(inner):
@@ -151,6 +156,8 @@ def _gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
 def _gather_nd_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     params, indices = inputs
     sizes, wanted = params.shape.sizes, indices.shape.sizes
+    if wanted == ():
+        raise ValueError('Shape must be at least rank 1 but is rank 0')
     if sizes is None or wanted is None or wanted[-1] is None:
         return [(params.dtype, UNKNOWN)]
     depth = wanted[-1] + attrs.get('batch_dims', 0)
@@ -271,7 +278,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = 'b
         ValueError: The mask has no static rank, or rank 0, or does not fit.
     """
     with scope(name, 'boolean_mask'):
-        tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask, dtypes.bool)
+        tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask, dtype_hint=dtypes.bool)
         count = mask.shape.rank
         if count is None:
             raise ValueError('Number of mask dimensions must be specified, even if some dimensions are None.  E.g. '

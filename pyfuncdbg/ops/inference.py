@@ -115,10 +115,34 @@ def check_types(op: str, inputs: Sequence[Any]) -> None:
         first = seen.setdefault(attr, dtype)
         if first is not dtype:
             raise invalid(f'cannot compute {op} as input #{place}(zero-based) was expected to be a {first.kernel_name} '
-                          f'tensor but is a {dtype.kernel_name} tensor')
+                          f'tensor but is a {dtype.kernel_name} tensor [Op:{op}] name: ')
         if id(dtype) not in allowed:
             raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: {names}"
                           f'\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ')
+
+
+def check_eager_types(op: str, inputs: Sequence[Any]) -> None:
+    """`check_types`, unless a graph is being built.
+
+    Raises:
+        InvalidArgumentError: With TensorFlow's text.
+    """
+    if current_graph() is None:
+        check_types(op, inputs)
+
+
+def check_attr_type(op: str, attr: str, dtype: DType) -> None:
+    """Refuse a dtype that TensorFlow's registry does not allow for an attr, in eager mode.
+
+    Raises:
+        InvalidArgumentError: With TensorFlow's text.
+    """
+    from pyfuncdbg.graph.signatures import signature  # takes 1 ms, and eager programs do without
+    known = signature(op)
+    allowed = known.allowed(attr) if known is not None else ()
+    if allowed and dtype not in allowed and current_graph() is None:
+        raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: "
+                      f"{', '.join(d.kernel_name for d in allowed)}\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ")
 
 
 def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[Typed]) -> None:

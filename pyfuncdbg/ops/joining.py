@@ -8,6 +8,7 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -97,6 +98,10 @@ def concat(values: Any, axis: Any, name: str = 'concat') -> Tensor:
         values = [values]
     with scope(name, 'concat') as full:
         parts = _together(values)
+        if not parts and current_graph() is None:
+            raise invalid("OpKernel 'ConcatV2' has constraint on attr 'T' not in NodeDef '[N=0, Tidx=DT_INT32]'")
+        if not parts:
+            raise ValueError("List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2.")
         if len(parts) == 1:
             return apply('Identity', parts)
         axis = convert_to_tensor(axis, dtype_hint=dtypes.int32, name='axis')
@@ -144,6 +149,11 @@ def stack(values: Any, axis: int = 0, name: str = 'stack') -> Tensor:
     if isinstance(values, Tensor):
         values = unstack(values)
     parts = _together(list(values))
+    if not parts:
+        return convert_to_tensor(parts, name=name)
+    rank = parts[0].shape.rank
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f'Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})')
     return apply('Pack', parts, {'axis': axis, 'N': len(parts)}, name)
 
 

@@ -17,6 +17,7 @@ from pyfuncdbg.ops.inference import (
     at_least_rank,
     broadcast_shapes,
     check_dtype,
+    check_eager_types,
     check_same_dtype,
     invalid,
     text,
@@ -162,6 +163,8 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
                              f'`adjoint_{which}`=True.')
     with scope(name, 'MatMul') as full:
         a, b = convert_together([a, b], names=('a', 'b'), op='MatMul')
+        if a.dtype is not b.dtype:
+            check_eager_types('MatMul', (a, b))
         if (a.shape.rank is None or a.shape.rank > 2) or (b.shape.rank is None or b.shape.rank > 2):
             a, adj_x = (conj(a), True) if transpose_a else (a, adjoint_a)
             b, adj_y = (conj(b), True) if transpose_b else (b, adjoint_b)
@@ -267,7 +270,9 @@ def _float(op: str, x: Typed) -> Any:
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """Half the sum of squares."""
-    return apply('L2Loss', (convert_to_tensor(t),), None, name)
+    x = convert_to_tensor(t)
+    check_eager_types('L2Loss', (x,))
+    return apply('L2Loss', (x,), None, name)
 
 
 def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool | None = None, name: str | None = None,

@@ -4,14 +4,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import lookup
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.binary import elementwise, truediv
 from pyfuncdbg.ops.comparison import equal, not_equal
-from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import FLOAT, REAL
+from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.inference import FLOAT, REAL, broadcast_shapes
 from pyfuncdbg.ops.linalg import matmul
 from pyfuncdbg.ops.slicing import getitem
 from pyfuncdbg.ops.unary import abs as absolute
@@ -143,10 +144,24 @@ def _shorten(sign: str, op: str, allowed: Sequence[DType], node: str) -> None:
     _put(EagerTensor, f'__{sign}__', shortcut.binary(lookup(op), allowed, _PAIRS[sign][0], node))
 
 
+def _compared(function: Callable[..., Tensor], otherwise: bool) -> Callable[[Any, Any], Tensor]:
+    """`==` or `!=`: eager tensors whose shapes do not fit are different, which the function itself refuses."""
+    def compare(x: Any, y: Any) -> Tensor:
+        try:
+            return function(x, y)
+        except InvalidArgumentError:
+            try:
+                broadcast_shapes(x.shape, convert_to_tensor(y, dtype_hint=x.dtype).shape)
+            except ValueError:
+                return constant(otherwise)
+            raise
+    return compare
+
+
 install(Tensor)
 _shorten('add', 'AddV2', REAL, 'add')
 _shorten('sub', 'Sub', REAL, 'sub')
 _shorten('mul', 'Mul', REAL, 'mul')
 _shorten('truediv', 'RealDiv', FLOAT, 'truediv')
-Tensor.compare['equal'] = equal
-Tensor.compare['not_equal'] = not_equal
+Tensor.compare['equal'] = _compared(equal, False)
+Tensor.compare['not_equal'] = _compared(not_equal, True)

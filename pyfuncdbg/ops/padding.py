@@ -19,6 +19,8 @@ from pyfuncdbg.runtime.dispatch import apply
 
 
 def _check(x: Any, paddings: Any) -> None:
+    if paddings.ndim != 2 or paddings.shape[1] != 2:
+        raise invalid(f'paddings must be a matrix with 2 columns: [{",".join(map(str, paddings.shape))}]')
     if paddings.shape != (x.ndim, 2):
         sizes = (f'[{",".join(map(str, value.shape))}]' for value in (paddings, x))
         raise invalid(f'The first dimension of paddings must be the rank of inputs{" ".join(sizes)}')
@@ -26,6 +28,9 @@ def _check(x: Any, paddings: Any) -> None:
 
 def _pad(x: Any, paddings: Any, value: Any = 0) -> Any:
     _check(x, paddings)
+    for before, after in paddings.tolist():
+        if before < 0 or after < 0:
+            raise invalid(f'Paddings must be non-negative: {before} {after}')
     return np.pad(x, paddings, constant_values=value) if x.ndim else x
 
 
@@ -55,6 +60,13 @@ register(OpDef('PadV2', _pad, _pad_types, _pad_gradient))
 
 def _mirror_pad(x: Any, paddings: Any, mode: str = 'REFLECT') -> Any:
     _check(x, paddings)
+    for (before, after), size in zip(paddings.tolist(), x.shape, strict=True):
+        if before < 0 or after < 0:
+            raise invalid(f'paddings must be non-negative: {before} {after}')
+        if mode == 'REFLECT' and max(before, after) >= size:
+            raise invalid(f'paddings must be less than the dimension size: {before}, {after} not less than {size}')
+        if mode == 'SYMMETRIC' and max(before, after) > size:
+            raise invalid(f'paddings must be no greater than the dimension size: {before}, {after} greater than {size}')
     return np.pad(x, paddings, mode=mode.lower())  # type: ignore[call-overload]
 
 

@@ -271,7 +271,10 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
 def shape_of(shape: Any) -> Tensor:
     if not isinstance(shape, Tensor):
         shape = shape.as_list() if hasattr(shape, 'as_list') else shape
-    return convert_to_tensor(shape, dtype_hint=dtypes.int32, name='shape')
+    sizes = convert_to_tensor(shape, dtype_hint=dtypes.int32, name='shape')
+    if sizes.dtype is dtypes.string and current_graph() is None:
+        raise invalid("Value for attr 'T' of string is not in the list of allowed values: int32, int64")
+    return sizes
 
 
 def _normal(op: str, default: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None,

@@ -15,7 +15,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import BOOL, NUMBER, REAL, Allowed, check_dtype, ints, invalid
+from pyfuncdbg.ops.inference import BOOL, NUMBER, REAL, Allowed, check_dtype, check_eager_types, ints, invalid
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.unary import conj
 from pyfuncdbg.runtime.dispatch import apply
@@ -227,6 +227,7 @@ def reduce(op: str, x: Any, axis: Any, keepdims: Any, name: str | None) -> Tenso
     if axis is None:
         rank = x.shape.rank
         axes = _all_axes(x) if rank is None else vector(range(rank))
+        check_eager_types(op, (x, axes))
         result: Tensor = apply(op, (x, axes), attrs, name)
         if rank is None and not keepdims and isinstance(result, SymbolicTensor):
             result.set_shape(())

@@ -1,14 +1,15 @@
 """Where nodes go: the name scope of an op made of several nodes, and of the constants that are an op's arguments."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
-from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.inference import check_types
 from pyfuncdbg.runtime.dispatch import apply
@@ -19,6 +20,15 @@ def scope(name: str | None, default: str) -> AbstractContextManager[Any]:
     In eager mode it does nothing and yields None."""
     graph = current_graph()
     return nullcontext(None) if graph is None else graph.name_scope(name or default)
+
+
+def graph_of_inputs(values: Sequence[Any]) -> Graph | None:
+    """The graph that a node must be in because an input is, where that is not the default graph."""
+    graph = current_graph()
+    if graph is None or graph.building_function:
+        return None
+    found = (value.op.graph for value in values if isinstance(value, SymbolicTensor))
+    return next((other for other in found if other is not graph and not other.building_function), None)
 
 
 def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None = None, name: str | None = None,
@@ -34,6 +44,10 @@ def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None 
         hints: By argument, the dtype that a Python value should get (empty lists have none of their own).
     """
     graph = current_graph()
+    other = graph_of_inputs(tuple(arguments.values()))
+    if other is not None:
+        with other.as_default():
+            return call(op, arguments, attrs, name, default, **hints)
     if graph is None or all(isinstance(value, Tensor) for value in arguments.values()):
         inputs = [value if isinstance(value, Tensor) else convert_to_tensor(value, dtype_hint=hints.get(key))
                   for key, value in arguments.items()]

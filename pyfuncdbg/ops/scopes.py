@@ -212,10 +212,10 @@ def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_input
     """The tensors, each available only when all are (`tf.tuple`)."""
     if isinstance(control_inputs, str) or not isinstance(name, (str, type(None))):
         name, control_inputs = control_inputs, name           # as TensorFlow 2 orders them
+    if context.current_graph() is None and (not isinstance(tensors, (list, tuple)) or _graph_of(tensors) is None):
+        return tensors  # type: ignore[return-value]
     if all(t is None for t in tensors):
         raise ValueError(f"'tensors' must have at least one Tensor. Received: {list(tensors)}.")
-    if context.current_graph() is None and _graph_of(tensors) is None:
-        return list(tensors)
     with _entered(name or 'tuple', tensors):
         gate = group(*[t for t in tensors if t is not None], *(control_inputs or ()))
         with control_dependencies([gate]):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.inference import as_static_shape, ints, invalid
-from pyfuncdbg.ops.scope import call, scope
+from pyfuncdbg.ops.scope import call, graph_of_inputs, scope
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
 
@@ -161,7 +162,8 @@ def getitem(tensor: Any, key: Any) -> Tensor:
     if type(key) is not int and type(key) is not slice and _is_mask(key):
         from pyfuncdbg.ops.gathering import boolean_mask
         return boolean_mask(tensor, key)
-    with scope(None, 'strided_slice') as full:
+    other = graph_of_inputs((tensor,))
+    with other.as_default() if other is not None else nullcontext(), scope(None, 'strided_slice') as full:
         places, masks = stacked_specification(key)
         return apply('StridedSlice', (tensor, *places), masks, full or 'strided_slice')
 
@@ -237,6 +239,10 @@ def _check(item: Any) -> None:
 
 # ---------------------------------------------------------------- slice
 def _slice(x: Any, begin: Any, size: Any) -> Any:
+    if not begin.shape == size.shape == (x.ndim,):
+        shapes = ' and '.join(f'[{",".join(map(str, value.shape))}]' for value in (begin, size))
+        raise invalid(f'Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got shapes {shapes} '
+                      'instead.')
     index = []
     for axis, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
         whole = x.shape[axis]

@@ -13,7 +13,7 @@ from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import NUMBER, REAL, at_least_rank, check_dtype, ints, invalid, same_rule
+from pyfuncdbg.ops.inference import NUMBER, REAL, at_least_rank, check_attr_type, check_dtype, ints, invalid, same_rule
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -103,6 +103,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: 
     """The index of the largest element along `axis` (0; TensorFlow 1: `dimension`), the first of several."""
     axis = dimension if axis is None else axis
     arguments = {'input': input, 'dimension': 0 if axis is None else axis}
+    check_attr_type('ArgMax', 'output_type', as_dtype(output_type))
     return call('ArgMax', arguments, {'output_type': as_dtype(output_type)}, name)
 
 
@@ -111,6 +112,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: 
     """The index of the smallest element along `axis` (0; TensorFlow 1: `dimension`), the first of several."""
     axis = dimension if axis is None else axis
     arguments = {'input': input, 'dimension': 0 if axis is None else axis}
+    check_attr_type('ArgMin', 'output_type', as_dtype(output_type))
     return call('ArgMin', arguments, {'output_type': as_dtype(output_type)}, name)
 
 
@@ -200,6 +202,8 @@ def _swapped(axis: int, rank: int | None) -> Any:
     """The permutation that swaps `axis` with the last one."""
     if rank is None:
         raise ValueError('Sorting along another axis than the last needs a tensor of known rank')
+    if not -rank <= axis < rank:
+        raise invalid(f'slice index {axis} of dimension 0 out of bounds.')
     order = np.arange(rank, dtype=np.int32)
     order[[axis, -1]] = order[[-1, axis]]
     return order

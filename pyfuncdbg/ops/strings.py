@@ -8,12 +8,13 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.registry import Attrs, Kernel, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import broadcast_shapes, ints, invalid, same_rule
+from pyfuncdbg.ops.inference import broadcast_shapes, check_attr_type, ints, invalid, same_rule, text
 from pyfuncdbg.ops.unary import scalar
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -46,6 +47,16 @@ def _upper(value: bytes, encoding: str = '') -> bytes:
     return value.decode(encoding, 'replace').upper().encode(encoding) if encoding else value.upper()
 
 
+def _texts(op: str, value: Any) -> Tensor:
+    """The input of an op on strings."""
+    if not isinstance(value, Tensor):
+        return convert_to_tensor(value, dtypes.string)
+    if value.dtype is not dtypes.string and current_graph() is None:
+        raise invalid(f'cannot compute {op} as input #0(zero-based) was expected to be a string tensor but is a '
+                      f'{value.dtype.kernel_name} tensor [Op:{op}] name: ')
+    return value
+
+
 _define('StringLength', _length, ('unit',), dtypes.int32)
 _define('StringLower', _lower, ('encoding',))
 _define('StringUpper', _upper, ('encoding',))
@@ -55,25 +66,27 @@ _define('StringStrip', bytes.strip)
 @overridable
 def length(input: Any, unit: str = 'BYTE', name: str | None = None) -> Tensor:
     """The number of bytes (`unit` 'UTF8_CHAR': of characters) of each string, int32."""
-    return apply('StringLength', (convert_to_tensor(input),), {'unit': unit}, name)
+    if unit not in ('BYTE', 'UTF8_CHAR') and current_graph() is None:
+        raise invalid(f"Value for attr 'unit' of \"{unit}\" is not in the list of allowed values: \"BYTE\", \"UTF8_CHAR\"")
+    return apply('StringLength', (_texts('StringLength', input),), {'unit': unit}, name)
 
 
 @overridable
 def lower(input: Any, encoding: str = '', name: str | None = None) -> Tensor:
     """Lower case; of ASCII letters only unless `encoding` is 'utf-8'."""
-    return apply('StringLower', (convert_to_tensor(input),), {'encoding': encoding}, name)
+    return apply('StringLower', (_texts('StringLower', input),), {'encoding': encoding}, name)
 
 
 @overridable
 def upper(input: Any, encoding: str = '', name: str | None = None) -> Tensor:
     """Upper case; of ASCII letters only unless `encoding` is 'utf-8'."""
-    return apply('StringUpper', (convert_to_tensor(input),), {'encoding': encoding}, name)
+    return apply('StringUpper', (_texts('StringUpper', input),), {'encoding': encoding}, name)
 
 
 @overridable
 def strip(input: Any, name: str | None = None) -> Tensor:
     """Without white space at both ends."""
-    return apply('StringStrip', (convert_to_tensor(input),), None, name)
+    return apply('StringStrip', (_texts('StringStrip', input),), None, name)
 
 
 def _substr_one(value: bytes, pos: int, len: int, unit: str = 'BYTE') -> bytes:
@@ -101,6 +114,10 @@ def substr(input: Any, pos: Any, len: Any, unit: str = 'BYTE', name: str | None 
 
 # ---------------------------------------------------------------- several strings
 def _join(*values: Any, separator: str = '') -> Any:
+    shapes = [value.shape for value in values if value.ndim]
+    other = next((shape for shape in shapes if shape != shapes[0]), None)
+    if other is not None:
+        raise invalid(f'Input shapes do not match: {text(TensorShape.of(shapes[0]))} vs. {text(TensorShape.of(other))}')
     glue = separator.encode() if isinstance(separator, str) else separator
     return _each(lambda *items: glue.join(items))(*values)
 
@@ -159,6 +176,10 @@ def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator
 def _as_string(x: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1,
                fill: str = '') -> Any:
     kind = x.dtype.kind
+    if kind == 'O':
+        return x
+    if precision >= 0 and kind in 'iu':
+        raise invalid(f'precision not supported for datatype {as_dtype(x.dtype).kernel_name}')
     pad = f'{fill}{width}' if width >= 0 else fill
     form = f'.{precision}' if precision >= 0 else ''
     letter = 'e' if scientific else 'g' if shortest else 'f'
@@ -213,7 +234,8 @@ def to_number(input: Any, out_type: Any = dtypes.float32, name: str | None = Non
     Raises:
         InvalidArgumentError: A string writes none.
     """
-    return apply('StringToNumber', (convert_to_tensor(input),), {'out_type': as_dtype(out_type)}, name)
+    check_attr_type('StringToNumber', 'out_type', as_dtype(out_type))
+    return apply('StringToNumber', (_texts('StringToNumber', input),), {'out_type': as_dtype(out_type)}, name)
 
 
 def string_to_number_v1(string_tensor: Any = None, out_type: Any = dtypes.float32, name: str | None = None,

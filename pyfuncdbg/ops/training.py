@@ -154,7 +154,7 @@ class Optimizer:
 
     def get_slot(self, var: Any, name: str) -> Any:
         """The variable that the rule keeps beside `var`; None if there is none."""
-        return self._slots.get((id(var.handle), name))
+        return self._slots.get((id(getattr(var, 'handle', var)), name))
 
     def get_slot_names(self) -> list[str]:
         """The names that `get_slot` takes."""

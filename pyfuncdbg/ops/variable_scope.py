@@ -115,6 +115,8 @@ def variable_scope(name_or_scope: Any, default_name: str | None = None, values: 
     graph = _home()
     store = _store(graph)
     outer = store.scopes[-1]
+    if reuse not in (None, False, True, AUTO_REUSE):
+        raise ValueError('The reuse parameter must be True or False or None.')
     if isinstance(name_or_scope, VariableScope):
         base, full = name_or_scope, name_or_scope.name
         short = full.rpartition('/')[2]

@@ -129,7 +129,9 @@ def server_def(given: Any, job_name: Any, task_index: Any, protocol: Any) -> Any
     if task_index is not None:
         message.task_index = task_index
     elif not isinstance(given, ServerDef):
-        tasks = jobs[message.job_name].tasks if message.job_name in jobs else {0: ''}
+        if message.job_name not in jobs:
+            raise ValueError(f'No such job in cluster: {message.job_name!r}')
+        tasks = jobs[message.job_name].tasks
         if len(tasks) != 1:
             raise ValueError('Must specify an explicit `task_index`.')
         message.task_index = next(iter(tasks))

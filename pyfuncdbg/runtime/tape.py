@@ -95,13 +95,14 @@ class GradientTape:
             self._push()
 
     def reset(self) -> None:
-        """Forget all that was recorded."""
-        active = self._active
-        if active:
-            self._pop()
+        """Forget all that was recorded.
+
+        Raises:
+            ValueError: The tape is not recording.
+        """
+        self._pop()
         self._recording = None
-        if active:
-            self._push()
+        self._push()
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that were read or watched, in the order in which they were made."""

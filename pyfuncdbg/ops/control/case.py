@@ -80,6 +80,8 @@ def _checked(given: Any, exclusive: bool, name: str) -> list[tuple[Any, Callable
     elif isinstance(given, dict):
         pairs = _of_dict({pred.deref() if hasattr(pred, 'deref') else pred: action for pred, action in given.items()}
                          if context.current_graph() is not None else given, exclusive, name)
+    if not pairs:
+        raise ValueError('not enough values to unpack (expected 2, got 0)')
     found = []
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:

@@ -13,6 +13,7 @@ from pyfuncdbg.ops.data.function import Step
 from pyfuncdbg.ops.data.parallel import opened as opened_in_parallel
 from pyfuncdbg.ops.data.source import INFINITE, UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
 from pyfuncdbg.ops.data.sources import dataset_op
+from pyfuncdbg.ops.inference import invalid
 from pyfuncdbg.runtime.traced import Traced
 
 
@@ -266,6 +267,8 @@ def _map(source: Source, *captured: Any, _py_trace: Traced) -> Mapped:
 
 def _parallel_map(source: Source, *rest: Any, _py_trace: Traced, deterministic: Any = b'default') -> ParallelMapped:
     *captured, threads = rest
+    if int(threads) < 1 and int(threads) != -1:     # -1: AUTOTUNE
+        raise invalid('num_parallel_calls must be greater than zero.')
     return ParallelMapped(source, Step(_py_trace, captured, 'ParallelMap', source.depth + 1), source.depth + 1, int(threads),
                           deterministic != b'false')
 
@@ -294,6 +297,9 @@ def _interleave(source: Source, *rest: Any, _py_trace: Traced) -> Interleaved:
 
 
 def _window(source: Source, size: Any, shift: Any, stride: Any, drop: Any) -> Grouped:
+    for name, value in (('size', size), ('shift', shift), ('stride', stride)):
+        if int(value) < 1:
+            raise invalid(f'Window {name} must be greater than zero.')
     return Grouped(source, int(size), int(shift), int(stride), bool(drop), source.depth + 1)
 
 
