@@ -1,0 +1,84 @@
+"""The desk of a saved trace: commands are carried out in this process, on the thread that asks.
+
+Made by `pyfuncdbg open`; a trace that still grows is looked at again twice a second.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rich.text import Text
+
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.completion import completions
+from pyfuncdbg.commands.execute import execute, name_of
+from pyfuncdbg.commands.plain import plain
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.desk import Event, Reply
+from pyfuncdbg.record.trace import Trace
+
+_PERIOD = 0.5
+"""Seconds between two looks at a trace that may grow."""
+
+
+class SavedDesk:
+    """A trace on disk.
+
+    Attributes:
+        trace: Open until `close`.
+        live: No program runs behind it.
+        title: The folder.
+    """
+
+    live = False
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the trace.
+
+        Raises:
+            TraceError: There is none, or it cannot be read.
+        """
+        self.trace = Trace.open(path)
+        self.title = os.fspath(path)
+        self._closed = threading.Event()
+
+    def stop(self) -> dict[str, Any] | None:
+        """A saved trace has none."""
+        return None
+
+    def answer(self, line: str, width: int) -> Reply:
+        """Carry out a command line."""
+        name = name_of(line)
+        try:
+            answer = execute(line, Context(self.trace, width=width))
+            return Reply(line, answer.command.name, answer, plain(answer.result))
+        except PyfuncdbgError as error:
+            return Reply(line, name, Text(), None, str(error))
+
+    def complete(self, text: str, position: int) -> tuple[list[str], int]:
+        """How a text could go on at a position."""
+        found = completions(text[:position], Context(self.trace))
+        return list(found.words), found.start
+
+    def cancel(self) -> None:
+        """Nothing here takes long enough to be broken off."""
+
+    def listen(self, heard: Callable[[Event], None]) -> None:
+        """Say when the trace has grown: its program may run still."""
+        threading.Thread(target=self._watch, args=(heard,), name='pyfuncdbg trace', daemon=True).start()
+
+    def _watch(self, heard: Callable[[Event], None]) -> None:
+        while not self._closed.wait(_PERIOD):
+            try:
+                if self.trace.refresh():
+                    heard(Event('grown'))
+            except PyfuncdbgError as error:
+                heard(Event('lost', text=str(error)))
+                return
+
+    def close(self) -> None:
+        """Close the trace."""
+        self._closed.set()
+        self.trace.close()
