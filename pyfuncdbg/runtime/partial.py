@@ -26,7 +26,8 @@ from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.runtime.fetching import Fetches, bytes_at_rank_0
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.located import run_located
-from pyfuncdbg.runtime.plan import Plan, compiled, is_constant, needed_ops
+from pyfuncdbg.runtime.node_facts import is_constant
+from pyfuncdbg.runtime.plan import Plan, compiled, needed_ops
 from pyfuncdbg.runtime.source import own, own_feed
 
 if TYPE_CHECKING:

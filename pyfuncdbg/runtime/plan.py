@@ -24,6 +24,7 @@ from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.gradient_step import GradientStep
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.merging import doubles
+from pyfuncdbg.runtime.node_facts import is_constant, site_attrs
 from pyfuncdbg.runtime.server import check_function
 from pyfuncdbg.runtime.sharing import Sharing
 from pyfuncdbg.runtime.source import Source
@@ -156,7 +157,7 @@ def op_site(op: Operation) -> CallSite:
         site = sites[op.serial] = CallSite(
             op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
             outputs=[t.name for t in op.outputs],
-            attrs={**op.shown_attrs(), '_call': partial(computed_again, op.definition, op.attrs)},
+            attrs={**site_attrs(op), '_call': partial(computed_again, op.definition, op.attrs)},
             steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
     return site
 
@@ -170,11 +171,6 @@ def sites_around(graph: Graph) -> tuple[CallSite, ...]:
             found.insert(0, op_site(node))
         graph = graph.outer
     return tuple(found)
-
-
-def is_constant(op: Operation) -> bool:
-    """Whether its outputs are known before the run."""
-    return not (op.inputs or op.definition.stateful or op.definition.in_execution or op.control_inputs)
 
 
 def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Operation] = ()) -> list[Operation]:
