@@ -92,10 +92,11 @@ class Program:
 class RawClient:
     """Sends lines of bytes and reads messages."""
 
-    def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    def __init__(self, path: Path | socket.socket) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) if isinstance(path, Path) else path
         self.socket.settimeout(20)
-        self.socket.connect(str(path))
+        if isinstance(path, Path):
+            self.socket.connect(str(path))
         self.file = self.socket.makefile('rb')
         self.events: list[dict[str, Any]] = []
         self.number = 0

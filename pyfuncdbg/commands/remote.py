@@ -107,7 +107,7 @@ class Remote:
         left = None
         try:
             if asked.verb == 'attach':
-                answer = self._attach(client)
+                answer = self.attach(client)
             elif asked.verb == 'detach':
                 answer = self._detach(client)
             else:
@@ -121,7 +121,8 @@ class Remote:
             answer = {**_ANSWER, 'error': f'{asked.text}: {type(error).__name__}: {error}'}
         client.send({'id': asked.id, **answer, 'stop': self.summary(), 'left': left})
 
-    def _attach(self, client: Client) -> dict[str, Any]:
+    def attach(self, client: Client) -> dict[str, Any]:
+        """Stops go to this client from now on."""
         client.attached = True
         debugger.broker.add(self)
         debugger.start()

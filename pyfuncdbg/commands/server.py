@@ -27,14 +27,14 @@ _LAST_WORDS = 1.0
 
 
 class Server:
-    """Serves the clients of one listening socket.
+    """Serves the clients of one listening socket, and those that are handed to it.
 
     Args:
-        listening: Non-blocking.
-        path: Of the socket, removed at the end.
+        listening: Non-blocking; None to serve only those that are handed to it.
+        path: Of the socket, removed at the end; '' if there is none.
     """
 
-    def __init__(self, listening: socket.socket, path: str) -> None:
+    def __init__(self, listening: socket.socket | None, path: str = '') -> None:
         self._listening = listening
         self._path = path
         self._uid = os.geteuid()
@@ -54,6 +54,23 @@ class Server:
         """Serve from now on."""
         threading.Thread(target=self._serve, name='pyfuncdbg listener', daemon=True).start()
 
+    def adopt(self, connection: socket.socket, *, attached: bool = False) -> Client:
+        """Take in a client that is connected already, such as one end of a socketpair; from any thread.
+
+        Args:
+            connection: Belongs to the server from now on.
+            attached: Stops go to it from the start, before it has asked for anything.
+        """
+        connection.setblocking(False)
+        connection.set_inheritable(False)
+        client = Client(connection, self, self.wake)
+        if attached:
+            self._loaded().attach(client)
+        client.send(self._hello(client))
+        self._clients.append(client)
+        self.wake()
+        return client
+
     def wait(self) -> None:
         """Wait until a client says `cont`, or has left by `detach` or `quit`; Ctrl-C is the program's."""
         self.waiting = True
@@ -69,7 +86,7 @@ class Server:
 
     def close(self) -> None:
         """Tell the clients that it is over, give them a moment to read what they were sent, and remove the socket."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):      # it may be gone; without a listening socket there is none
             os.unlink(self._path)
         self._ending = True
         for client in self.clients:
@@ -85,7 +102,8 @@ class Server:
             client.gone = True
             client.connection.close()
         for one in (self._listening, self._bell, self._hears):
-            one.close()
+            if one is not None:
+                one.close()
         self._clients = []
 
     @property
@@ -107,18 +125,20 @@ class Server:
     def _serve(self) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._hears, selectors.EVENT_READ)
-            selector.register(self._listening, selectors.EVENT_READ)
+            if self._listening is not None:
+                selector.register(self._listening, selectors.EVENT_READ)
             while not (self._ending and not self._clients):
                 self._look(selector)
-        self._listening.close()
+        if self._listening is not None:
+            self._listening.close()
         self._ended.set()
 
     def _look(self, selector: selectors.BaseSelector) -> None:
         """One round: wait for something to do, and do it."""
         ready = selector.select()
         for key, events in ready:
-            if key.fileobj is self._listening:
-                self._welcome(selector)
+            if self._listening is not None and key.fileobj is self._listening:
+                self._welcome(self._listening)
             elif key.fileobj is self._hears:
                 with contextlib.suppress(OSError):
                     self._hears.recv(1 << 12)
@@ -133,10 +153,10 @@ class Server:
             else:
                 _listen_to(client, selector)
 
-    def _welcome(self, selector: selectors.BaseSelector) -> None:
+    def _welcome(self, listening: socket.socket) -> None:
         """Let a client in."""
         try:
-            connection, _ = self._listening.accept()
+            connection, _ = listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError:                         # the program has used up its file descriptors: later, perhaps
@@ -181,11 +201,14 @@ class Server:
     # ------------------------------------------------------------------ a client's thread
     def carry_out(self, client: Client, line: bytes) -> None:
         """One request."""
+        self._loaded().carry_out(client, line)
+
+    def _loaded(self) -> Remote:
         with self._remote_lock:
             if self._remote is None:
                 from pyfuncdbg.commands.remote import Remote
                 self._remote = Remote(self)
-        self._remote.carry_out(client, line)
+            return self._remote
 
 
 def _listen_to(client: Client, selector: selectors.BaseSelector) -> None:

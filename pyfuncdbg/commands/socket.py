@@ -1,6 +1,7 @@
 """The command socket of this process: `listen` opens it, and any program of the same user can send commands then.
 
-Called once, by `pyfuncdbg run --listen` or, with PYFUNCDBG_LISTEN=1, by `import pyfuncdbg`. It loads `socket` and
+Called once, by `pyfuncdbg run --listen` or, with PYFUNCDBG_LISTEN=1, by `import pyfuncdbg`; by the inspector, `adopt`, which
+opens no socket but takes in one that is connected already. It loads `socket` and
 `threading` only: everything else comes when a client does. A process made by `fork` has no socket: a breakpoint there is
 logged, or goes to its own terminal. One that is started anew has its own if the variable is set.
 """
@@ -16,6 +17,9 @@ from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.aside import say
 
 if TYPE_CHECKING:
+    import socket
+
+    from pyfuncdbg.commands.clients import Client
     from pyfuncdbg.commands.server import Server
 
 _server: Server | None = None
@@ -49,6 +53,20 @@ def listen(*, wait: bool = False) -> bool:
     return True
 
 
+def adopt(connection: socket.socket, *, attached: bool = False) -> Client:
+    """Serve a client that is connected already; without a listening socket, none is made and nothing is said.
+
+    Args:
+        connection: Belongs to the server from now on.
+        attached: Stops go to it from the start.
+    """
+    global _server
+    if _server is None:
+        from pyfuncdbg.commands.server import Server
+        _server = _started(Server(None))
+    return _server.adopt(connection, attached=attached)
+
+
 def close() -> None:
     """Tell the clients that the program ends, and remove the socket."""
     global _server
@@ -65,7 +83,10 @@ def _opened() -> Server:
     from pyfuncdbg.commands.server import Server
     path = os.path.join(own_folder(), f'{os.getpid()}.sock')
     programs()                                  # for what it removes: sockets of programs that were killed
-    server = Server(bound(path), path)
+    return _started(Server(bound(path), path))
+
+
+def _started(server: Server) -> Server:
     server.start()
     atexit.register(close)
     os.register_at_fork(after_in_child=_forked)

@@ -279,3 +279,33 @@ def test_a_line_is_a_request_or_refused(line: bytes) -> None:
         assert isinstance(request(line), Request)
     except ProtocolError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize('listens', [False, True])
+def test_a_client_that_is_connected_already_gets_the_first_stop(tmp_path: Path, listens: bool) -> None:
+    ours, theirs = socket.socketpair()
+    code = ('import socket, sys\nfrom pyfuncdbg.commands.socket import adopt\n'
+            'adopt(socket.socket(fileno=int(sys.argv[1])), attached=True)\n'
+            'import numpy as np\nimport pyfuncdbg\nfrom pyfuncdbg import tf\n'
+            'def double(x):\n    pyfuncdbg.breakpoint()\n    return x * 2\n'
+            'print(tf.numpy_function(double, [np.arange(3.)], tf.float64).numpy().tolist())\n')
+    env = environment(tmp_path, **({'PYFUNCDBG_LISTEN': '1'} if listens else {}))
+    with theirs, subprocess.Popen([sys.executable, '-c', code, str(theirs.fileno())], stdout=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env,
+                                  pass_fds=[theirs.fileno()]) as program:
+        theirs.close()
+        user = RawClient(ours)
+        try:
+            assert user.hello['event'] == 'hello' and user.hello['pid'] == program.pid
+            assert user.event('stopped')['stop']['where']['function'] == 'double'
+            assert '3.0' in user.line('p x.sum()')['text']
+            assert (tmp_path / 'pyfuncdbg' / f'{program.pid}.sock').exists() == listens
+            assert user.line('cont')['left'] == 1
+            assert user.event('ended')
+            with pytest.raises(EOFError):
+                user.read()
+            out, errors = program.communicate(timeout=20)
+            assert (out, program.returncode) == ('[0.0, 2.0, 4.0]\n', 0), errors
+        finally:
+            program.kill()
+            user.close()
