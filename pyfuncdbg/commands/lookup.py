@@ -56,9 +56,9 @@ def find_call(trace: Queries, text: str) -> CallRecord:
     return trace.call(name)
 
 
-def _newest(trace: Queries, name: str) -> list[CallRecord]:
+def _newest(trace: Queries, name: str, run: int | None = None) -> list[CallRecord]:
     """The newest calls of a node; where no node has that name, of the function or the op type."""
-    calls = trace.calls(site=glob.escape(name), newest_first=True, limit=RECENT)
+    calls = trace.calls(site=glob.escape(name), run=run, newest_first=True, limit=RECENT)
     return [call for call in calls if call.site.name == name] or calls
 
 
@@ -77,26 +77,68 @@ def parse_tensor(text: str) -> TensorSpec:
     return TensorSpec(match['owner'], match['side'] or '', int(match['slot']), index)
 
 
-def find_tensor(trace: Queries, spec: TensorSpec) -> Found:
+def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, other_than: int | None = None) -> Found:
     """The tensor that is meant; where several calls made one of that name, the newest.
+
+    Args:
+        trace: Where to look.
+        spec: As typed.
+        run: In this run only.
+        other_than: In any run but this.
 
     Raises:
         CommandError: There is none, with the nearest names.
     """
-    if _NUMBERED.fullmatch(spec.owner) or spec.side:
+    if _NUMBERED.fullmatch(spec.owner) or (spec.side and run is None):
         call = find_call(trace, spec.owner)
-        return _of_call(call, spec)
-    for call in _newest(trace, spec.owner):
-        if spec.slot < len(call.outputs):
-            return _of_call(call, spec)
-    found = _as_input(trace, spec) or _in_runs(trace, spec)
+        if run not in (None, call.run):
+            raise CommandError(f'call #{call.number} {call.label} is of run {call.run}, not of run {run}')
+        return of_call(call, spec)
+    for call in _newest(trace, spec.owner, run):
+        if call.run != other_than and (spec.side or spec.slot < len(call.outputs)):
+            return of_call(call, spec)
+    found = _as_input(trace, spec, run, other_than) or _in_runs(trace, spec, run, other_than)
+    if found is None and (run is not None or other_than is not None):
+        raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}')
     if found is None:
         known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
         raise CommandError(f"no tensor {spec.name!r} in this trace; 'lt' lists them.{nearest(spec.name, known)}")
     return found
 
 
-def _of_call(call: CallRecord, spec: TensorSpec) -> Found:
+def earlier(trace: Queries, found: Found) -> Found:
+    """The same input or output of the call before of its site; of a feed or fetch, in the run before.
+
+    Raises:
+        CommandError: There is none.
+    """
+    call = found.call
+    name = found.tensor.name
+    if call.site.kind == 'run':
+        for run in trace.calls(kind='run', newest_first=True, limit=RUNS):
+            if run.process == call.process and run.run < call.run:
+                for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
+                    for tensor in tensors:
+                        if name and tensor.name == name:
+                            return Found(tensor, f'{kind} of run #{run.run}', run)
+        raise CommandError(f'no run before run {call.run} has {name!r}')
+    if not call.ordinal:
+        raise CommandError(f'call #{call.number} {call.label} is the first of its node: there is none before it to compare '
+                           "with. '--against CALL' compares with any other")
+    before = trace.call(f'{call.site.name}[{call.ordinal - 1}]')
+    if before.process != call.process:
+        raise CommandError(f"the call before #{call.number} {call.label} is not known: name one by '--against CALL'")
+    side = 'in' if any(found.tensor is given for given in call.inputs) else ''
+    slot = next(i for i, one in enumerate(call.inputs if side else call.outputs) if one is found.tensor)
+    return of_call(before, TensorSpec(before.number, side, slot, None))
+
+
+def of_call(call: CallRecord, spec: TensorSpec) -> Found:
+    """The input or output of a call that is meant.
+
+    Raises:
+        CommandError: It has no such one.
+    """
     tensors = call.inputs if spec.side == 'in' else call.outputs
     side = 'input' if spec.side == 'in' else 'output'
     if spec.slot >= len(tensors):
@@ -107,20 +149,22 @@ def _of_call(call: CallRecord, spec: TensorSpec) -> Found:
     return Found(tensors[spec.slot], f'{side} {spec.slot} of call #{call.number} {call.label}', call)
 
 
-def _as_input(trace: Queries, spec: TensorSpec) -> Found | None:
+def _as_input(trace: Queries, spec: TensorSpec, run: int | None, other_than: int | None) -> Found | None:
     """A tensor that no recorded call made, as the newest call that got it."""
     for site in trace.sites():
         if spec.name not in site.inputs:
             continue
         slot = site.inputs.index(spec.name)
-        for call in _newest(trace, site.name):
-            if slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
+        for call in _newest(trace, site.name, run):
+            if call.run != other_than and slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
                 return Found(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
     return None
 
 
-def _in_runs(trace: Queries, spec: TensorSpec) -> Found | None:
-    for run in trace.calls(kind='run', newest_first=True, limit=RUNS):
+def _in_runs(trace: Queries, spec: TensorSpec, number: int | None, other_than: int | None) -> Found | None:
+    for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS):
+        if run.run == other_than:
+            continue
         for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
             for tensor in tensors:
                 if tensor.name == spec.name:

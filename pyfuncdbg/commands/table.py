@@ -19,7 +19,8 @@ from pyfuncdbg.commands.runs import RUN
 from pyfuncdbg.commands.stepping import STEPPING
 from pyfuncdbg.commands.stopped import stop_command
 from pyfuncdbg.commands.tape import TAPE
-from pyfuncdbg.commands.tensors import LT, PT
+from pyfuncdbg.commands.tensor import PT
+from pyfuncdbg.commands.tensors import LT
 from pyfuncdbg.commands.threads import SWITCH, THREADS
 
 TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, INTERRUPT,

@@ -1,33 +1,24 @@
-"""`lt` and `pt`: the list of tensors, and one of them."""
+"""`lt`: the list of tensors."""
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.arguments import filters_of, one_of, positive
 from pyfuncdbg.commands.command import Command, Context
-from pyfuncdbg.commands.index import parse_ranges, sliced
-from pyfuncdbg.commands.live import LiveList, draw_live_list, live_list, live_value
-from pyfuncdbg.commands.lookup import find_tensor, parse_tensor
+from pyfuncdbg.commands.live import LiveList, draw_live_list, live_list
 from pyfuncdbg.debug.health import Finding, judge
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord, TensorRecord
-from pyfuncdbg.record.statistics import stats_of
-from pyfuncdbg.views.preview import Ranges
 from pyfuncdbg.views.tensors import made_at, tensor_name, tensor_table
-from pyfuncdbg.views.value import value_view
 
 Row = tuple[CallRecord, TensorRecord]
 SHOWN = 100
 LOOKED_AT = 5_000
 """Calls whose tensors are listed and sorted; more need a filter."""
-ELEMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +32,6 @@ class TensorList:
     filters: dict[str, object]
     sort: str
     dropped: int
-
-
-@dataclass(frozen=True, slots=True)
-class TensorValue:
-    """One tensor or a slice of one; `values` is None if only the summary was asked for or the bytes were not kept."""
-
-    tensor: TensorRecord
-    title: str
-    index: str
-    values: np.ndarray | None
-    ranges: Ranges
-    limit: int
-    written: str
 
 
 LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
@@ -123,56 +101,4 @@ def _draw_list(result: TensorList | LiveList) -> RenderableType:
                         bad=result.bad, dropped=result.dropped)
 
 
-def _one(context: Context, args: argparse.Namespace) -> TensorValue:
-    spec = parse_tensor(args.tensor)
-    ranges = parse_ranges(args.ranges) if args.ranges else ()
-    live = live_value(context, spec)
-    found = find_tensor(context.trace, spec) if live is None else live
-    tensor, values, index = found.tensor, None if live is None else live.values, ''
-    needed = spec.index is not None or bool(args.write)
-    if live is None and (needed or (tensor.level == 'full' and not args.summary)):
-        values = tensor.to_numpy()
-    if spec.index is not None and values is not None:
-        values = sliced(values, spec.index, spec.name)
-        index = args.tensor[args.tensor.rindex('['):].strip()
-        tensor = replace(tensor, shape=values.shape, nbytes=values.nbytes, stats=stats_of(values), changed=False)
-    written = _written(values, args.write) if args.write and values is not None else ''
-    return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, written)
-
-
-def _one_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('tensor', metavar='TENSOR[slice]',
-                        help="'norm:0' (of the newest call), '#17:0', 'norm[3]:0', an input '#17:in0'; "
-                             "a slice as in NumPy: 'norm:0[1:3, ..., -1]'")
-    parser.add_argument('-s', '--summary', action='store_true', help='only the summary')
-    parser.add_argument('-r', '--ranges', metavar='RANGES', help="mark elements in '[0, 1]' or '[[-inf, -1], [1, inf]]'")
-    parser.add_argument('-n', metavar='K', type=positive, default=ELEMENTS,
-                        help=f'show at most K elements (default {ELEMENTS})')
-    parser.add_argument('-w', '--write', metavar='FILE', help='write the values to a .npy file')
-
-
-def _written(values: np.ndarray, name: str) -> str:
-    """Write a .npy file without pickles; text goes as bytes of one length. Only a .npy file is ever replaced."""
-    path = Path(name).expanduser()
-    if path.suffix != '.npy':
-        path = path.with_name(path.name + '.npy')
-    if values.dtype.kind == 'O':
-        if any(not isinstance(v, bytes) or v.endswith(b'\0') for v in values.flat):
-            raise CommandError('these values cannot be written as .npy: some end in a zero byte or are no text')
-        values = values.astype(np.bytes_)
-    try:
-        with path.open('wb') as file:
-            np.save(file, values, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise CommandError(f'cannot write {str(path)!r}: {reason}') from None
-    return str(path)
-
-
-def _draw_one(result: TensorValue) -> RenderableType:
-    return value_view(result.tensor, result.title, result.values, index=result.index, limit=result.limit,
-                      ranges=result.ranges, written=result.written)
-
-
 LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',))
-PT = Command('pt', 'print a tensor or a slice of it', 'look', _one, _draw_one, _one_arguments, ('print_tensor',))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host, RunView
+from pyfuncdbg.record.dtypes import as_numbers, dtype_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Difference:
         elements: How many elements are others; -1 if dtype or shape are.
         greatest: Greatest absolute difference among elements that are finite in both; None if there are none.
         bad: How many were not finite before, and are after.
+        first: Index of the first element that is another, in C order.
+        at: Index of the greatest difference.
     """
 
     tensor: str
@@ -28,6 +31,8 @@ class Difference:
     elements: int
     greatest: float | None
     bad: tuple[int, int]
+    first: tuple[int, ...] | None = None
+    at: tuple[int, ...] | None = None
 
     @property
     def same(self) -> bool:
@@ -47,28 +52,39 @@ def arrays(host: Host, names: Sequence[str], values: Sequence[Any]) -> dict[str,
 
 def differences(before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> tuple[Difference, ...]:
     """Tensor by tensor, those that are in both."""
-    return tuple(_difference(name, one, after[name]) for name, one in before.items() if name in after)
+    return tuple(difference(name, one, after[name]) for name, one in before.items() if name in after)
 
 
-def _difference(name: str, one: np.ndarray, two: np.ndarray) -> Difference:
-    dtypes, shapes = (str(one.dtype), str(two.dtype)), (one.shape, two.shape)
-    numbers = all(np.issubdtype(array.dtype, np.number) for array in (one, two))
+def difference(name: str, one: np.ndarray, two: np.ndarray) -> Difference:
+    """One tensor, before and after; NaN is the same as NaN."""
+    dtypes, shapes = (dtype_name(one.dtype), dtype_name(two.dtype)), (one.shape, two.shape)
     bad = (_bad(one), _bad(two))
-    if one.dtype != two.dtype or one.shape != two.shape:
+    if dtypes[0] != dtypes[1] or one.shape != two.shape:
         return Difference(name, dtypes, shapes, -1, None, bad)
-    if not numbers:
-        return Difference(name, dtypes, shapes, int(np.sum(np.asarray(one != two, bool))), None, bad)
-    equal = (one == two) | ((one != one) & (two != two))
+    numbers = as_numbers(one), as_numbers(two)
+    if numbers[0] is None or numbers[1] is None:
+        other = np.asarray(one != two, bool).reshape(one.shape)
+        return Difference(name, dtypes, shapes, int(other.sum()), None, bad, _first(other))
+    before, after = numbers[0], numbers[1]
+    other = ~((before == after) | ((before != before) & (after != after)))
+    apart = distances(before, after)
+    finite = np.isfinite(apart)
+    at = tuple(map(int, np.unravel_index(np.argmax(np.where(finite, apart, -1)), apart.shape))) if finite.any() else None
+    return Difference(name, dtypes, shapes, int(np.count_nonzero(other)), float(apart[at]) if at is not None else None,
+                      bad, _first(other), at)
+
+
+def distances(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Absolute differences of numbers of one shape, as float64; what is infinite on both sides has none."""
+    wide = np.complex128 if before.dtype.kind == 'c' else np.float64
     with np.errstate(all='ignore'):
-        wide = np.complex128 if np.iscomplexobj(one) else np.float64
-        apart = np.abs(one.astype(wide) - two.astype(wide))
-    finite = apart[np.isfinite(apart)]
-    return Difference(name, dtypes, shapes, int(equal.size - np.count_nonzero(equal)),
-                      float(finite.max()) if finite.size else None, bad)
+        return np.asarray(np.abs(after.astype(wide) - before.astype(wide)))
+
+
+def _first(other: np.ndarray) -> tuple[int, ...] | None:
+    return tuple(map(int, np.unravel_index(int(np.argmax(other)), other.shape))) if other.any() else None
 
 
 def _bad(array: np.ndarray) -> int:
-    try:
-        return int(array.size - np.count_nonzero(np.isfinite(array)))
-    except TypeError:                           # text, objects
-        return 0
+    numbers = as_numbers(array)
+    return int(array.size - np.count_nonzero(np.isfinite(numbers))) if numbers is not None else 0

@@ -1,0 +1,114 @@
+"""`pt`: one tensor, a slice of it, or what is different in it since the call before."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+from rich.console import RenderableType
+
+from pyfuncdbg.commands.arguments import positive
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.index import parse_ranges, sliced
+from pyfuncdbg.commands.live import LiveValue, live_value
+from pyfuncdbg.commands.lookup import Found, TensorSpec, earlier, find_call, find_tensor, of_call, parse_tensor
+from pyfuncdbg.commands.writing import written
+from pyfuncdbg.debug.differences import difference
+from pyfuncdbg.debug.provenance import Provenance, provenance
+from pyfuncdbg.record.records import TensorRecord
+from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.views.preview import Ranges
+from pyfuncdbg.views.tensor_difference import Change, change_view
+from pyfuncdbg.views.value import value_view
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """One tensor or a slice of one; `values` is None if only the summary was asked for or the bytes were not kept."""
+
+    tensor: TensorRecord
+    title: str
+    index: str
+    values: np.ndarray | None
+    ranges: Ranges
+    limit: int | None
+    written: str
+    origin: Provenance | None = None
+    drawn: bool = True
+
+
+def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
+    spec = parse_tensor(args.tensor)
+    ranges = parse_ranges(args.ranges) if args.ranges else ()
+    live = live_value(context, spec) if args.run is None else None
+    found = find_tensor(context.trace, spec, run=args.run) if live is None else live
+    if args.diff or args.against:
+        return _difference(context, args, spec, found)
+    tensor, values = found.tensor, None if live is None else live.values
+    needed = spec.index is not None or bool(args.write)
+    if live is None and (needed or (tensor.level == 'full' and not args.summary)):
+        values = tensor.to_numpy()
+    origin = provenance(context.trace, found.call, tensor) if isinstance(found, Found) else None
+    index = ''
+    if spec.index is not None and values is not None:
+        values = sliced(values, spec.index, spec.name)
+        index = _typed(args.tensor)
+        tensor = replace(tensor, shape=values.shape, nbytes=values.nbytes, stats=stats_of(values), changed=False)
+        origin = origin if tensor.stats is not None and tensor.stats.bad else None
+    file = written(values, args.write) if args.write and values is not None else ''
+    return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, file, origin,
+                       not args.no_picture)
+
+
+def _typed(text: str) -> str:
+    """The slice as typed."""
+    return text[text.rindex('['):].strip()
+
+
+def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, found: Found | LiveValue) -> Change:
+    if args.against:
+        call = find_call(context.trace, args.against)
+        slot, side = spec.slot, spec.side
+        if isinstance(found, Found) and found.call.site.kind != 'run' and not side:
+            side = 'in' if any(found.tensor is given for given in found.call.inputs) else ''
+            slot = (found.call.inputs if side else found.call.outputs).index(found.tensor)
+        before = of_call(call, replace(spec, slot=slot, side=side))
+    elif isinstance(found, Found):
+        before = earlier(context.trace, found)
+    else:
+        run = context.stop.run.id if context.stop is not None and context.stop.run is not None else None
+        before = find_tensor(context.trace, spec, other_than=run)
+    values = found.values if isinstance(found, LiveValue) else found.tensor.to_numpy()
+    old = before.tensor.to_numpy()
+    name = found.tensor.name or spec.name
+    if spec.index is not None:
+        values, old = sliced(values, spec.index, spec.name), sliced(old, spec.index, spec.name)
+        name += _typed(args.tensor)
+    return Change(found.title, before.title, difference(name, old, values), values, old)
+
+
+def _one_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('tensor', metavar='TENSOR[slice]',
+                        help="'norm:0' (of the newest call), '#17:0', 'norm[3]:0', an input '#17:in0'; "
+                             "a slice as in NumPy: 'norm:0[1:3, ..., -1]'")
+    parser.add_argument('-s', '--summary', action='store_true', help='only the summary')
+    parser.add_argument('-r', '--ranges', metavar='RANGES',
+                        help="mark, count and list elements in '[0, 1]' or '[[-inf, -1], [1, inf]]'")
+    parser.add_argument('-n', metavar='K', type=positive, help='list at most K elements')
+    parser.add_argument('--no-picture', action='store_true', help='no heat map and no curve')
+    parser.add_argument('--run', metavar='N', type=positive, help='as it was in run N')
+    parser.add_argument('--diff', action='store_true', help='what is different since the call before, of the same node')
+    parser.add_argument('--against', metavar='CALL', help='what is different since that call')
+    parser.add_argument('-w', '--write', metavar='FILE',
+                        help='write the values to a .npy file, or as text to a .txt file that is not there yet')
+
+
+def _draw_one(result: TensorValue | Change) -> RenderableType:
+    if isinstance(result, Change):
+        return change_view(result)
+    return value_view(result.tensor, result.title, result.values, index=result.index, limit=result.limit,
+                      ranges=result.ranges, written=result.written, origin=result.origin, drawn=result.drawn)
+
+
+PT = Command('pt', 'print a tensor or a slice of it, or what has changed in it', 'look', _one, _draw_one, _one_arguments,
+             ('print_tensor',))

@@ -1,0 +1,56 @@
+"""The picture of an array: a curve of one axis, a heat map of two; of more axes, one slice with its index."""
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from pyfuncdbg.record.dtypes import as_numbers
+from pyfuncdbg.views.curve import curve
+from pyfuncdbg.views.heatmap import LARGEST, HeatMap
+from pyfuncdbg.views.page import Page, Part
+
+FEWEST = 32
+"""An array of fewer elements is as easily read as seen."""
+_CHANNELS = 4
+"""A last axis of so few elements, behind two longer ones, counts channels of an image."""
+
+
+def has_picture(array: np.ndarray) -> bool:
+    """Whether there is anything to draw: numbers or bools, neither too few nor too many."""
+    return FEWEST <= array.size <= LARGEST and (array.dtype.kind == 'b' or as_numbers(array[:0].reshape(-1)) is not None)
+
+
+def picture(array: np.ndarray, near: tuple[int, ...] | None = None) -> Page:
+    """The array as a picture.
+
+    Args:
+        array: For which `has_picture` is true.
+        near: Index that must be in the slice that is drawn, such as that of the first NaN.
+    """
+    index = chosen(array.shape, near)
+    part = array[index]
+    parts: list[Part] = []
+    if any(isinstance(one, int) and size > 1 for one, size in zip(index, array.shape, strict=True)):
+        words = ', '.join(str(one) if isinstance(one, int) else ':' for one in index)
+        parts.append(Text(f'of [{words}]', 'dim', overflow='fold'))
+    parts.append(curve(part) if part.ndim == 1 else HeatMap(part))
+    return Page(*parts)
+
+
+def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple[int | slice, ...]:
+    """Which one or two axes are drawn, and where on the others.
+
+    Axes of one element are left out. Of more than two others, the last two are drawn; of images, height and width.
+    """
+    long = [axis for axis, size in enumerate(shape) if size != 1] or [len(shape) - 1]
+    drawn = long[-2:]
+    if len(long) > 2 and shape[long[-1]] <= _CHANNELS < min(shape[long[-2]], shape[long[-3]]):
+        drawn = long[-3:-1]
+    return tuple(slice(None) if axis in drawn else (near[axis] if near is not None else 0) for axis in range(len(shape)))
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    waves = np.sin(np.linspace(0, 60, 4 * 12 * 40)).reshape(4, 12, 40)
+    waves[2, 5, 7] = np.nan
+    demo(picture(waves, near=(2, 5, 7)), picture(waves[0, 0]))

@@ -1,0 +1,116 @@
+"""What is different in a tensor since an earlier call (`pt --diff`)."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.differences import Difference, difference, distances
+from pyfuncdbg.record.dtypes import as_numbers
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.picture import has_picture, picture
+from pyfuncdbg.views.preview import element
+from pyfuncdbg.views.units import value
+
+SHOWN = 10
+"""Elements that are listed before and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A tensor and the same of an earlier call.
+
+    Attributes:
+        title, before_title: Where each was, such as 'output 0 of call #17 norm[3]'.
+        difference: In numbers.
+        values, before: Their elements.
+    """
+
+    title: str
+    before_title: str
+    difference: Difference
+    values: np.ndarray
+    before: np.ndarray
+
+
+def change_view(change: Change, *, limit: int = SHOWN) -> Page:
+    """How many elements are others, the greatest difference and the first, a picture of the differences, elements."""
+    found = change.difference
+    name = Text(one_line(found.tensor, 100), 'bold')
+    titles = label(f'{change.title}, since {change.before_title}', 'dim')
+    if found.elements < 0:
+        sides = [f'{dtype} {list(shape)}' for dtype, shape in zip(found.dtypes, found.shapes, strict=True)]
+        return Page(Text.assemble(name, f'  another {"shape" if found.shapes[0] != found.shapes[1] else "dtype"}: '
+                                  f'{one_line(" -> ".join(sides))}', overflow='fold'), titles, _bad(found))
+    size = change.values.size
+    if found.same:
+        return Page(Text.assemble(name, f'  all {size:,} elements as before', overflow='fold'), titles)
+    parts: list[Part] = [
+        Text.assemble(name, (f'  {found.elements:,} of {size:,} elements changed', 'bold'), overflow='fold'), titles]
+    if found.greatest is not None and found.at is not None and found.greatest > 0:
+        parts.append(Text(f'max |difference| {value(found.greatest)} at {list(found.at)}', overflow='fold'))
+    parts.append(_bad(found))
+    before, after = as_numbers(change.before), as_numbers(change.values)
+    if before is not None and after is not None:
+        apart = distances(before, after)
+        if has_picture(apart):
+            parts += [Text('|difference|', 'dim'), picture(apart, found.first)]
+    parts.append(_table(change, limit))
+    return Page(*parts)
+
+
+def _bad(found: Difference) -> Text:
+    before, after = found.bad
+    if not before and not after:
+        return Text('every element is finite, before and after' if found.greatest is not None else '', 'dim')
+    return Text(f'not finite: {before:,} before, {after:,} after', 'bold red' if after > before else 'none')
+
+
+def _table(change: Change, limit: int) -> Table:
+    before, after = (_plain(one) for one in (change.before, change.values))
+    with np.errstate(all='ignore'):
+        other = np.asarray(before != after, bool).reshape(after.shape)
+        if before.dtype.kind in 'fc':
+            other &= ~(np.isnan(before) & np.isnan(after))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+    table.add_column('index', overflow='fold')
+    for name in ('before', 'after', 'difference'):
+        table.add_column(name, justify='right', overflow='fold')
+    for row in np.argwhere(other)[:limit].tolist():
+        one, two = (part[tuple(row)] for part in (before, after))
+        one, two = (part.item() if isinstance(part, np.generic) else part for part in (one, two))
+        apart = _apart(one, two)
+        bad = isinstance(two, float | complex) and not np.isfinite(two)
+        table.add_row(str(row) if row else '()', Text(element(one)), Text(element(two), 'bold red' if bad else 'none'),
+                      apart)
+    rest = int(np.count_nonzero(other)) - limit
+    if rest > 0:
+        table.add_row(Text('...', 'dim'), '', '', Text(f'{rest:,} more', 'dim'))
+    return table
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    numbers = as_numbers(array)
+    return numbers if numbers is not None else array
+
+
+def _apart(one: object, two: object) -> str:
+    if isinstance(one, bool) or not isinstance(one, int | float | complex) or not isinstance(two, int | float | complex):
+        return ''
+    try:
+        return element(two - one, 4)
+    except OverflowError:
+        return ''
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    old = np.linspace(0, 1, 48).reshape(6, 8)
+    new = old.copy()
+    new[2, 3:6], new[4, 1] = np.nan, 7
+    demo(change_view(Change('output 0 of call #3 norm[1]', 'output 0 of call #1 norm[0]', difference('norm:0', old, new),
+                            new, old)))
