@@ -7,9 +7,11 @@ A client sends requests. Each has an `id` of the client's choice, which its answ
     {"id": 3, "complete": "br", "position": 2}                  how a line could go on
     {"id": 4, "cancel": true}                                   break off the command that this client waits for
     {"id": 5, "detach": true}                                   stops go elsewhere; what waits for this client goes on
+    {"id": 6, "trace": true}                                    where the trace of the program is, written up to now
 
     {"id": 2, "text": "...", "data": ..., "error": null, "command": "bt", "stop": {...}, "left": null}
     {"id": 3, "completions": ["break", "breaks"], "start": 0}
+    {"id": 6, "trace": "/tmp/pyfuncdbg-x/live.pfd", ...}
 
 `stop` is the one that commands act on now, `left` the number of the stop that this command has ended, null for none.
 The program sends events whenever there is one:
@@ -34,7 +36,7 @@ LONGEST = 1 << 16
 """Bytes of a request, its newline not counted."""
 _WIDEST = 10_000
 
-Verb = Literal['line', 'complete', 'attach', 'detach', 'cancel']
+Verb = Literal['line', 'complete', 'attach', 'detach', 'cancel', 'trace']
 
 
 class ProtocolError(CommandError):
@@ -82,7 +84,7 @@ def request(line: bytes) -> Request:
     id = given.get('id')
     if not (id is None or (isinstance(id, int | str) and len(str(id)) <= 64)):
         raise ProtocolError('"id" is a short number or string')
-    for verb in ('attach', 'detach', 'cancel'):
+    for verb in ('attach', 'detach', 'cancel', 'trace'):
         if given.get(verb) is True:
             return Request(id, verb)
     if 'line' in given:
@@ -91,7 +93,7 @@ def request(line: bytes) -> Request:
     if 'complete' in given:
         text = _text(given['complete'], 'complete')
         return Request(id, 'complete', text, _number(given.get('position', len(text)), 'position', 0, len(text)))
-    raise ProtocolError('a request has "line", "complete", "attach", "detach" or "cancel"')
+    raise ProtocolError('a request has "line", "complete", "attach", "detach", "cancel" or "trace"')
 
 
 def _text(value: Any, name: str) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 8 << 20
 """Bytes of an answer."""
-_SERVING = ('terminal', 'kernel')
-"""Front ends at which a stopped thread does what clients ask for while a line is typed."""
+_SERVING = ('terminal', 'kernel', 'inspector')
+"""Front ends at which a stopped thread does what clients ask for while the user thinks."""
 _ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
 
 
@@ -110,6 +110,8 @@ class Remote:
                 answer = self.attach(client)
             elif asked.verb == 'detach':
                 answer = self._detach(client)
+            elif asked.verb == 'trace':
+                answer = _recorded()
             else:
                 with self._turn:
                     answer, left = self._asked(client, asked)
@@ -182,6 +184,13 @@ class Remote:
         if len(encode(drawn)) > _LONGEST:
             raise CommandError(f'the answer is longer than {_LONGEST >> 20} MB; ask for less of it, or add ">> FILE"')
         return drawn
+
+
+def _recorded() -> dict[str, Any]:
+    """Where the trace is, with all that has happened in it; where nothing records, a recording begins."""
+    recorder = debugger.live.recorder()
+    recorder.flush()
+    return {**_ANSWER, 'command': 'trace', 'trace': str(recorder.path.resolve())}
 
 
 class _Trace:

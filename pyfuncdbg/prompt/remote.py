@@ -1,6 +1,7 @@
 """A connection to a program that listens: requests and their answers, and what the program says by itself.
 
-Used by `pyfuncdbg connect` in a process of its own. Any thread may ask; one thread of the connection's own receives.
+Used by `pyfuncdbg connect` and the inspector, processes of their own. Any thread may ask; one thread of the connection's
+own receives.
 """
 from __future__ import annotations
 
@@ -35,13 +36,16 @@ class Connection:
         hello: Its greeting.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | socket.socket) -> None:
         """Connect.
+
+        Args:
+            path: Where the program listens, or a socket at whose other end it is already; that is ours from now on.
 
         Raises:
             UsageError: Nobody answers there, or it is not who it should be.
         """
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket = path if isinstance(path, socket.socket) else socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._asked: dict[int, Future[dict[str, Any]]] = {}
@@ -49,7 +53,8 @@ class Connection:
         self.events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         try:
             self._socket.settimeout(_PATIENCE)
-            self._socket.connect(path)
+            if isinstance(path, str):
+                self._socket.connect(path)
             if peer_uid(self._socket) not in (None, os.geteuid()):
                 raise UsageError(f'the program at {path!r} belongs to somebody else')
             self._lines = Lines(_LONGEST)
