@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _read(args: Sequence[str]) -> Action:
     commands = {'run': (_run, 'run a program and record every wrapped call'),
                 'show': (_show, 'answer a command from a trace'),
+                'open': (_open, 'look at a trace on the full screen'),
                 'verify': (_verify, 'prove that a program does the same while it is watched, and what that costs'),
                 'connect': (_connect, 'the prompt for a program that runs with --listen'),
                 'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
@@ -210,6 +211,15 @@ def _show(args: Sequence[str]) -> Action:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return lambda: 1
     return lambda: 0
+
+
+def _open(args: Sequence[str]) -> Action:
+    parser = _parser('open', 'Look at a trace on the full screen: graph, source, tensors, output, gradients and calls.',
+                     usage='pyfuncdbg open TRACE')
+    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
+    from pyfuncdbg.inspector.opening import open_trace
+    code = open_trace(parser.parse_args(args).trace)
+    return lambda: code
 
 
 def _verify(args: Sequence[str]) -> Action:

@@ -15,6 +15,7 @@ from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import completions
 from pyfuncdbg.commands.execute import execute, name_of
 from pyfuncdbg.commands.plain import plain
+from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Event, Reply
 from pyfuncdbg.record.trace import Trace
@@ -40,7 +41,8 @@ class SavedDesk:
         Raises:
             TraceError: There is none, or it cannot be read.
         """
-        self.trace = Trace.open(path)
+        self._trace = Trace.open(path)
+        self.trace: Queries = self._trace
         self.title = os.fspath(path)
         self._closed = threading.Event()
 
@@ -72,7 +74,7 @@ class SavedDesk:
     def _watch(self, heard: Callable[[Event], None]) -> None:
         while not self._closed.wait(_PERIOD):
             try:
-                if self.trace.refresh():
+                if self._trace.refresh():
                     heard(Event('grown'))
             except PyfuncdbgError as error:
                 heard(Event('lost', text=str(error)))
@@ -81,4 +83,4 @@ class SavedDesk:
     def close(self) -> None:
         """Close the trace."""
         self._closed.set()
-        self.trace.close()
+        self._trace.close()

@@ -25,7 +25,7 @@ def listing_view(listing: Listing, *, dedent: bool = False) -> Page:
         dedent: Take the indentation off that all lines share.
     """
     def draw(options: ConsoleOptions) -> Text:
-        return Text('\n').join(cut(row, options.max_width) for row in _rows(listing, dedent))
+        return Text('\n').join(cut(row, options.max_width) for row in rows(listing, dedent=dedent))
     return Page(draw)
 
 
@@ -38,9 +38,10 @@ def cut(line: Text, width: int) -> Text:
     return line
 
 
-def _rows(listing: Listing, dedent: bool) -> list[Text]:
+def rows(listing: Listing, *, dedent: bool = False) -> list[Text]:
+    """Every line with its marks and number."""
     width = len(str(listing.last))
-    rows = []
+    found = []
     for number, code in enumerate(highlighted(listing.lines, dedent=dedent), listing.first):
         mark = '>' if number == listing.current else '>>' if number == listing.raised else ''
         broken = 'B' if number in listing.breakpoints else ' '
@@ -49,8 +50,8 @@ def _rows(listing: Listing, dedent: bool) -> list[Text]:
         row.append_text(code)
         if number == listing.current:
             row.stylize('bold')
-        rows.append(row)
-    return rows
+        found.append(row)
+    return found
 
 
 def highlighted(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:

@@ -1,0 +1,235 @@
+"""The command line at the bottom: completion by Tab, the history of all sessions, a search in the screen.
+
+Main thread of the app; what completes it is asked on a worker thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from pyfuncdbg.views.escape import one_line
+
+
+class _Line(Input):
+    """The line itself."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding('tab', 'complete(1)', 'complete', show=False), Binding('shift+tab', 'complete(-1)', 'complete', show=False),
+        Binding('up', 'older', 'older line', show=False), Binding('down', 'newer', 'newer line', show=False),
+        Binding('escape', 'give_up', 'back', show=False)]
+
+    def action_complete(self, by: int) -> None:
+        self._of.complete(by)
+
+    def action_older(self) -> None:
+        self._of.go(-1)
+
+    def action_newer(self) -> None:
+        self._of.go(1)
+
+    def action_give_up(self) -> None:
+        self._of.give_up()
+
+    @property
+    def _of(self) -> CommandLine:
+        assert isinstance(self.parent, CommandLine)
+        return self.parent
+
+
+class CommandLine(Vertical):
+    """Where commands are typed.
+
+    Args:
+        past: Lines of earlier sessions, the oldest first.
+        keep: Keeps a line for later sessions.
+    """
+
+    DEFAULT_CSS = """
+    CommandLine { height: auto; }
+    CommandLine > _Line { height: 1; border: none; padding: 0 1; background: $panel; }
+    CommandLine > _Line:focus { border: none; background: $boost; }
+    CommandLine > OptionList { height: auto; max-height: 8; border: none; padding: 0 1; display: none; }
+    """
+
+    class Entered(Message):
+        """A command line is to be carried out."""
+
+        def __init__(self, line: str) -> None:
+            super().__init__()
+            self.line = line
+
+    class Sought(Message):
+        """A text is to be searched. `by`: 0 as it is typed, 1 and -1 to the next and previous place; `over`: the end."""
+
+        def __init__(self, text: str, by: int, *, over: bool = False) -> None:
+            super().__init__()
+            self.text, self.by, self.over = text, by, over
+
+    class Completing(Message):
+        """How the text before the cursor could go on is wanted."""
+
+        def __init__(self, text: str, position: int) -> None:
+            super().__init__()
+            self.text, self.position = text, position
+
+    class GivenUp(Message):
+        """The user left the line."""
+
+    def __init__(self, past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
+        super().__init__(id='command')
+        self._past = list(past)
+        self._keep = keep
+        self._at = len(self._past)
+        self._draft = ''
+        self._words: list[str] = []
+        self._start = 0
+        self._chosen = -1
+        self.searching = False
+
+    def compose(self) -> ComposeResult:
+        yield OptionList(id='completions', markup=False)
+        yield _Line(placeholder=': for a command, ? for help', id='line')
+
+    @property
+    def line(self) -> Input:
+        """The widget that is typed into."""
+        return self.query_one('#line', Input)
+
+    def begin(self, text: str = '') -> None:
+        """Let the user type a command that begins so."""
+        self._mode(False)
+        self._set(text)
+        self.line.focus()
+
+    def seek(self) -> None:
+        """Let the user type what to search for."""
+        self._mode(True)
+        self._set('')
+        self.line.focus()
+
+    def _mode(self, searching: bool) -> None:
+        self.searching = searching
+        self.line.placeholder = 'search: Enter or Down for the next place, Up for the one before, Esc ends' if searching \
+            else ': for a command, ? for help'
+
+    def _set(self, text: str) -> None:
+        with self.prevent(Input.Changed):
+            self.line.value = text
+        self.line.cursor_position = len(text)
+        self._hide()
+
+    # ------------------------------------------------------------------ typing
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What is sought is found while it is typed."""
+        event.stop()
+        self._hide()
+        if self.searching:
+            self.post_message(self.Sought(event.value, 0))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Carry it out."""
+        event.stop()
+        text = event.value.strip()
+        if self.searching:
+            self.post_message(self.Sought(event.value, 1))
+            return
+        self._set('')
+        if text:
+            self.remember(text)
+            self.post_message(self.Entered(text))
+
+    def give_up(self) -> None:
+        """Close the completions; or leave the line."""
+        if self._words:
+            self._hide()
+            return
+        if self.searching:
+            self.post_message(self.Sought('', 0, over=True))
+            self._mode(False)
+        self._set('')
+        self.post_message(self.GivenUp())
+
+    # ------------------------------------------------------------------ history
+    def remember(self, line: str) -> None:
+        """A line that was carried out."""
+        if not self._past or self._past[-1] != line:
+            self._past.append(line)
+            self._keep(line)
+        self._at = len(self._past)
+
+    def go(self, by: int) -> None:
+        """Through the completions if they are shown; through the places that were found; else through the history."""
+        if self._words:
+            self.complete(by)
+        elif self.searching:
+            self.post_message(self.Sought(self.line.value, by))
+        else:
+            if self._at == len(self._past):
+                self._draft = self.line.value
+            self._at = min(max(0, self._at + by), len(self._past))
+            self._set(self._past[self._at] if self._at < len(self._past) else self._draft)
+
+    # ------------------------------------------------------------------ completion
+    def complete(self, by: int) -> None:
+        """Put the next completion into the line, or ask for some."""
+        if self.searching:
+            return
+        if not self._words:
+            self.post_message(self.Completing(self.line.value, self.line.cursor_position))
+            return
+        self._chosen = (self._chosen + by) % len(self._words)
+        self._insert(self._words[self._chosen])
+        self.query_one('#completions', OptionList).highlighted = self._chosen
+
+    def offer(self, text: str, words: Sequence[str], start: int) -> None:
+        """The completions of a text that was asked about; forgotten if the line is another one by now."""
+        if self.line.value != text or not words:
+            return
+        self._start = start
+        if len(words) == 1:
+            self._words = []
+            self._insert(words[0] + ' ')
+            return
+        shared = _shared(words)
+        if len(shared) > self.line.cursor_position - start:
+            self._insert(shared)
+        self._words, self._chosen = list(words), -1
+        options = self.query_one('#completions', OptionList)
+        options.clear_options()
+        options.add_options([Option(Content(one_line(word, 100))) for word in words])
+        options.highlighted = None
+        options.display = True
+
+    def _insert(self, word: str) -> None:
+        line = self.line
+        rest = line.value[line.cursor_position:]
+        with self.prevent(Input.Changed):
+            line.value = line.value[:self._start] + word + rest
+        line.cursor_position = self._start + len(word)
+
+    def _hide(self) -> None:
+        self._words = []
+        self.query_one('#completions', OptionList).display = False
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A completion was clicked."""
+        event.stop()
+        if event.option_index < len(self._words):
+            self._insert(self._words[event.option_index] + ' ')
+        self._hide()
+        self.line.focus()
+
+
+def _shared(words: Sequence[str]) -> str:
+    """What all words begin with."""
+    first, last = min(words), max(words)
+    same = next((index for index, char in enumerate(first) if index >= len(last) or last[index] != char), len(first))
+    return first[:same]

@@ -1,0 +1,44 @@
+"""The command that a word on the screen stands for: what a click on it types. Pure."""
+from __future__ import annotations
+
+import re
+
+_NAME = r'[A-Za-z_][\w./>-]*'
+_WORDS = re.compile(
+    rf'''(?P<line>\bpyfuncdbg\s+show\s+\S+\s+(?P<given>\S.*?)(?:\s{{2,}}|$))
+    |\brun\ \#(?P<run>\d+)\b
+    |\#(?P<tensor>(?:\d+\.)?\d+:(?:in)?\d+)\b
+    |\#(?P<call>(?:\d+\.)?\d+)\b
+    |(?<![\w./])(?P<label>{_NAME}\[\d+\])
+    |(?<![\w./])(?P<named>{_NAME}:\d+)\b(?!\.)''', re.VERBOSE)
+
+
+def links(text: str) -> list[tuple[int, int, str]]:
+    """(first column, end, command) of every word in a line that stands for one."""
+    return [(match.start(), match.end(), command) for match in _WORDS.finditer(text) if (command := _command(match))]
+
+
+def link_at(text: str, index: int) -> str:
+    """The command of the word at a place of a line, '' if there is none."""
+    return next((command for start, end, command in links(text) if start <= index < end), '')
+
+
+def first_link(text: str) -> str:
+    """The command of the first word of a line that stands for one, '' if none does."""
+    found = links(text)
+    return found[0][2] if found else ''
+
+
+def _command(match: re.Match[str]) -> str:
+    if match['given']:
+        return match['given']
+    if match['run']:
+        return f'calls --run {match["run"]} --kind all'
+    if match['tensor']:
+        return f'pt #{match["tensor"]}'
+    if match['call']:
+        return f'call {match["call"]}'
+    if match['label']:
+        return f'call {match["label"]}'
+    name = match['named']
+    return '' if re.search(r'\.\w+:\d+$', name) else f'pt {name}'          # model.py:41 is a place, norm:0 a tensor

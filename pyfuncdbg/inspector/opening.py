@@ -1,0 +1,40 @@
+"""From a command line to the inspector on the screen: is this a terminal for it, and then the app until the user leaves."""
+from __future__ import annotations
+
+import os
+import sys
+
+from pyfuncdbg.errors import UsageError
+from pyfuncdbg.views.escape import one_line
+
+
+def unusable() -> str:
+    """Why the inspector cannot be shown here, '' if it can."""
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
+        return 'stdin and stdout are not a terminal'
+    if os.environ.get('TERM', '') in ('', 'dumb', 'unknown'):
+        return f'the terminal is of the kind {os.environ.get("TERM", "")!r}, which can place no text'
+    return ''
+
+
+def open_trace(path: str) -> int:
+    """Show a saved trace until the user leaves; the exit code.
+
+    Raises:
+        UsageError: This is no terminal for it.
+        TraceError: There is no trace, or it cannot be read.
+    """
+    why = unusable()
+    if why:
+        raise UsageError(f'open: {why}. "pyfuncdbg show {one_line(path)}" answers without a screen: add a command, '
+                         'such as report, calls or "call 17"')
+    from pyfuncdbg.inspector.app import Inspector
+    from pyfuncdbg.inspector.saved import SavedDesk
+    from pyfuncdbg.prompt.line_editor import history
+    desk = SavedDesk(path)
+    try:
+        kept = history()
+        past = tuple(reversed(list(kept.load_history_strings())))
+        return Inspector(desk, past=past, keep=kept.store_string).run() or 0
+    finally:
+        desk.close()

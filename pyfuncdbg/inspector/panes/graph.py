@@ -1,0 +1,77 @@
+"""The graph pane: the nodes of the run that is looked at, in order, and what came of each."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.picture import Part, Picture
+from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
+from pyfuncdbg.views.node_list import NodeRow, Standing, node_line
+
+_CALLS = 2_000
+"""Calls of a run that are looked at."""
+_NODES = 5_000
+
+
+def graph(desk: Desk, scene: Scene, width: int) -> Picture:
+    """The nodes of the run."""
+    call = scene.call
+    if call is None:
+        return Picture('graph', [Part(Text('no call is selected', 'dim'))])
+    rows = recorded_rows(desk, call)
+    parts = [Part(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
+    if len(rows) > _NODES:
+        parts.append(Part(Text(f'... {len(rows) - _NODES:,} further nodes', 'yellow')))
+    return Picture(f'graph  run #{call.run}', parts)
+
+
+def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
+    """What the trace knows of the nodes of a call's run; the call's own node is where we are."""
+    calls = desk.trace.calls(run=call.run, limit=_CALLS)
+    newest: dict[str, CallRecord] = {}
+    counts: dict[str, int] = {}
+    for one in calls:
+        if one.process != call.process or one.site.kind == 'gradient':
+            continue
+        counts[one.site.name] = counts.get(one.site.name, 0) + 1
+        newest[one.site.name] = one
+    newest[call.site.name] = call
+    fed = _fed(desk, call)
+    return [_row(site, newest.get(site.name), counts.get(site.name, 0), fed, call) for site in _sites(desk, call)]
+
+
+def _sites(desk: Desk, call: CallRecord) -> list[SiteRecord]:
+    """The nodes that the run announced, in order; for one that announced none, those that were called."""
+    try:
+        announced = desk.trace.run(call.run, call.process).sites
+    except PyfuncdbgError:
+        announced = ()
+    known = {(site.process, site.id): site for site in desk.trace.sites()}
+    found = [known[call.process, id] for id in announced if (call.process, id) in known]
+    if not any(site.id == call.site.id for site in found):
+        found.append(call.site)
+    return found
+
+
+def _fed(desk: Desk, call: CallRecord) -> dict[str, TensorRecord]:
+    """Feeds and fetches of the run by name: nodes that were not recorded themselves."""
+    try:
+        run = desk.trace.run(call.run, call.process)
+    except PyfuncdbgError:
+        return {}
+    return {tensor.name: tensor for tensor in (*run.feeds, *run.fetches) if tensor.name}
+
+
+def _row(site: SiteRecord, call: CallRecord | None, count: int, fed: dict[str, TensorRecord], here: CallRecord) -> NodeRow:
+    tensors = [fed[name] for name in site.outputs if name in fed]
+    if call is not None:
+        tensors = list(call.outputs) or tensors
+    worst = next((one for one in tensors if one.stats is not None and one.stats.bad), tensors[0] if tensors else None)
+    standing: Standing = 'here' if site.id == here.site.id else 'ran' if call is not None or tensors else 'unknown'
+    return NodeRow(site.name, site.op_type, standing, call, count, worst)
+
+
+def _command(row: NodeRow) -> str:
+    return f'call {row.call.number}' if row.call is not None else f'lt --site {row.name}'

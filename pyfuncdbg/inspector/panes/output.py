@@ -1,0 +1,24 @@
+"""The output pane: what the call printed, warned and logged, and the error it ended with."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.picture import Part, Picture
+from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.views.error import error_panel
+from pyfuncdbg.views.output import output_view
+
+
+def output(desk: Desk, scene: Scene, width: int) -> Picture:
+    """What the call said."""
+    call = scene.call
+    if call is None:
+        return Picture('output', [Part(Text('no call is selected', 'dim'))])
+    parts = []
+    if call.error is not None:
+        panel = error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)
+        parts.append(Part(panel, f'call {call.number}'))
+    if call.output or call.error is None or any(call.dropped.values()):
+        parts.append(Part(output_view(call.output, call.dropped, site=call.site), f'out {call.number}'))
+    return Picture(f'output  #{call.number}', parts)

@@ -1,0 +1,117 @@
+"""The source pane: the function of the call, the line where it went wrong, and values beside the lines."""
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from rich.text import Text
+
+from pyfuncdbg.debug.listing import Listing
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.picture import Part, Picture
+from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.beside import beside_lines, tensor_note
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.source import excerpt, parameters, place
+
+
+def source(desk: Desk, scene: Scene, width: int) -> Picture:
+    """The source of the call."""
+    if scene.call is None:
+        return Picture('source', [Part(Text('no call is selected', 'dim'))])
+    return _of_call(scene.call)
+
+
+def _of_call(call: CallRecord) -> Picture:
+    site = call.site
+    title = f'source  {site.function or site.name}  {place(site.filename, site.line).plain if site.filename else ""}'
+    if not site.source:
+        return Picture(title.rstrip(), _without(call))
+    lines = tuple(site.source.splitlines())
+    current = _current(call, len(lines))
+    listing = Listing(site.filename, site.function, site.line, lines, current=current)
+    notes = _notes(call)
+    return Picture(title, [Part(line, chosen=number == current)
+                           for number, line in enumerate(beside_lines(listing, notes), site.line)])
+
+
+def _without(call: CallRecord) -> list[Part]:
+    """A call without source: where its node was created, what is known of the function."""
+    site = call.site
+    parts = []
+    if site.function:
+        parts.append(Part(Text(f'the source of {one_line(site.function, 80)} was not recorded', 'dim', overflow='fold')))
+    else:
+        parts.append(Part(Text(f'{one_line(site.op_type, 60)} calls no Python function', 'dim', overflow='fold')))
+    if site.stack:
+        made = site.stack[-1]
+        parts.append(Part(Text.assemble('created at ', place(made.filename, made.line, full=True),
+                                        f' in {one_line(made.function, 80)}', overflow='fold')))
+        shown = excerpt(made.filename, made.line, before=5, after=5)
+        if shown:
+            parts.append(Part(shown))
+        else:
+            parts.append(Part(Text('this file is not on this machine', 'dim')))
+    return parts
+
+
+def _current(call: CallRecord, count: int) -> int:
+    """The line that raised, or that NumPy complained of where the outputs are not finite; 0 if none is known."""
+    site = call.site
+    inside = range(site.line, site.line + count)
+    if call.error is not None:
+        return next((frame.line for frame in reversed(call.error.frames)
+                     if frame.filename == site.filename and frame.line in inside), 0)
+    if any(tensor.stats is not None and tensor.stats.bad for tensor in call.outputs):
+        return next((record.line for record in call.output
+                     if record.kind in ('fp', 'warning') and record.filename == site.filename and record.line in inside), 0)
+    return 0
+
+
+def _notes(call: CallRecord) -> dict[int, list[Text]]:
+    """What stands beside the lines: the arguments, what was warned of, the error, the results."""
+    site = call.site
+    notes: dict[int, list[Text]] = {}
+    names = parameters(site)
+    head, returns = _places(site.source)
+    for slot, tensor in enumerate(call.inputs):
+        name = names[slot] if slot < len(names) else f'in {slot}'
+        notes.setdefault(site.line + head, []).append(tensor_note(name, tensor))
+    said: set[tuple[int, str]] = set()
+    for record in call.output:
+        if record.filename == site.filename and record.kind in ('warning', 'fp') and (record.line, record.text) not in said:
+            said.add((record.line, record.text))
+            notes.setdefault(record.line, []).append(Text(one_line(record.text, 80), 'yellow'))
+    if call.error is not None:
+        for frame in reversed(call.error.frames):
+            if frame.filename == site.filename:
+                text = f'{call.error.type}: {call.error.message}'.rstrip(': ')
+                notes.setdefault(frame.line, []).append(Text(one_line(text, 120), 'bold red'))
+                break
+    if len(returns) == 1:
+        for slot, tensor in enumerate(call.outputs):
+            name = 'out' if len(call.outputs) == 1 else f'out {slot}'
+            notes.setdefault(site.line + returns[0], []).append(tensor_note(name, tensor))
+    return notes
+
+
+def _places(text: str) -> tuple[int, list[int]]:
+    """Of a function's text: the line of its `def`, and those of its own returns, counted from 0."""
+    try:
+        tree = ast.parse(textwrap.dedent(text)) if len(text) <= 100_000 else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = None                             # a lambda cut out of its statement, or hostile text
+    function = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)),
+                    None) if tree is not None else None
+    if function is None:
+        return 0, [0] if len(text.splitlines()) == 1 else []
+    returns: list[int] = []
+    stack: list[ast.AST] = list(function.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Return):
+            returns.append(node.lineno - 1)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            stack += ast.iter_child_nodes(node)
+    return function.lineno - 1, sorted(returns)

@@ -1,0 +1,17 @@
+"""The panes of the inspector, in order."""
+from __future__ import annotations
+
+from pyfuncdbg.inspector.panes.calls import calls
+from pyfuncdbg.inspector.panes.graph import graph
+from pyfuncdbg.inspector.panes.output import output
+from pyfuncdbg.inspector.panes.source import source
+from pyfuncdbg.inspector.panes.tape import tape
+from pyfuncdbg.inspector.panes.tensors import tensors
+from pyfuncdbg.inspector.scene import Pane
+
+PANES = (Pane('graph', '1', 'the nodes of the run', graph),
+         Pane('source', '2', 'the source of the call, with values', source),
+         Pane('tensors', '3', 'what the call was given and gave', tensors),
+         Pane('output', '4', 'what the call said', output),
+         Pane('tape', '5', 'the gradients of the run', tape),
+         Pane('calls', '6', 'the recorded calls', calls))

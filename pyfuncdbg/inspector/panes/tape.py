@@ -1,0 +1,31 @@
+"""The gradient tape pane: the backward steps of the run that is looked at."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.debug.tape import tape_of
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.picture import Part, Picture
+from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.views.tape import tape_view
+
+_MOST = 20_000
+"""Gradient steps of a trace up to which the tape is drawn without being asked for."""
+
+
+def tape(desk: Desk, scene: Scene, width: int) -> Picture:
+    """The tape of the run."""
+    if scene.call is None:
+        return Picture('tape', [Part(Text('no call is selected', 'dim'))])
+    run = scene.call.run
+    title = f'tape  run #{run}'
+    if not desk.trace.count(kind='gradient', run=run):
+        return Picture(title, [Part(Text(f'nothing was differentiated in run #{run}', 'dim'))])
+    if desk.trace.count(kind='gradient') > _MOST:
+        return Picture(title, [Part(Text(f'many gradient steps were recorded: "tape --run {run}" draws those of this run',
+                                         overflow='fold'), f'tape --run {run}')])
+    try:
+        return Picture(title, [Part(tape_view(tape_of(desk.trace, run)))])
+    except CommandError as error:
+        return Picture(title, [Part(Text(str(error), 'yellow', overflow='fold'))])

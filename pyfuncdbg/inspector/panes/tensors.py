@@ -1,0 +1,27 @@
+"""The tensors pane: what the call was given and what it gave, each with its summary."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.picture import Part, Picture
+from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.views.call import input_titles
+from pyfuncdbg.views.tensor import tensor_card
+
+
+def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
+    """Inputs and outputs."""
+    call = scene.call
+    if call is None:
+        return Picture('tensors', [Part(Text('no call is selected', 'dim'))])
+    titles = input_titles(call)
+    parts = [Part(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}')
+             for slot, tensor in enumerate(call.inputs)]
+    parts += [Part(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}')
+              for slot, tensor in enumerate(call.outputs)]
+    if not call.inputs:
+        parts.insert(0, Part(Text('no inputs', 'dim')))
+    if not call.outputs:
+        parts.append(Part(Text('no outputs', 'dim')))
+    return Picture(f'tensors  #{call.number} {call.label}', parts)

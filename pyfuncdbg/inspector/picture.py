@@ -1,0 +1,80 @@
+"""What a pane or screen shows: renderables of the views, drawn to lines; each line knows its command.
+
+Drawn on worker threads; a sheet puts the lines on the screen.
+"""
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+from textual.strip import Strip
+
+MOST = 20_000
+"""Lines that are drawn of one picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a picture.
+
+    Attributes:
+        shown: What a view drew.
+        command: What Enter or a click on one of its lines types; '' where the words of a line say it.
+        chosen: Whether the pane scrolls so that this is seen.
+    """
+
+    shown: RenderableType
+    command: str = ''
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Parts under one another, and what stands in the frame."""
+
+    title: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a screen: its cells, its text, and the command it stands for."""
+
+    strip: Strip
+    text: str
+    command: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture at a width. `chosen` is the line to be seen, -1 for none."""
+
+    title: str
+    lines: tuple[Line, ...]
+    chosen: int = -1
+
+
+def drawing(picture: Picture, width: int) -> Drawing:
+    """Draw a picture; what is beyond the first lines is counted."""
+    console = Console(file=io.StringIO(), width=max(width, 10), force_terminal=True, color_system='truecolor',
+                      legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={})
+    lines: list[Line] = []
+    chosen = -1
+    for index, part in enumerate(picture.parts):
+        if len(lines) >= MOST:
+            shown = Text(f'... {len(picture.parts) - index:,} further rows: ask for fewer', 'yellow')
+            lines += [_line(cells, '') for cells in console.render_lines(shown, pad=False)]
+            break
+        if part.chosen:
+            chosen = len(lines)
+        lines += [_line(cells, part.command) for cells in console.render_lines(part.shown, pad=False)[:MOST]]
+    return Drawing(picture.title, tuple(lines), chosen)
+
+
+def _line(cells: list[Segment], command: str) -> Line:
+    strip = Strip([segment for segment in cells if not segment.control]).simplify()
+    return Line(strip, strip.text.rstrip(), command)

@@ -1,0 +1,49 @@
+"""The lines above the panes: what is looked at, and on a small terminal the names of the panes. Main thread of the app."""
+from __future__ import annotations
+
+from typing import Any
+
+from textual.content import Content
+
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.scene import Pane, Scene
+from pyfuncdbg.record.records import TraceInfo
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.units import count, size
+
+
+def header(desk: Desk, scene: Scene, info: TraceInfo | None) -> Content:
+    """'pyfuncdbg  demo.pfd  call #313 normalize[26] in run #29      226 runs, 2,645 calls'."""
+    words = ['pyfuncdbg', one_line(desk.title, 40)]
+    if scene.stop is not None:
+        words.append(stopped(scene.stop))
+    elif desk.live:
+        words.append('RUNNING')
+    if scene.call is not None:
+        words.append(f'call #{one_line(scene.call.number, 20)} {one_line(scene.call.label, 60)} in run #{scene.call.run}')
+    if info is not None:
+        words.append(f'{count(info.runs, "run")}, {count(info.calls, "call")}, {size(info.nbytes)}')
+    return Content('  '.join(words))
+
+
+def stopped(stop: dict[str, Any]) -> str:
+    """'STOPPED before call 3 of norm [thread 8123]: breakpoint 1'."""
+    call, where = stop.get('call'), stop.get('where')
+    words = [f'STOPPED {one_line(str(stop.get("phase", "")), 20)}']
+    if call:
+        words.append(f'{one_line(str(call.get("site", "")), 40)}[{call.get("ordinal", 0)}]')
+    if where:
+        words.append(f'{one_line(str(where.get("file", "")).rsplit("/", 1)[-1], 40)}:{where.get("line", 0)}')
+    if stop.get('reason'):
+        words.append(f'({one_line(str(stop["reason"]), 60)})')
+    return ' '.join(words)
+
+
+def bar(panes: tuple[Pane, ...], chosen: str) -> Content:
+    """The names of the panes, each with its key; a click goes there."""
+    parts = []
+    for pane in panes:
+        style = 'reverse' if pane.name == chosen else ''
+        parts.append(Content.from_markup(f"[@click=app.pane('{pane.name}')]{pane.key} {pane.name}[/]").stylize(style)
+                     if style else Content.from_markup(f"[@click=app.pane('{pane.name}')]{pane.key} {pane.name}[/]"))
+    return Content('  ').join(parts)

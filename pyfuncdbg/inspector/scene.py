@@ -1,0 +1,43 @@
+"""What all panes show: one recorded call, or the stop of a program. Every pane is a function from it to a picture."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.picture import Picture
+from pyfuncdbg.record.records import CallRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is looked at.
+
+    Attributes:
+        call: The recorded call that was selected, None for none.
+        stop: The stop of the program, as `commands.remote.described` gives it; None without one. A call that was selected
+            while the program stands still comes first.
+    """
+
+    call: CallRecord | None = None
+    stop: dict[str, Any] | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the panes follow the stop."""
+        return self.stop is not None and self.call is None
+
+
+Painter = Callable[[Desk, Scene, int], Picture]
+"""Makes the picture of a pane for a width; called on a worker thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """One place of the screen: its name, the key that leads there, what it shows, and who paints it."""
+
+    name: str
+    key: str
+    help: str
+    paint: Painter
