@@ -7,8 +7,36 @@ from __future__ import annotations
 from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
-from pyfuncdbg.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
-from pyfuncdbg.record.usage import SiteUse
+from pyfuncdbg.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.usage import SiteTime, SiteUse
+
+
+class Ordered(Protocol):
+    """Calls in an order, by position from 0: what a list shows a screenful of. Worker threads only, but for `cancel`.
+
+    Attributes:
+        count: How many there are, after `build`.
+    """
+
+    count: int
+
+    def build(self) -> int:
+        """Find and sort them; how many there are."""
+
+    def page(self, start: int, count: int) -> list[CallRecord]:
+        """Those from a position on."""
+
+    def position(self, number: str) -> int | None:
+        """Where the call of a number ('17', '2.17') is, None if it is not among these."""
+
+    def find(self, text: str, start: int, *, backwards: bool = False) -> int | None:
+        """The next one from `start` on, round the end, whose names, error or output hold the text."""
+
+    def cancel(self) -> None:
+        """Break off what another thread is doing; it gets `record.ordering.QueryCancelledError`."""
+
+    def close(self) -> None:
+        """Give everything back."""
 
 
 class Queries(Protocol):
@@ -40,6 +68,11 @@ class Queries(Protocol):
         inputs are the feeds, their outputs the fetches. `sort` is a key of `record.query.SORTS`.
         """
 
+    def ordered(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+                failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+                newest_first: bool = False, sort: str | None = None) -> Ordered:
+        """The same calls for a list of any length: an order that `build` makes."""
+
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
         """How many calls pass the same filters."""
@@ -53,6 +86,18 @@ class Queries(Protocol):
 
     def usage(self) -> list[SiteUse]:
         """How often each site was called, and for how long; the one with the most time first."""
+
+    def profile(self, run: int | None = None) -> list[SiteTime]:
+        """What every site that was called cost, of one run if given; most time of its own first."""
+
+    def plans(self) -> list[PlanRecord]:
+        """What runs have in common: each set of nodes that ran together, the newest first."""
+
+    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+        """The newest calls of just this site, of one run if given."""
+
+    def notes(self, kind: str | None = None) -> list[NoteRecord]:
+        """What is no call, in order; of one kind if given."""
 
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:

@@ -27,6 +27,8 @@ MOST_TENSORS = 4096
 
 _TYPES = tuple(SCALARS.values())
 _WIDTHS = (1, 2, 4, 8)
+_SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
+_LARGEST = 1 << 48
 
 
 class _Codes(dict[type, int]):
@@ -150,6 +152,13 @@ class Batch:
         split = int(self.inputs[row])
         return values[:split], values[split:]
 
+    def output_sizes(self) -> np.ndarray:
+        """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
+        sizes = _SIZES[self._codes]
+        sizes[self._codes == 0] = [_described_size(entry) for entry in self._general]
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        return np.asarray(ends[self._bounds[1:]] - ends[self._bounds[:-1] + self.inputs], np.int64)
+
     def rows_of_scalars(self, test: Callable[[np.ndarray], np.ndarray]) -> set[int]:
         """Rows that hold a float or complex scalar for which `test` is true."""
         found: set[int] = set()
@@ -166,6 +175,11 @@ class Batch:
         places = np.flatnonzero(self._codes == 0)
         rows = (np.searchsorted(self._bounds, places, 'right') - 1).tolist()
         return list(zip(rows, self._general, strict=True))
+
+
+def _described_size(entry: Any) -> int:
+    size = entry[2] if isinstance(entry, list) and len(entry) > 2 else 0
+    return size if type(size) is int and 0 <= size < _LARGEST else 0
 
 
 def unpacked(payload: bytes) -> Any:

@@ -20,7 +20,7 @@ from pyfuncdbg.record.folder import Manifest
 from pyfuncdbg.record.frames import LogReader
 
 FILE = 'index.sqlite'
-_REVISION = 2
+_REVISION = 3
 
 _TABLES = (
     'CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
@@ -31,8 +31,8 @@ _TABLES = (
     'CREATE TABLE runs(process INTEGER, id INTEGER, plan INTEGER, started INTEGER, element INTEGER, '
     'PRIMARY KEY(process, id)) WITHOUT ROWID',
     'CREATE TABLE calls(process INTEGER, id INTEGER, run INTEGER, site INTEGER, ordinal INTEGER, started INTEGER, '
-    'duration INTEGER, flags INTEGER, forward INTEGER, position INTEGER, place INTEGER, PRIMARY KEY(process, id)) '
-    'WITHOUT ROWID',
+    'duration INTEGER, flags INTEGER, forward INTEGER, position INTEGER, place INTEGER, thread INTEGER, size INTEGER, '
+    'PRIMARY KEY(process, id)) WITHOUT ROWID',
     'CREATE TABLE blobs(key BLOB PRIMARY KEY, process INTEGER, position INTEGER, length INTEGER) WITHOUT ROWID',
     'CREATE TABLE notes(process INTEGER, position INTEGER, PRIMARY KEY(process, position)) WITHOUT ROWID',
     'CREATE TABLE damage(process INTEGER, position INTEGER, text TEXT, PRIMARY KEY(process, position)) WITHOUT ROWID')
@@ -64,6 +64,7 @@ class Index:
         self.readers: dict[int, LogReader] = {}
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._number = 0
+        self.place = path / FILE
         self.database = self._open()
 
     def _place(self, number: int) -> Path | None:
@@ -85,7 +86,9 @@ class Index:
         while (place := self._place(self._number)) is not None:
             for _ in range(2):
                 try:
-                    return _opened(place, self.manifest)
+                    database = _opened(place, self.manifest)
+                    self.place = place
+                    return database
                 except ValueError:
                     _remove(place)              # damaged, or of another trace
                 except sqlite3.OperationalError:

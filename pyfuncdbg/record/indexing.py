@@ -152,7 +152,8 @@ class _LogIndexing:
         for row, entry in batch.general_tensors():
             if row not in bad and self._is_bad(entry):
                 bad.add(row)
-        ids, runs, sites, ordinals, _, started, finished, forward, _ = [column.tolist() for column in batch.columns]
+        ids, runs, sites, ordinals, threads, started, finished, forward, _ = [column.tolist() for column in batch.columns]
+        sizes = batch.output_sizes().tolist()
         flags = [0] * batch.count
         for row in bad:
             flags[row] |= BAD
@@ -167,7 +168,7 @@ class _LogIndexing:
         process, position = self.process, found.start
         entries: Iterable[tuple[Any, ...]] = (
             (process, ids[i], runs[i], site_key(process, sites[i]), ordinals[i], begun[i], ends[i], flags[i], forward[i],
-             position, i) for i in range(batch.count))
+             position, i, threads[i], sizes[i]) for i in range(batch.count))
         # What began a call never replaces what ended it; a retried call stands as it ended last.
         self.database.executemany(_INSERT_RUNNING if running else _INSERT, entries)
 
@@ -193,8 +194,8 @@ class _LogIndexing:
         return all_finite(array_from(reader.read(place[1], place[2]), dtype, shape))
 
 
-_INSERT = 'INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
-_INSERT_RUNNING = """INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+_INSERT = 'INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+_INSERT_RUNNING = """INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(process, id) DO UPDATE SET flags = excluded.flags, position = excluded.position, place = excluded.place
     WHERE duration IS NULL"""
 

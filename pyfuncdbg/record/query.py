@@ -16,7 +16,11 @@ SORTS = {
     'number': 'process {0}, id {0}',
     'duration': 'duration {0}, process, id',
     'site': '(SELECT name FROM sites WHERE key = site) {0}, process, ordinal',
-    'run': 'process {0}, run {0}, started {0}, id {0}'}
+    'function': '(SELECT function FROM sites WHERE key = site) {0}, process, id',
+    'run': 'process {0}, run {0}, started {0}, id {0}',
+    'thread': 'process {0}, thread {0}, started, id',
+    'size': 'size {0}, process, id',
+    'result': f'flags & {FAILED} {{0}}, flags & {BAD} {{0}}, duration IS NULL {{0}}, process, id'}
 """How a list of calls can be sorted."""
 
 
@@ -28,14 +32,14 @@ def site_matches(pattern: str, name: str, op_type: str, function: str) -> bool:
 
 def condition(*, kind: str | None = None, site: str | None = None, run: int | None = None, failed: bool | None = None,
               bad: bool | None = None, printed: bool | None = None, process: int | None = None,
-              forward: bool | None = None) -> tuple[str, list[Any]]:
-    """The WHERE clause of the filters and its parameters.
+              forward: bool | None = None, walk: bool = False) -> tuple[str, list[Any]]:
+    """The WHERE clause of the filters and its parameters; to `walk` calls in their order rather than sort those of a kind.
 
     Raises:
         CommandError: There is no such kind of call.
     """
     # A plus keeps SQLite from using an index for that term: few calls have flags, their own index is by far the best.
-    plus = '+' if failed or bad or printed else ''
+    plus = '+' if failed or bad or printed or walk else ''
     clauses = [f'{plus}id < 0' if kind == 'run' else f'{plus}id > 0']
     parameters: list[Any] = []
     if kind is not None and kind != 'run':

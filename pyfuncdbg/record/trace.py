@@ -16,22 +16,25 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from pyfuncdbg.errors import CommandError, TraceError, nearest
+from pyfuncdbg.hooks.call import KINDS
 from pyfuncdbg.record import decode
 from pyfuncdbg.record.folder import read_manifest
-from pyfuncdbg.record.index import Index, StaleIndexError
+from pyfuncdbg.record.index import Index, StaleIndexError, site_key
 from pyfuncdbg.record.indexing import update
+from pyfuncdbg.record.ordering import Ordering
 from pyfuncdbg.record.query import condition, order
 from pyfuncdbg.record.reading import LostError, Reading
 from pyfuncdbg.record.records import (
     CallRecord,
     EdgeRecord,
     NoteRecord,
+    PlanRecord,
     RunRecord,
     SiteRecord,
     TensorRecord,
     TraceInfo,
 )
-from pyfuncdbg.record.usage import SiteUse, usage
+from pyfuncdbg.record.usage import SiteTime, SiteUse, profile, usage
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
@@ -177,12 +180,39 @@ class Trace:
             CommandError: No such kind or sort key.
         """
         where, parameters = condition(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed,
-                                      process=process)
+                                      process=process, walk=limit is not None and site is None and run is None)
         few = failed is True or bad is True or printed is True
         sql = (f'SELECT process, position, place FROM calls WHERE {where} ORDER BY {order(sort, newest_first, few=few)} '
                'LIMIT ? OFFSET ?')
         parameters += [-1 if limit is None else limit, offset]
         return self._answer(lambda: [self._reading.call(row) for row in self._reading.rows(sql, parameters)])
+
+    def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> Ordering:
+        """An empty list for the calls that pass the filters of `calls`, in an order; `build` fills it, on a worker thread.
+
+        Raises:
+            CommandError: No such kind or sort key.
+        """
+        few = any(filters.get(name) for name in ('failed', 'bad', 'printed'))
+        where, parameters = condition(**self._needed(filters), walk=True)
+        return Ordering(self._index.place, where, parameters, order(sort, newest_first, few=few), self._records,
+                        self._payload)
+
+    def _needed(self, filters: dict[str, Any]) -> dict[str, Any]:
+        """The filters without that of a kind which all sites have: to test it for each call takes most of the time."""
+        kind = filters.get('kind')
+        if kind not in KINDS or kind == 'run' or self._answer(
+                lambda: self._reading.rows("SELECT 1 FROM sites WHERE kind NOT IN (?, 'run') LIMIT 1", (kind,))):
+            return filters
+        return filters | {'kind': None}
+
+    def _payload(self, process: int, position: int) -> bytes:
+        return self._answer(lambda: self._index.reader(process).record(position).payload)
+
+    def _records(self, places: Sequence[tuple[int, int]]) -> list[CallRecord]:
+        def ask() -> list[CallRecord]:
+            return [call for place in places for call in self._call_rows('process = ? AND id = ?', place)]
+        return self._answer(ask)
 
     def count(self, **filters: Any) -> int:
         """How many calls pass the filters, as for `calls`."""
@@ -262,6 +292,22 @@ class Trace:
     def usage(self) -> list[SiteUse]:
         """How often each site was called, and for how long; the one with the most time first."""
         return self._answer(lambda: usage(self._reading))
+
+    def profile(self, run: int | None = None) -> list[SiteTime]:
+        """What every site that was called cost, of one run if given; most time of its own first."""
+        return self._answer(lambda: profile(self._reading, run))
+
+    def plans(self) -> list[PlanRecord]:
+        """What runs have in common: each set of nodes that ran together, the newest first."""
+        return self._answer(self._reading.plans)
+
+    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+        """The newest calls of just this site, of one run if given."""
+        where, parameters = 'site = ? AND id > 0', [site_key(site.process, site.id)]
+        if run is not None:
+            where += ' AND run = ? AND process = ?'
+            parameters += [run, site.process]
+        return self._answer(lambda: self._call_rows(f'{where} ORDER BY ordinal DESC LIMIT ?', [*parameters, limit]))
 
     def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
         """The backward steps: which gradient call differentiates which call, and the gradients it gave."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,16 @@ from pyfuncdbg.record.query import site_matches
 from pyfuncdbg.record.records import (
     CallRecord,
     ErrorRecord,
+    NoteRecord,
     OutputRecord,
+    PlanRecord,
     RunRecord,
     SiteRecord,
     TensorRecord,
     TraceInfo,
 )
 from pyfuncdbg.record.statistics import stats_of
-from pyfuncdbg.record.usage import SiteUse
+from pyfuncdbg.record.usage import SiteTime, SiteUse
 
 SOURCE = '''\
 def normalize(x, eps=1e-6):
@@ -77,6 +80,9 @@ class MemoryTrace:
             found.reverse()
         return found[offset:None if limit is None else offset + limit]
 
+    def ordered(self, *, newest_first: bool = False, sort: str | None = None, **filters: Any) -> MemoryOrder:
+        return MemoryOrder(self.calls(newest_first=newest_first, sort=sort, **filters))
+
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
         return len(self.calls(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed))
@@ -96,6 +102,32 @@ class MemoryTrace:
             uses.append(SiteUse(site, len(calls), sum(call.error is not None for call in calls), len(times), sum(times)))
         return sorted(uses, key=lambda use: -use.total)
 
+    def profile(self, run: int | None = None) -> list[SiteTime]:
+        times = []
+        for site in self.sites():
+            calls = [call for call in self._calls if call.site.id == site.id and run in (None, call.run)]
+            took = [call.duration for call in calls if call.duration is not None]
+            inner = sum(other.duration or 0.0 for call in calls for other in self._calls if other.parent == call.number)
+            if calls:
+                times.append(SiteTime(site, len(calls), sum(call.error is not None for call in calls), len(took), sum(took),
+                                      max(0.0, sum(took) - inner), max(took, default=0.0), calls[-1].number))
+        return sorted(times, key=lambda time: -time.own)
+
+    def plans(self) -> list[PlanRecord]:
+        found: dict[tuple[int, ...], PlanRecord] = {}
+        for run in self._runs:
+            known = found.pop(run.sites, None)
+            found[run.sites] = PlanRecord(run.process, run.label, run.host, tuple(tensor.name for tensor in run.feeds),
+                                          tuple(tensor.name for tensor in run.fetches), run.sites,
+                                          1 + (known.runs if known is not None else 0), run.id)
+        return list(found.values())[::-1]
+
+    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+        return [call for call in reversed(self._calls) if call.site.id == site.id and run in (None, call.run)][:limit]
+
+    def notes(self, kind: str | None = None) -> list[NoteRecord]:
+        return []
+
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
         if call is not None:
@@ -108,6 +140,35 @@ class MemoryTrace:
         pairs += [(got, tensor) for got in runs for tensor in got.outputs if (got.run, tensor.name) not in known]
         wanted = [(made, one) for made, one in pairs if bad is None or bad == (one.stats is not None and one.stats.bad > 0)]
         return wanted[:limit]
+
+
+class MemoryOrder:
+    """Records in an order, as `debug.queries.Ordered`."""
+
+    def __init__(self, calls: list[CallRecord]) -> None:
+        self._calls = calls
+        self.count = len(calls)
+
+    def build(self) -> int:
+        return self.count
+
+    def page(self, start: int, count: int) -> list[CallRecord]:
+        return self._calls[start:start + count]
+
+    def position(self, number: str) -> int | None:
+        return next((i for i, call in enumerate(self._calls) if call.number == number), None)
+
+    def find(self, text: str, start: int, *, backwards: bool = False) -> int | None:
+        order = [*range(start, self.count), *range(start)]
+        if backwards:
+            order = [*range(start, -1, -1), *range(self.count - 1, start, -1)]
+        return next((i for i in order if text.lower() in f'{self._calls[i].label} {self._calls[i].error}'.lower()), None)
+
+    def cancel(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 def tensor(name: str, array: np.ndarray) -> TensorRecord:

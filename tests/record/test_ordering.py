@@ -1,0 +1,128 @@
+"""Calls in an order, by position: sorted and filtered as `calls` does, found by text, broken off."""
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plain_host import new_run, wrapped
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.ordering import Ordering, QueryCancelledError
+from pyfuncdbg.record.query import SORTS
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Iterator[Trace]:
+    """60 calls of norm and scale in 6 runs: call 11 raises, call 20 prints, every seventh gives a NaN."""
+    def norm(number: int) -> tuple[np.ndarray]:
+        if number == 10:
+            raise ValueError('Singular MATRIX, größer')
+        if number == 19:
+            print('nineteen is odd')
+        return (np.full(number % 5, np.nan if number % 7 == 0 else 1.0),)
+
+    sites = [wrapped(norm, 'model/norm'), wrapped(lambda number: (number,), 'scale')]
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for number in range(60):
+            if number % 10 == 0:
+                run = new_run()
+            with contextlib.suppress(ValueError):
+                sites[number % 3 == 2](number, run=run)
+    with Trace.open(recorder.path) as opened:
+        yield opened
+
+
+def built(trace: Trace, **options: object) -> Ordering:
+    ordering = trace.ordered(**options)         # type: ignore[arg-type]
+    ordering.build()
+    return ordering
+
+
+@pytest.mark.parametrize('sort', SORTS)
+@pytest.mark.parametrize('newest_first', [False, True])
+def test_every_order_is_that_of_the_calls(trace: Trace, sort: str, newest_first: bool) -> None:
+    for filters in ({}, {'kind': 'python'}, {'site': '*norm'}, {'bad': True}, {'failed': False, 'run': 2}):
+        wanted = trace.calls(sort=sort, newest_first=newest_first, **filters)   # type: ignore[arg-type]
+        ordering = built(trace, sort=sort, newest_first=newest_first, **filters)
+        assert ordering.count == len(wanted) == trace.count(**filters)
+        assert [call.number for call in ordering.page(0, 100)] == [call.number for call in wanted]
+        assert [ordering.position(call.number) for call in wanted] == list(range(len(wanted)))
+        assert [call.number for call in ordering.page(3, 2)] == [call.number for call in wanted[3:5]]
+        ordering.close()
+
+
+def test_new_sort_keys_sort_by_what_they_are_named_after(trace: Trace) -> None:
+    sizes = [sum(tensor.nbytes for tensor in call.outputs) for call in built(trace, sort='size').page(0, 60)]
+    assert sizes == sorted(sizes) and set(sizes) == {0, 8, 16, 24, 32}
+    worst = built(trace, sort='result', newest_first=True).page(0, 60)
+    kinds = ['raised' if call.error is not None else 'bad' if any(t.stats and t.stats.bad for t in call.outputs) else 'ok'
+             for call in worst]
+    assert kinds == ['raised'] + ['bad'] * 5 + ['ok'] * 54
+    functions = [call.site.function for call in built(trace, sort='function').page(0, 60)]
+    assert functions == sorted(functions) and len(set(functions)) == 2
+
+
+def test_what_is_not_there(trace: Trace) -> None:
+    ordering = built(trace)
+    with pytest.raises(CommandError, match='sorted by'):
+        trace.ordered(sort='colour')
+    with pytest.raises(CommandError, match='No kind of call'):
+        trace.ordered(kind='pyhton')
+    assert ordering.position('99999999') is None and ordering.position('2.1') is None and ordering.page(60, 5) == []
+
+
+def test_text_is_found_in_names_errors_and_output(trace: Trace) -> None:
+    ordering = built(trace)
+    assert ordering.find('SCALE', 0) == 2
+    assert ordering.find('scale', 3) == 5
+    assert ordering.find('scale', 4, backwards=True) == 2
+    assert ordering.find('singular matrix', 0) == 10
+    assert ordering.find('GRÖSSER', 0) is None and ordering.find('Größer', 0) == 10
+    assert ordering.find('valueerror', 11) == 10                # round the end
+    assert ordering.find('nineteen', 5, backwards=True) == 19   # round the beginning
+    assert ordering.find('norm[0]', 1) == 0 and ordering.find('norm[3]', 0) == 4
+    assert ordering.find('nowhere', 0) is None
+    assert built(trace, newest_first=True).find('nineteen', 0) == 40
+
+
+def test_text_that_names_of_every_call_hold_is_found_beyond_a_page_of_candidates(tmp_path: Path) -> None:
+    def say(number: int) -> tuple[int]:
+        print('said', number)
+        return (number,)
+
+    call = wrapped(say)
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for number in range(1_000):
+            call(number)
+    with Trace.open(recorder.path) as trace:
+        ordering = built(trace)
+        assert ordering.find('said 999', 0) == 999
+        assert ordering.find('said 3\n', 999, backwards=True) == 3
+        assert ordering.find('said 700', 701) == 700
+
+
+def test_cancelled_from_another_thread(trace: Trace) -> None:
+    ordering = trace.ordered()
+    thread = threading.Thread(target=ordering.cancel)
+    thread.start()
+    thread.join()
+    with pytest.raises(QueryCancelledError):
+        ordering.build()
+    ordering.close()
+    ordering.close()
+    with pytest.raises(QueryCancelledError):
+        ordering.page(0, 1)
+
+
+def test_survives_a_new_index(trace: Trace) -> None:
+    ordering = built(trace, sort='duration')
+    (trace.path / 'index.sqlite').unlink()
+    trace._index.rebuild()
+    trace.refresh()
+    assert len(ordering.page(0, 60)) == 60
