@@ -133,6 +133,17 @@ def earlier(trace: Queries, found: Found) -> Found:
     return of_call(before, TensorSpec(before.number, side, slot, None))
 
 
+def newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:
+    """The newest run of which the elements of a tensor were kept, where those of `found` were not."""
+    if _NUMBERED.fullmatch(spec.owner) or spec.side or not found.tensor.name:
+        return None
+    name = found.tensor.name
+    calls = trace.calls(kind='run', newest_first=True, limit=RUNS) if found.call.site.kind == 'run' else (
+        trace.calls(site=glob.escape(found.call.site.name), newest_first=True, limit=RUNS))
+    return next((call.run for call in calls for tensor in (*call.outputs, *call.inputs)
+                 if tensor.name == name and tensor.level == 'full'), None)
+
+
 def of_call(call: CallRecord, spec: TensorSpec) -> Found:
     """The input or output of a call that is meant.
 

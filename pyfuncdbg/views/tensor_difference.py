@@ -48,7 +48,8 @@ def change_view(change: Change, *, limit: int = SHOWN) -> Page:
                                   f'{one_line(" -> ".join(sides))}', overflow='fold'), titles, _bad(found))
     size = change.values.size
     if found.same:
-        return Page(Text.assemble(name, f'  all {size:,} elements as before', overflow='fold'), titles)
+        words = 'as before' if size == 1 else f'each of {size:,} elements as before'
+        return Page(Text.assemble(name, f'  {words}', overflow='fold'), titles, *([_bad(found)] if found.bad[1] else []))
     parts: list[Part] = [
         Text.assemble(name, (f'  {found.elements:,} of {size:,} elements changed', 'bold'), overflow='fold'), titles]
     if found.greatest is not None and found.at is not None and found.greatest > 0:
@@ -80,7 +81,7 @@ def _table(change: Change, limit: int) -> Table:
     table.add_column('index', overflow='fold')
     for name in ('before', 'after', 'difference'):
         table.add_column(name, justify='right', overflow='fold')
-    for row in np.argwhere(other)[:limit].tolist():
+    for row in _worst(before, after, other, limit):
         one, two = (part[tuple(row)] for part in (before, after))
         one, two = (part.item() if isinstance(part, np.generic) else part for part in (one, two))
         apart = _apart(one, two)
@@ -91,6 +92,17 @@ def _table(change: Change, limit: int) -> Table:
     if rest > 0:
         table.add_row(Text('...', 'dim'), '', '', Text(f'{rest:,} more', 'dim'))
     return table
+
+
+def _worst(before: np.ndarray, after: np.ndarray, other: np.ndarray, limit: int) -> list[list[int]]:
+    """Indices to list: a few that are not finite any more, then the greatest differences; in C order each."""
+    indices = np.argwhere(other)
+    if len(indices) <= limit or before.dtype.kind not in 'biufc':
+        return [list(map(int, row)) for row in indices[:limit].tolist()]
+    apart = distances(before, after)[other]
+    broken = np.flatnonzero(np.isfinite(before[other]) & ~np.isfinite(after[other]))[:limit // 2]
+    order = np.argsort(np.where(np.isfinite(apart), -apart, 0.0), kind='stable')[:limit - len(broken)]
+    return [list(map(int, indices[i].tolist())) for i in (*broken.tolist(), *order.tolist())]
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

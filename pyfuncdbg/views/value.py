@@ -40,11 +40,11 @@ def value_view(tensor: TensorRecord, title: str, values: np.ndarray | None, *, i
     line = tensor_line(tensor)
     if index:
         line = Text.assemble((one_line(index, 60), 'bold'), ' of ', line, overflow='fold')
-    if values is not None:
-        line.append_text(where_bad(values))
     parts: list[Part] = [line, label(title, 'dim')]
-    if origin is not None:
-        parts.append(origin_line(origin))
+    told = Text('; ').join(part for part in (where_bad(values) if values is not None else Text(),
+                                             origin_line(origin) if origin is not None else Text()) if part)
+    if told:
+        parts.append(Text.assemble(('not finite: ', 'red'), told, overflow='fold'))
     parts.append(lambda options: summary(tensor, options))
     if values is not None:
         parts += _shown(tensor, values, limit, ranges, drawn=drawn, whole=not index)
@@ -74,18 +74,17 @@ def _shown(tensor: TensorRecord, values: np.ndarray, limit: int | None, ranges: 
 
 
 def origin_line(origin: Provenance) -> Text:
-    """'born in call #313 normalize[26] at train.py:48', as far as that is known."""
+    """'inherited, born in call #313 normalize[26] at train.py:48', as far as that is known."""
     likely = '' if origin.certain else 'likely '
     words = {'born': 'born', 'suspected': 'likely born', 'fed': 'fed', 'entered': 'came in from nodes not recorded,'}
     how = words.get(origin.verdict, origin.verdict)
-    text = Text(f'{likely}{how} in ' if origin.here else f'inherited: {likely}{how} in ', 'red', overflow='fold')
-    text.append('this call, ' if origin.here else '').append(f'call #{one_line(origin.number, 20)} ', 'bold')
-    text.append(f'{one_line(origin.label, 80)}', 'bold').append(' at ')
+    text = Text(f'{likely}{how} in ' if origin.here else f'inherited, {likely}{how} in ', 'red', overflow='fold')
+    text.append('this call at ' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)} at ')
     return text.append_text(place(origin.filename, origin.line))
 
 
 def where_bad(values: np.ndarray) -> Text:
-    """'; all in row 10 of 32': the fewest indices on one axis that hold all that is not finite; '' if that says nothing."""
+    """'all in row 10 of 32': the fewest indices on one axis that hold all that is not finite; '' if that says nothing."""
     numbers = as_numbers(values)
     if numbers is None or values.ndim < 2 or numbers.dtype.kind not in 'fc':
         return Text()
@@ -100,7 +99,7 @@ def where_bad(values: np.ndarray) -> Text:
     if part > 0.5:
         return Text()
     names = ('row', 'column') if values.ndim == 2 else tuple(f'axis {i} at' for i in range(values.ndim))
-    return Text(f'; all in {named(names[axis], hit)} of {values.shape[axis]:,}', 'red')
+    return Text(f'all in {named(names[axis], hit)} of {values.shape[axis]:,}', 'red')
 
 
 def named(noun: str, numbers: Sequence[int]) -> str:
