@@ -206,7 +206,7 @@ def _show(args: Sequence[str]) -> Action:
             if answer.as_json:
                 print(answer.json, flush=True)                  # a console would break the line at its width
             else:
-                console.print(answer)
+                answer.show(console)            # uncropped: a diagram is for another program
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return lambda: 1

@@ -55,7 +55,7 @@ class Answer:
         console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
                           _environ={})
         with console.capture() as captured:
-            console.print(self.command.view(self.result))
+            console.print(self.command.view(self.result), crop=False)
         return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
 
     def show(self, console: Console) -> None:

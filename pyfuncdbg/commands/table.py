@@ -12,6 +12,7 @@ from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.interrupt import INTERRUPT
 from pyfuncdbg.commands.live import PF
+from pyfuncdbg.commands.nodes import NODES
 from pyfuncdbg.commands.printing import PRINTING
 from pyfuncdbg.commands.report import INFO, REPORT
 from pyfuncdbg.commands.resume import RESUMING
@@ -23,6 +24,6 @@ from pyfuncdbg.commands.tensor import PT
 from pyfuncdbg.commands.tensors import LT
 from pyfuncdbg.commands.threads import SWITCH, THREADS
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING, INTERRUPT,
-                              *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN, stop_command(lambda: TABLE),
-                              *FRAMES, *PRINTING, help_command(lambda: TABLE))
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, *NODES, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING,
+                              INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN,
+                              stop_command(lambda: TABLE), *FRAMES, *PRINTING, help_command(lambda: TABLE))

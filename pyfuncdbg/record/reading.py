@@ -16,15 +16,16 @@ import msgpack
 from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import title
 from pyfuncdbg.record import decode
-from pyfuncdbg.record.batch import Batch, unpacked
+from pyfuncdbg.record.batch import COLUMNS, Batch, unpacked
 from pyfuncdbg.record.folder import Manifest
 from pyfuncdbg.record.index import SITE_BITS, Index, site_key
 from pyfuncdbg.record.query import site_matches
-from pyfuncdbg.record.records import CallRecord, NoteRecord, RunRecord, SiteRecord, Stats
+from pyfuncdbg.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, Stats
 from pyfuncdbg.record.snapshot import array_from, digest
 from pyfuncdbg.record.statistics import stats_of
 
 _BATCHES = 64
+_PARENT = COLUMNS.index('parent')
 
 Place = tuple[int, int, int]
 """Process, byte in its log, row in the batch there."""
@@ -114,6 +115,16 @@ class Reading:
         except (ValueError, TypeError) as error:
             # The rest of a list of calls must not suffer from one that was written wrongly.
             return decode.damaged_call(batch, row, process, site, self._seconds(process), str(error))
+
+    def parents(self, process: int, position: int) -> list[int]:
+        """For each row of a batch: the id of the call it was made in, 0 for none."""
+        return [int(parent) for parent in self._batch(process, position).columns[_PARENT]]
+
+    def plans(self) -> list[PlanRecord]:
+        """Every plan that has runs, the newest first."""
+        rows = self.rows('SELECT process, plan, count(*), max(id) FROM runs GROUP BY process, plan '
+                         'ORDER BY max(started) DESC')
+        return [PlanRecord(process, *self._plan(process, plan), runs, newest) for process, plan, runs, newest in rows]
 
     def _batch(self, process: int, position: int) -> Batch:
         key = (process, position)

@@ -170,6 +170,27 @@ class RunRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """What runs have in common: all of one `Session.run` line, or of one traced function.
+
+    Attributes:
+        feeds, fetches: Names of tensors.
+        sites: Ids of the sites that they announced, in order.
+        runs: How many there were.
+        newest: Number of the newest.
+    """
+
+    process: int
+    label: str
+    host: str
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    sites: tuple[int, ...]
+    runs: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallRecord:
     """One finished call, or one that was running when the log ends (`duration` None).
 

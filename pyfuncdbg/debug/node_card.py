@@ -1,0 +1,146 @@
+"""All that is known of one node, as plain data: what it is, what goes in and out, where it was made, how it was called.
+
+Made from a trace, and at a stop also from the run that is stopped, on the thread of the command.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.debug.graph import Constant, Found, Graph, Node, Use
+from pyfuncdbg.debug.lineage import Sort
+from pyfuncdbg.debug.node_values import NodeValues
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
+
+DUMPS = 20
+"""Newest calls that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One input: where it comes from, and what it held last."""
+
+    use: Use
+    sort: Sort
+    op_type: str
+    value: TensorRecord | None
+    constant: Constant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One output: what it held last, and who takes it."""
+
+    name: str
+    value: TensorRecord | None
+    users: tuple[Use, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCard:
+    """A node.
+
+    Attributes:
+        sort: A node, or a feed or constant, which have only consumers.
+        site: As announced; None for a feed or constant.
+        attrs: What TensorFlow's NodeDef says too; private names apart.
+        device: '' if none was asked for.
+        label, runs: What announced it, and how many runs have; '' and 0 for eager calls.
+        run: What values are of, None for the newest calls.
+        before, after: Control inputs, and the nodes that wait for it without taking a tensor.
+        calls, failed, total: How often it ran, with seconds; of `run` if one is given.
+        newest: Its newest call, None if it did not run.
+        dumps: Newest calls with what was kept of them, if asked for.
+        frames: The creation stack, outermost first.
+        constant: What a constant holds.
+        everything: Attributes and the stack are wanted in full.
+    """
+
+    name: str
+    sort: Sort
+    site: SiteRecord | None
+    attrs: dict[str, Any]
+    device: str
+    label: str
+    runs: int
+    run: int | None
+    inputs: tuple[Given, ...]
+    outputs: tuple[Made, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    calls: int
+    failed: int
+    total: float
+    newest: CallRecord | None
+    dumps: tuple[CallRecord, ...]
+    frames: tuple[Frame, ...]
+    constant: Constant | None
+    all_attrs: bool
+    all_frames: bool
+
+
+def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
+              all_frames: bool = False) -> NodeCard:
+    """The card of a node that was found."""
+    graph, name = found.graph, found.name
+    values = NodeValues(trace, graph, stop)
+    node = graph.nodes.get(name)
+    inputs = tuple(_given(graph, values, use) for use in graph.inputs(name))
+    outputs = tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name))
+    calls, failed, total = _use(trace, graph, node)
+    attrs = dict(node.site.attrs) if node is not None else {}
+    device = attrs.get('_device', '')
+    return NodeCard(
+        name, 'node' if node is not None else 'constant' if graph.constant(name) is not None else 'feed',
+        node.site if node is not None else None,
+        {key: value for key, value in attrs.items() if key not in ('_device', '_control', '_constants')},
+        device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
+        graph.plan.runs if graph.plan is not None else 0, graph.run, inputs, outputs,
+        node.control if node is not None else (),
+        tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), calls, failed, total,
+        values.call(node) if node is not None else None, _dumps(trace, graph, node) if dumps else (),
+        node.site.stack if node is not None else (), graph.constant(name), all_attrs, all_frames)
+
+
+def _given(graph: Graph, values: NodeValues, use: Use) -> Given:
+    node = graph.nodes.get(use.node)
+    constant = graph.constants.get(use.tensor)
+    sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
+        'feed' if graph.is_fed(use.node) else 'elsewhere')
+    return Given(use, sort, node.site.op_type if node is not None else '', None if constant else values.tensor(use.tensor),
+                 constant)
+
+
+def _outputs(graph: Graph, node: Node | None, name: str) -> Sequence[str]:
+    if node is not None:
+        return node.site.outputs
+    return list(dict.fromkeys(use.tensor for use in graph.outputs(name))) or [f'{name}:0']
+
+
+def _made(graph: Graph, values: NodeValues, name: str, output: str) -> Made:
+    return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output))
+
+
+def _use(trace: Queries, graph: Graph, node: Node | None) -> tuple[int, int, float]:
+    """How often it was called, failed, and for how long; as a step of the graph where that was recorded."""
+    if node is None:
+        return 0, 0, 0.0
+    keys = {(site.process, site.id) for site in node.sites}
+    uses = [use for use in (trace.usage() if graph.run is None else trace.profile(graph.run))
+            if (use.site.process, use.site.id) in keys]
+    most = max(uses, key=lambda use: (use.calls, use.total), default=None)
+    return (most.calls, most.failed, most.total) if most is not None else (0, 0, 0.0)
+
+
+def _dumps(trace: Queries, graph: Graph, node: Node | None) -> tuple[CallRecord, ...]:
+    if node is None:
+        return ()
+    for site in node.sites[::-1]:
+        found = trace.newest(site, run=graph.run, limit=DUMPS)
+        if found:
+            return tuple(found)
+    return ()

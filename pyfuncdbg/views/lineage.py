@@ -1,0 +1,89 @@
+"""What goes into a node, or comes of it (`li`, `lo`), as a tree: each node once, '^' where it stands elsewhere."""
+from __future__ import annotations
+
+from rich.console import ConsoleOptions
+from rich.text import Text
+
+from pyfuncdbg.debug.lineage import Branch, Lineage
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.glimpse import glimpse, glimpse_of_constant
+from pyfuncdbg.views.listing import cut
+from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.units import count
+
+NAME = 60
+DEEPEST = 12
+"""Levels that are indented; further ones say their number."""
+
+
+def lineage_view(found: Lineage, *, types: bool = False) -> Page:
+    """The tree under a line that says how much of it is shown.
+
+    Args:
+        found: The rows.
+        types: Show op types.
+    """
+    def draw(options: ConsoleOptions) -> Text:
+        marks = ('|  ', '   ', '|- ', '`- ') if options.ascii_only else ('│  ', '   ', '├─ ', '└─ ')
+        return Text('\n').join(cut(_row(row, marks, found, types=types), options.max_width) for row in found.rows)
+    return Page(_heading(found), draw)
+
+
+def _heading(found: Lineage) -> Text:
+    one, many = ('goes into', 'go into') if found.direction == 'inputs' else ('comes of', 'come of')
+    text = Text.assemble((f'{count(found.reached, "node")} {one if found.reached == 1 else many} ', 'bold'),
+                         label(found.node, 'bold', limit=NAME), overflow='fold')
+    if found.shown < found.reached:
+        text.append(f', {found.shown:,} shown')
+    text.append(f'   depth: {found.depth}', 'dim not bold')
+    text.append('   control: yes' if found.control else '   control: no', 'dim not bold')
+    text.append(f'   values: {f"run #{found.run}" if found.run else "newest"}', 'dim not bold')
+    if not found.reached:
+        missing = 'no inputs' if found.direction == 'inputs' else 'nobody takes its outputs'
+        text.append(f'   {missing}' + ('' if found.label else ': it was called eagerly, in no graph'), 'none')
+    return text
+
+
+def _row(row: Branch, marks: tuple[str, str, str, str], found: Lineage, *, types: bool) -> Text:
+    text = Text(_indent(row, marks), 'dim', no_wrap=True)
+    if row.use is not None and row.use.slot < 0:
+        text.append('^ctrl ', 'magenta not dim')
+    tensor = row.use.tensor if row.use is not None and row.use.tensor and found.direction == 'inputs' else row.node
+    style = 'bold not dim' if row.depth == 0 or row.function else 'not dim'
+    text.append_text(label(tensor, style, limit=NAME))
+    if found.direction == 'outputs' and row.use is not None and row.use.slot > 0:
+        text.append(f' in{row.use.slot}', 'dim')
+    if types and row.op_type:
+        text.append(f' [{one_line(row.op_type, 30)}]', 'cyan not dim')
+    if row.function:
+        text.append(f' {one_line(row.function, 40)}', 'cyan not dim')
+    if row.again:
+        return text.append(f'  ^ its {found.direction} stand {row.again}', 'dim')
+    if row.sort != 'node':
+        text.append('  not in this run' if row.sort == 'elsewhere' else f'  {row.sort}', 'dim')
+    held = glimpse_of_constant(row.constant) if row.constant is not None else glimpse(row.value)
+    if held:
+        text.append('  ').append_text(held)
+    if row.hidden:
+        text.append(f'  ... {row.hidden} further', 'yellow')
+    return text
+
+
+def _indent(row: Branch, marks: tuple[str, str, str, str]) -> str:
+    if not row.depth:
+        return ''
+    bar, blank, tee, corner = marks
+    upper = row.last[:-1][:DEEPEST - 1]
+    deep = f'({row.depth}) ' if row.depth > DEEPEST else ''
+    return ''.join(blank if last else bar for last in upper) + (corner if row.last[-1] else tee) + deep
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.debug.graph import find_node
+    from pyfuncdbg.debug.lineage import lineage
+    from pyfuncdbg.debug.node_values import NodeValues
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    node = find_node(sample(), 'scale')
+    demo(lineage_view(lineage(node.graph, node.name, 'inputs', depth=3, limit=20,
+                              value=NodeValues(sample(), node.graph).tensor), types=True))

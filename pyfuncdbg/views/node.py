@@ -1,0 +1,191 @@
+"""The node card (`ni`): what a node is, what goes in and out with the last values, where it was made, how it was called."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.graph import Use
+from pyfuncdbg.debug.node_card import Given, Made, NodeCard
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.call import state
+from pyfuncdbg.views.escape import label, one_line, shortened
+from pyfuncdbg.views.glimpse import glimpse, glimpse_of_constant, holds_values, typed_as
+from pyfuncdbg.views.listing import highlighted
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.source import line_text, of_the_user, place
+from pyfuncdbg.views.units import count, milliseconds, seconds, size
+
+USERS = 6
+"""Consumers of one output that are named."""
+INPUTS = 40
+ATTRS = 12
+VALUE = 60
+"""Characters of an attribute's value where not all is asked for."""
+
+
+def node_view(card: NodeCard) -> Page:
+    """The whole card."""
+    parts: list[Part] = [_title(card), _facts(card)]
+    if card.inputs:
+        parts += [Text(f'inputs ({len(card.inputs):,})', 'bold'), _inputs(card.inputs)]
+    if card.outputs:
+        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), *(_output(made) for made in card.outputs[:INPUTS])]
+        if len(card.outputs) > INPUTS:
+            parts.append(Text(f'  ... {len(card.outputs) - INPUTS:,} more', 'dim'))
+    if card.attrs:
+        parts += [Text('attributes', 'bold'), *_attrs(card)]
+    if card.frames:
+        parts += [Text('created at', 'bold'), *_stack(card.frames, everything=card.all_frames)]
+    if card.dumps:
+        parts += [Text(f'{count(len(card.dumps), "call")}, the newest first', 'bold'), _dumps(card.dumps)]
+    return Page(*parts)
+
+
+def _title(card: NodeCard) -> Text:
+    ran = card.newest is not None
+    text = Text('node ', 'bold' if ran else 'bold blue', overflow='fold')
+    text.append_text(label(card.name, 'bold', limit=300))
+    if card.site is None:
+        return text.append(f'  {card.sort}', 'cyan')
+    text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
+    if card.newest is None:
+        return text.append('  did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'), 'blue')
+    return text.append('  ').append_text(state(card.newest))
+
+
+def _facts(card: NodeCard) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style='dim', no_wrap=True)
+    grid.add_column(overflow='fold')
+    site = card.site
+    if site is not None and site.function:
+        grid.add_row('function', Text.assemble(label(site.function, limit=200), '  ',
+                                               place(site.filename, site.line, full=True)))
+    if site is not None:
+        kinds = {'python': 'a wrapped Python function', 'op': 'an op of the graph', 'gradient': 'a backward step'}
+        host = Text.assemble(kinds.get(site.kind, site.kind), f', of {one_line(site.host, 40)}')
+        grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
+    if card.device:
+        grid.add_row('device', label(card.device, limit=100))
+    grid.add_row('part of', label(f'{card.label}, {count(card.runs, "run")}' if card.label else 'no graph: called eagerly',
+                                  limit=100) if card.run is None else label(f'run #{card.run} {card.label}', limit=100))
+    if card.calls:
+        mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
+        words = Text(f'{count(card.calls, "call")}, {seconds(card.total)} in all{mean}', overflow='fold')
+        if card.failed:
+            words.append(f', {card.failed:,} raised', 'bold red')
+        if card.newest is not None:
+            words.append(f'; the newest is #{one_line(card.newest.number, 20)} {one_line(card.newest.label, 60)}')
+        grid.add_row('calls', words)
+    for name, nodes in (('waits for', card.before), ('then run', card.after)):
+        if nodes:
+            grid.add_row(name, _names(nodes).append(' (control)', 'dim'))
+    if card.constant is not None:
+        grid.add_row('value', glimpse_of_constant(card.constant))
+    return grid
+
+
+def _names(names: Sequence[str]) -> Text:
+    text = Text(', ').join(label(name, limit=60) for name in names[:USERS])
+    text.overflow = 'fold'
+    return text.append(f' and {len(names) - USERS:,} more' if len(names) > USERS else '')
+
+
+def _inputs(inputs: Sequence[Given]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify='right', style='dim', no_wrap=True)
+    table.add_column(overflow='fold')
+    table.add_column(overflow='fold')
+    table.add_column(overflow='fold')
+    for given in inputs[:INPUTS]:
+        sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
+            'not in this run' if given.sort == 'elsewhere' else given.sort, 'dim')
+        held = glimpse_of_constant(given.constant) if given.constant is not None else glimpse(given.value)
+        table.add_row(f'  {given.use.slot}', label(given.use.tensor, limit=60), sort, held)
+    if len(inputs) > INPUTS:
+        table.add_row('', Text(f'... {len(inputs) - INPUTS:,} more', 'dim'))
+    return table
+
+
+def _output(made: Made) -> Text:
+    text = Text.assemble('  ', label(made.name, limit=60), '  ', glimpse(made.value), overflow='fold')
+    return text.append('  -> ', 'dim').append_text(_users(made.users)) if made.users else text.append('  (not used)', 'dim')
+
+
+def _users(users: Sequence[Use]) -> Text:
+    return _names(list(dict.fromkeys(use.node for use in users)))
+
+
+def _attrs(card: NodeCard) -> list[Text]:
+    lines = []
+    for name, value in list(card.attrs.items())[:None if card.all_attrs else ATTRS]:
+        shown = one_line(_value(value), 0 if card.all_attrs else VALUE)
+        lines.append(Text.assemble('  ', (f'{one_line(name, 60)}  ', 'dim'), shown, overflow='fold'))
+    if len(lines) < len(card.attrs):
+        lines.append(Text(f'  ... {len(card.attrs) - len(lines):,} more, -a lists all', 'dim'))
+    return lines
+
+
+def _value(value: Any) -> str:
+    """An attribute: plain data out of a log."""
+    if isinstance(value, bytes):
+        return value.decode('utf-8', 'backslashreplace')
+    if isinstance(value, list | tuple):
+        return '[' + ', '.join(_value(each) for each in value) + ']'
+    if isinstance(value, dict):
+        return '{' + ', '.join(f'{key}: {_value(each)}' for key, each in value.items()) + '}'
+    return value if isinstance(value, str) else repr(value) if isinstance(value, bool | int | float) else str(value)
+
+
+def _stack(frames: Sequence[Frame], *, everything: bool) -> list[Text]:
+    """The user's frames, innermost first; with everything, all of them, libraries' gray, with their lines of source."""
+    lines = []
+    mine = [frame for frame in reversed(frames) if of_the_user(frame.filename)]
+    for frame in reversed(frames) if everything or not mine else mine[:3]:
+        style = '' if of_the_user(frame.filename) else 'dim'
+        line = Text.assemble('  ', place(frame.filename, frame.line, full=everything),
+                             (f' in {one_line(frame.function, 60)}', style), overflow='fold')
+        source = line_text(frame.filename, frame.line)
+        if source:
+            line.append('\n' + ' ' * 6).append_text(highlighted([shortened(source, 160)])[0])
+        if style:
+            line.stylize(style)
+        lines.append(line)
+    left = len(frames) - len(lines)
+    return [*lines, Text(f'  ... {count(left, "frame")} further out, -t shows all', 'dim')] if left else lines
+
+
+def _dumps(calls: Sequence[CallRecord]) -> Page:
+    def draw(options: ConsoleOptions) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
+        table.add_column('call', justify='right', no_wrap=True)
+        table.add_column('run', justify='right', no_wrap=True)
+        table.add_column('t ms', justify='right', no_wrap=True)
+        table.add_column('output', overflow='fold')
+        table.add_column('bytes', justify='right', no_wrap=True)
+        table.add_column('kept', overflow='fold')
+        table.add_column('result', overflow='fold')
+        for call in calls:
+            held = [tensor for tensor in call.outputs if holds_values(tensor)]
+            made = held[:4]
+            more = f' +{len(held) - 4}' if len(held) > 4 else ''
+            table.add_row(Text('#' + one_line(call.number, 20)), f'#{call.run}', milliseconds(call.started),
+                          ' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made) + more,
+                          size(sum(tensor.nbytes for tensor in held)),
+                          ' '.join(dict.fromkeys(tensor.level for tensor in made)), state(call))
+        return table
+    return Page(draw)
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.debug.graph import find_node
+    from pyfuncdbg.debug.node_card import node_card
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    demo(node_view(node_card(sample(), find_node(sample(), 'norm'), dumps=True)))
