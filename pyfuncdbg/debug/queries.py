@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
@@ -29,8 +30,10 @@ class Ordered(Protocol):
     def position(self, number: str) -> int | None:
         """Where the call of a number ('17', '2.17') is, None if it is not among these."""
 
-    def find(self, text: str, start: int, *, backwards: bool = False) -> int | None:
-        """The next one from `start` on, round the end, whose names, error or output hold the text."""
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
+        """The next one from `start` on, round the end, whose names, error or output hold the text; asks whether it is
+        `wanted` still."""
 
     def cancel(self) -> None:
         """Break off what another thread is doing; it gets `record.ordering.QueryCancelledError`."""

@@ -20,6 +20,8 @@ from pyfuncdbg.record.records import CallRecord
 
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')
 _SOME = 256
+_STRETCH = 100_000
+"""Positions that are looked through at once, in 0.1 s."""
 _STEPS = 50_000
 
 Place = tuple[int, int]
@@ -82,27 +84,30 @@ class Ordering:
                           [int(process or 1), int(id_)])
         return int(found[0][0]) - 1 if found else None
 
-    def find(self, text: str, start: int, *, backwards: bool = False) -> int | None:
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
         """The next position that holds a text, from `start` on and round the end: None if no call does.
 
         Looked for, in any case of letters, in names of sites, functions and op types ('norm[3]' is one call of a site), and
-        in what calls raised and said.
+        in what calls raised and said. `wanted` is asked now and then.
+
+        Raises:
+            QueryCancelledError: It was not wanted any more.
         """
         text = text.lower()
         spoken = _Spoken(self._read, text)
         first, second = (0, start + 1 if backwards else start), (start + 1 if backwards else start, self.count)
         for low, high in (first, second) if backwards else (second, first):
-            for position, process, id_, at, sure in self._candidates(text, low, high, 'DESC' if backwards else 'ASC'):
+            for position, process, id_, at, sure in self._candidates(text, low, high, backwards, wanted):
                 if sure or (spoken.in_batch(process, at) and self._says(process, id_, text)):
                     return position
         return None
 
     def _says(self, process: int, id_: int, text: str) -> bool:
-        if self._cancelled:
-            raise QueryCancelledError
         return any(_says(call, text) for call in self._fetch([(process, id_)]))
 
-    def _candidates(self, text: str, low: int, high: int, direction: str) -> Iterator[tuple[int, int, int, int, int]]:
+    def _candidates(self, text: str, low: int, high: int, backwards: bool,
+                    wanted: Callable[[], bool]) -> Iterator[tuple[int, int, int, int, int]]:
         """Those of the positions `low` to before `high` that may hold the text; the last field is 1 where a name does."""
         match = _NUMBERED.fullmatch(text)
         name, ordinal = (match[1], int(match[2])) if match is not None else (text, None)
@@ -111,19 +116,21 @@ class Ordering:
         if ordinal is not None:
             named += ' AND ordinal = ?'
             values.append(ordinal)
-        while True:
-            rows = self._run(
-                f'SELECT positions.position - 1, calls.process, calls.id, calls.position, ({named}) AS named '
-                'FROM positions CROSS JOIN calls ON calls.process = positions.process AND calls.id = positions.id '
-                f'WHERE positions.position > ? AND positions.position <= ? AND (named OR flags & {FAILED | PRINTED}) '
-                f'ORDER BY positions.position {direction} LIMIT {_SOME}', [*values, low, high])
+        sql = (f'SELECT positions.position - 1, calls.process, calls.id, calls.position, ({named}) AS named '
+               'FROM positions CROSS JOIN calls ON calls.process = positions.process AND calls.id = positions.id '
+               f'WHERE positions.position > ? AND positions.position <= ? AND (named OR flags & {FAILED | PRINTED}) '
+               f'ORDER BY positions.position {"DESC" if backwards else "ASC"} LIMIT {_SOME}')
+        while low < high:
+            if not wanted():
+                raise QueryCancelledError
+            begin, end = (max(low, high - _STRETCH), high) if backwards else (low, min(high, low + _STRETCH))
+            rows = self._run(sql, [*values, begin, end])
             yield from rows
-            if len(rows) < _SOME:
-                return
-            low, high = (rows[-1][0] + 1, high) if direction == 'ASC' else (low, rows[-1][0])
+            rest = rows[-1][0] if len(rows) == _SOME else begin if backwards else end - 1
+            low, high = (low, rest) if backwards else (rest + 1, high)
 
     def cancel(self) -> None:
-        """Break off what another thread is doing here; it gets `QueryCancelledError`. Everything after that does too."""
+        """Break off what another thread is doing here; it gets `QueryCancelledError`, as does all that is asked later."""
         self._cancelled = True
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ The values are computed when asked for, by the function that the records describ
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -158,7 +158,8 @@ class MemoryOrder:
     def position(self, number: str) -> int | None:
         return next((i for i, call in enumerate(self._calls) if call.number == number), None)
 
-    def find(self, text: str, start: int, *, backwards: bool = False) -> int | None:
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
         order = [*range(start, self.count), *range(start)]
         if backwards:
             order = [*range(start, -1, -1), *range(self.count - 1, start, -1)]

@@ -117,6 +117,8 @@ def test_cancelled_from_another_thread(trace: Trace) -> None:
     ordering.close()
     ordering.close()
     with pytest.raises(QueryCancelledError):
+        built(trace).find('nowhere', 0, wanted=lambda: False)
+    with pytest.raises(QueryCancelledError):
         ordering.page(0, 1)
 
 

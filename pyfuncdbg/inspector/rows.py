@@ -1,0 +1,110 @@
+"""What a virtual list shows, as data: columns that are sort keys, rows, and where they come from.
+
+A list of any length gives a page at a time. Everything here is asked on worker threads; `cancel` on any.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rich.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        key: What is typed to sort by it.
+        title: Its header.
+        width: Cells it takes; of the one that takes what is left (`fills`), at least.
+        right: Numbers stand at the right.
+        fills: Takes what is left.
+        beyond: Shown only where the list has at least this many cells.
+    """
+
+    key: str
+    title: str
+    width: int
+    right: bool = False
+    fills: bool = False
+    beyond: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a list is to show.
+
+    Attributes:
+        filters: By name, as the command's options are called.
+        sort: Key of a column.
+        down: From the greatest to the least.
+    """
+
+    filters: tuple[tuple[str, object], ...] = ()
+    sort: str = 'time'
+    down: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: a cell for each column, and the name by which it is known when the list is another."""
+
+    key: str
+    cells: tuple[Text, ...]
+
+
+class Opened(Protocol):
+    """The rows of one wish, in order.
+
+    Attributes:
+        count: How many there are; right after `build`.
+        shown: The active filters as the first line names them.
+        dropped: What is missing from the trace.
+    """
+
+    count: int
+    shown: Mapping[str, object]
+    dropped: int
+
+    def glimpse(self, count: int) -> list[Row]:
+        """The first rows, quickly, before `build`."""
+
+    def build(self) -> int:
+        """Find and sort them; how many there are."""
+
+    def page(self, start: int, count: int) -> list[Row]:
+        """Rows from a position on."""
+
+    def position(self, key: str) -> int | None:
+        """Where a row is, None if it is not among these."""
+
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
+        """The next row from `start` on, round the end, that holds the text; asks whether it is `wanted` still."""
+
+    def cancel(self) -> None:
+        """Break off what another thread does here: it gets `QueryCancelledError`."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+class Rows(Protocol):
+    """Where the rows of a list come from.
+
+    Attributes:
+        noun: What a row is: 'call'.
+        columns: In order.
+    """
+
+    noun: str
+    columns: Sequence[Column]
+
+    def open(self, wish: Wish) -> Opened:
+        """The rows of a wish, not built yet.
+
+        Raises:
+            PyfuncdbgError: It cannot be fulfilled: why.
+        """
