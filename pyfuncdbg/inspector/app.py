@@ -24,6 +24,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector import place_bar
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
+from pyfuncdbg.inspector.key_help import key_help
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call
 from pyfuncdbg.inspector.palette import Everything
@@ -231,11 +232,16 @@ class Inspector(App[int]):
     def _answer(self, line: str, width: int) -> None:
         try:
             reply = self.desk.answer(line, width)
-            drawn = drawing(Picture(line, [Part(reply.shown)]), width)
+            drawn = drawing(self._page(reply), width)
         except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
             reply = Reply(line, '', Text(), None, _mistake(error).plain)
             drawn = Drawing(line, ())
         self.post_message(self.Answered(reply, drawn))
+
+    def _page(self, reply: Reply) -> Picture:
+        """The screen of an answer; the list of commands begins with the keys."""
+        keys = [Part(key_help(live=self.desk.live))] if reply.command == 'help' and not reply.line.split()[1:] else []
+        return Picture(reply.line, [*keys, Part(reply.shown)])
 
     def on_inspector_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
@@ -272,7 +278,7 @@ class Inspector(App[int]):
 
     @work(thread=True, group='redraw', exclusive=True, exit_on_error=False)
     def _redraw(self, reply: Reply, width: int) -> None:
-        drawn = drawing(Picture(reply.line, [Part(reply.shown)]), width)
+        drawn = drawing(self._page(reply), width)
         self.call_from_thread(self.query_one('#result', Sheet).show, drawn)
 
     def _place(self, name: str) -> None:

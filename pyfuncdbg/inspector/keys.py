@@ -20,6 +20,7 @@ class Key:
         label: One or two words.
         help: What it does.
         footer: Whether the bottom line has it.
+        stopped: Whether it acts on a program that runs.
     """
 
     key: str
@@ -28,6 +29,7 @@ class Key:
     label: str
     help: str
     footer: bool = False
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,12 @@ TYPED = (Typed('n', 'next', 'next'), Typed('s', 'step', 'step'), Typed('N', 'nod
 
 _MOVING = (
     Key('full_stop', '.', 'call_by(1)', 'next call', 'to the next call; every pane follows', True),
-    Key('comma', ',', 'call_by(-1)', 'call before', 'to the call before', True),
+    Key('comma', ',', 'call_by(-1)', 'call before', 'to the call before'),
     Key('f', 'f', "call_with('bad', 1)", 'next NaN', 'to the next call that gave NaN or infinity, or raised', True),
     Key('F', 'F', "call_with('bad', -1)", 'NaN before', 'to the one before'),
     Key('colon', ':', 'type', 'command', 'type a command; Tab completes it, Up and Down go through the history', True),
     Key('slash', '/', 'search', 'search', 'search in the screen or pane; Enter, Up and Down go on', True),
-    Key('ctrl+p', 'Ctrl-P', 'command_palette', 'palette', 'find a command, node or call by a part of its name', True),
+    Key('ctrl+p', 'Ctrl-P', 'command_palette', 'palette', 'find a command, node or call by a part of its name'),
     Key('left_square_bracket,alt+left', '[', 'screen_back', 'back', 'to the screen before'),
     Key('right_square_bracket,alt+right', ']', 'screen_forward', 'forward', 'to the screen after'),
     Key('escape', 'Esc', 'leave', 'panes', 'back to the panes; breaks off a command that runs'),
@@ -85,7 +87,7 @@ def keys() -> tuple[Key, ...]:
     known = {name: command for command in TABLE for name in (command.name, *command.aliases)}
     typed = tuple(Key(one.key, '?' if one.key == 'question_mark' else one.key, f'typed({one.line!r})', one.label,
                       f"'{one.line.strip()}': {known[one.command].help}" + (' (you type the rest)' * one.line.endswith(' ')),
-                      True)
+                      True, acts_on_stop(one.line))
                   for one in TYPED if one.command in known)
     panes = tuple(Key(pane.key, pane.key, f'pane({pane.name!r})', pane.name, f'to the pane {pane.name}: {pane.help}')
                   for pane in PANES)

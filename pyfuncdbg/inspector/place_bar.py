@@ -41,9 +41,6 @@ def stopped(stop: dict[str, Any]) -> str:
 
 def bar(panes: tuple[Pane, ...], chosen: str) -> Content:
     """The names of the panes, each with its key; a click goes there."""
-    parts = []
-    for pane in panes:
-        style = 'reverse' if pane.name == chosen else ''
-        parts.append(Content.from_markup(f"[@click=app.pane('{pane.name}')]{pane.key} {pane.name}[/]").stylize(style)
-                     if style else Content.from_markup(f"[@click=app.pane('{pane.name}')]{pane.key} {pane.name}[/]"))
-    return Content('  ').join(parts)
+    names = [Content.from_markup(f"[@click=app.pane('{pane.name}')]{pane.key} {pane.name}[/]") for pane in panes]
+    return Content(' ').join([Content.assemble('[', name, ']').stylize('reverse') if pane.name == chosen else
+                              Content.assemble(' ', name, ' ') for pane, name in zip(panes, names, strict=True)])

@@ -31,7 +31,7 @@ def beside_lines(listing: Listing, notes: Notes) -> list[Page]:
     """
     code = rows(listing, dedent=True)
     longest = max((row.cell_len for row in code), default=0)
-    return [Page(_fitted(row, notes.get(number, ()), longest))
+    return [Page(_fitted(row, notes.get(number, ()), longest, whole=number in (listing.current, listing.raised)))
             for number, row in enumerate(code, listing.first)]
 
 
@@ -40,20 +40,31 @@ def beside_view(listing: Listing, notes: Notes) -> Page:
     return Page(*(part for line in beside_lines(listing, notes) for part in line.parts))
 
 
-def _fitted(row: Text, notes: Sequence[Text], longest: int) -> Fitted:
+def _fitted(row: Text, notes: Sequence[Text], longest: int, *, whole: bool) -> Fitted:
     def draw(options: ConsoleOptions) -> Text:
         width = options.max_width
         if not notes:
             return cut(row, width)
         note = Text('  ').join(notes)
         column = min(longest, int(width * _CODE)) + 2
-        if max(column, row.cell_len + 2) + min(note.cell_len, _NOTED) <= width:
+        room = width - max(column, row.cell_len + 2)
+        if note.cell_len <= room or (room >= _NOTED and not whole):
             line = row.copy()
             line.pad_right(max(2, column - row.cell_len))
             return cut(line.append_text(note), width)
-        below = Text(' ' * 8).append('= ', 'dim').append_text(note)
-        return Text('\n').join([cut(row, width), cut(below, width)])
+        return Text('\n').join(cut(line, width) for line in (row, *_below(notes, width)))
     return draw
+
+
+def _below(notes: Sequence[Text], width: int) -> list[Text]:
+    """The notes on as few lines of their own as they need."""
+    lines: list[Text] = []
+    for note in notes:
+        if lines and lines[-1].cell_len + 2 + note.cell_len <= width:
+            lines[-1].append('  ').append_text(note)
+        else:
+            lines.append(Text(' ' * 8).append('= ', 'dim').append_text(note))
+    return lines
 
 
 def tensor_note(name: str, tensor: TensorRecord) -> Text:
@@ -63,14 +74,14 @@ def tensor_note(name: str, tensor: TensorRecord) -> Text:
         return text.append('None', 'dim')
     sizes = f'[{",".join(map(str, tensor.shape))}]' if tensor.shape else ''
     text.append(f'{one_line(tensor.dtype, 20)}{one_line(sizes, 24)}', 'dim')
-    stats = tensor.stats
-    if stats is not None and stats.min is not None:
-        text.append(f' {value(stats.min)}', 'none')
-        if stats.min != stats.max:
-            text.append(f' .. {value(stats.max)}  mean {value(stats.mean)}', 'none')
     found = flags(tensor)
     if found:
-        text.append('  ').append_text(flag_line(found))
+        text.append(' ').append_text(flag_line(found))
+    stats = tensor.stats
+    if stats is not None and stats.min is not None:
+        text.append(f'  {value(stats.min)}', 'none')
+        if stats.min != stats.max:
+            text.append(f' .. {value(stats.max)}  mean {value(stats.mean)}', 'none')
     return text
 
 

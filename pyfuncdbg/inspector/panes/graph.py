@@ -5,6 +5,8 @@ from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.panes import stopped
+from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
@@ -17,9 +19,11 @@ _NODES = 5_000
 
 def graph(desk: Desk, scene: Scene, width: int) -> Picture:
     """The nodes of the run."""
+    if scene.stopped:
+        return stopped.graph(desk, width)
     call = scene.call
     if call is None:
-        return Picture('graph', [Part(Text('no call is selected', 'dim'))])
+        return nothing('graph', desk)
     rows = recorded_rows(desk, call)
     parts = [Part(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
     if len(rows) > _NODES:

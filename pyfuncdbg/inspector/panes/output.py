@@ -1,9 +1,9 @@
 """The output pane: what the call printed, warned and logged, and the error it ended with."""
 from __future__ import annotations
 
-from rich.text import Text
-
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.panes import stopped
+from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.views.error import error_panel
@@ -12,9 +12,11 @@ from pyfuncdbg.views.output import output_view
 
 def output(desk: Desk, scene: Scene, width: int) -> Picture:
     """What the call said."""
+    if scene.stopped:
+        return stopped.output(desk, width)
     call = scene.call
     if call is None:
-        return Picture('output', [Part(Text('no call is selected', 'dim'))])
+        return nothing('output', desk)
     parts = []
     if call.error is not None:
         panel = error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)

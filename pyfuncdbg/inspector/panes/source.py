@@ -8,6 +8,8 @@ from rich.text import Text
 
 from pyfuncdbg.debug.listing import Listing
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.panes import stopped
+from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord
@@ -18,8 +20,10 @@ from pyfuncdbg.views.source import excerpt, parameters, place
 
 def source(desk: Desk, scene: Scene, width: int) -> Picture:
     """The source of the call."""
+    if scene.stopped:
+        return stopped.source(desk, width)
     if scene.call is None:
-        return Picture('source', [Part(Text('no call is selected', 'dim'))])
+        return nothing('source', desk)
     return _of_call(scene.call)
 
 

@@ -6,6 +6,7 @@ from rich.text import Text
 from pyfuncdbg.debug.tape import tape_of
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.views.tape import tape_view
@@ -17,7 +18,7 @@ _MOST = 20_000
 def tape(desk: Desk, scene: Scene, width: int) -> Picture:
     """The tape of the run."""
     if scene.call is None:
-        return Picture('tape', [Part(Text('no call is selected', 'dim'))])
+        return _newest(desk) if scene.stopped else nothing('tape', desk)
     run = scene.call.run
     title = f'tape  run #{run}'
     if not desk.trace.count(kind='gradient', run=run):
@@ -29,3 +30,12 @@ def tape(desk: Desk, scene: Scene, width: int) -> Picture:
         return Picture(title, [Part(tape_view(tape_of(desk.trace, run)))])
     except CommandError as error:
         return Picture(title, [Part(Text(str(error), 'yellow', overflow='fold'))])
+
+
+def _newest(desk: Desk) -> Picture:
+    """While a thread stands still: the newest gradients there are."""
+    count = desk.trace.count(kind='gradient')
+    if not 0 < count <= _MOST:
+        text = '"tape" draws the newest gradients' if count else 'no gradients so far'
+        return Picture('tape', [Part(Text(text, 'dim'), 'tape' if count else '')])
+    return Picture('tape', [Part(tape_view(tape_of(desk.trace)))])

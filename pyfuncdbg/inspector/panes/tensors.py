@@ -4,6 +4,8 @@ from __future__ import annotations
 from rich.text import Text
 
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.panes import stopped
+from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.views.call import input_titles
@@ -12,9 +14,11 @@ from pyfuncdbg.views.tensor import tensor_card
 
 def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
     """Inputs and outputs."""
+    if scene.stopped:
+        return stopped.tensors(desk, width)
     call = scene.call
     if call is None:
-        return Picture('tensors', [Part(Text('no call is selected', 'dim'))])
+        return nothing('tensors', desk)
     titles = input_titles(call)
     parts = [Part(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}')
              for slot, tensor in enumerate(call.inputs)]
