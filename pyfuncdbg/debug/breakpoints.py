@@ -14,12 +14,15 @@ from pyfuncdbg.debug.armed import SiteTests
 from pyfuncdbg.debug.breakpoint import ACTIONS, TIMINGS, Action, Breakpoint, Hit, Timing
 from pyfuncdbg.debug.catalogue import Catalogue
 from pyfuncdbg.debug.entry import Entry
-from pyfuncdbg.debug.predicate import LineCondition, Predicate, condition
+from pyfuncdbg.debug.gate import gate
+from pyfuncdbg.debug.line_condition import LineCondition
+from pyfuncdbg.debug.predicate import Predicate, condition
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks import traced
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.chain import Gate
 
 if TYPE_CHECKING:
     from pyfuncdbg.debug.lines.lines import Lines
@@ -76,7 +79,7 @@ class Breakpoints:
             self._lines.look_again(getattr(call.site.function, '__code__', None))
         return tests
 
-    def wants(self, site: CallSite, run: Run) -> bool:
+    def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether calls of a site are needed for any of them; holds until they change."""
         entries = self._enabled()
         if any(entry.breakpoint.spec.kind == 'call' or entry.breakpoint.timing == 'gradient' for entry in entries):
@@ -84,7 +87,12 @@ class Breakpoints:
         if site.kind == 'python' and any(entry.breakpoint.spec.kind == 'line' for entry in entries):
             return True                         # at a line one asks for the call around it, whichever that is
         self._meet(run, site)
-        return any(entry.meant(site, self.known) for entry in entries) or (site.kind == 'run' and self._watches_ops(run))
+        meant = [entry for entry in entries if entry.meant(site, self.known)]
+        if not meant:
+            return site.kind == 'run' and self._watches_ops(run)
+        for entry in meant:
+            entry.at(site)
+        return (gate(site, [entry.breakpoint for entry in meant]) or True) if site.kind == 'python' else True
 
     def begin(self, run: Run) -> bool:
         """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""

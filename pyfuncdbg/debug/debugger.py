@@ -26,7 +26,7 @@ from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.debug.swaps import Swaps
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, made_again
-from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
 from pyfuncdbg.hooks.machinery import is_machinery
 
@@ -134,9 +134,10 @@ class Debugger:
                 hooks.reconsider()
 
     # ------------------------------------------------------------------ the hook
-    def wants(self, site: CallSite, run: Run) -> bool:
+    def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether anything can happen at calls of a site, as things stand; see `Hook`."""
-        if self.flows or runs.policies.count or (self._catching and site.kind == 'python'):
+        if self.flows or runs.policies.count or (self._catching and site.kind == 'python') or (
+                self.runs.sessions is not None and site.kind == 'run'):
             return True
         return _calls_us(site.function) or self.breakpoints.wants(site, run)
 
@@ -149,7 +150,7 @@ class Debugger:
         """A run: its ops are watched if a breakpoint is on one of them."""
         of_ops = self.breakpoints.begin(call.run)
         try:
-            policy = runs.policy.get()
+            policy = self.runs.policy_of(call)
             flow = self.flows.get(call.thread)
             if policy is None and flow is not None and flow.ops and not flow.asking and nodes.pausable(call.run):
                 nodes.pause(self, call.run, Decision('node'))

@@ -13,10 +13,11 @@ from pyfuncdbg.debug.armed import Armed
 from pyfuncdbg.debug.breakpoint import Breakpoint, Hit, HitCount
 from pyfuncdbg.debug.catalogue import Catalogue
 from pyfuncdbg.debug.history import stands_for
+from pyfuncdbg.debug.line_condition import LineCondition
 from pyfuncdbg.debug.line_snap import LineSnaps, variables
 from pyfuncdbg.debug.logline import log
 from pyfuncdbg.debug.parameters import names_of, parameter, reader
-from pyfuncdbg.debug.predicate import LineCondition, shown
+from pyfuncdbg.debug.predicate import shown
 from pyfuncdbg.hooks.call import Call, CallSite, made_again
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.record.recorder import recorders

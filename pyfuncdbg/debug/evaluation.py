@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.debug.expression import KNOWN, UNLESS_PARAMETER, Evaluation, Expression
+from pyfuncdbg.debug.expression import KNOWN, OF_CALL, UNLESS_PARAMETER, Evaluation, Expression
 from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
 from pyfuncdbg.debug.parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import nearest
-from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.call import Call, CallSite, Run
 
 _UNFINISHED = 1_000
 
 True_ = Callable[[Call, Sequence[Any] | None, BaseException | None], Any]
 """`true(call, outputs, error)`: the condition's value; outputs are None before the call."""
+
+OfValues = Callable[[Run, int, Sequence[Any], Sequence[Any]], Any]
+"""`of(run, ordinal, inputs, outputs)`: the value of a condition that needs no more; outputs are empty before the call."""
 
 
 class Tensors:
@@ -107,6 +110,9 @@ def _answer(change: Change, get: True_, call: Call, outputs: Sequence[Any] | Non
         return raised.with_traceback(None)
 
 
+_OUT = 'outputs[0] if len(outputs) == 1 and type(outputs[0]) in ready else stands_for([*map(read, outputs)])'
+
+
 def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> True_:
     """The expression as a function of a call of this site.
 
@@ -115,8 +121,7 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     """
     scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for, 'Tensors': Tensors,
                              'memory': memory, 'ready': READY}
-    out = 'outputs[0] if len(outputs) == 1 and type(outputs[0]) in ready else stands_for([*map(read, outputs)])'
-    sources = {'out': out, 'inputs': '(*map(read, call.inputs),)', 'call': 'call',
+    sources = {'out': _OUT, 'inputs': '(*map(read, call.inputs),)', 'call': 'call', '_ordinal': 'call.ordinal',
                'error': 'error', 'history': 'memory.history', '_series': 'memory.series', '_changed': 'memory.changed(call)',
                '_tensors': 'Tensors([*map(read, call.inputs), *map(read, outputs or ())])'}
     arguments = []
@@ -133,6 +138,31 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
                 source = f'{value} if len(call.inputs) > {index} and type({value}) in ready else {source}'
         arguments.append(source)
     made: True_ = eval(f'lambda call, outputs, error: f({", ".join(arguments)})', scope)
+    return made
+
+
+def of_values(expression: Expression, site: CallSite) -> OfValues | None:
+    """The expression as a function of the values of a call alone; None if it needs more of the call, or of earlier ones, or
+    if somebody might notice that it is evaluated twice."""
+    if not expression.repeatable or remembers(expression):
+        return None
+    scope: dict[str, Any] = {'f': expression.whole.function, 'read': reader(site), 'stands_for': stands_for,
+                             'Tensors': Tensors, 'ready': READY}
+    sources = {'out': _OUT, 'inputs': '(*map(read, inputs),)', '_ordinal': 'ordinal',
+               '_tensors': 'Tensors([*map(read, inputs), *map(read, outputs)])'}
+    arguments = []
+    for name in expression.whole.names:
+        source = sources.get(name)
+        if source is None:
+            index = None if name in OF_CALL else place_of(site, name)
+            if index is not None:
+                source = f'inputs[{index}] if type(inputs[{index}]) in ready else read(inputs[{index}])'
+            elif name in UNLESS_PARAMETER and name not in (names_of(site.function) or ()):
+                source = f'run.{name}'
+            else:
+                return None
+        arguments.append(source)
+    made: OfValues = eval(f'lambda run, ordinal, inputs, outputs: f({", ".join(arguments)})', scope)
     return made
 
 

@@ -31,10 +31,17 @@ UNLESS_PARAMETER = ('element',)
 SERIES = ('ema', 'mean', 'min', 'max')
 """What `history` computes of an expression over the earlier calls."""
 
-_TENSORS, _SERIES, _CHANGED, _NOT = '_tensors', '_series', '_changed', '_not'
+_TENSORS, _ORDINAL, _SERIES, _CHANGED, _NOT = '_tensors', '_ordinal', '_series', '_changed', '_not'
 KNOWN = frozenset((*OF_CALL, *VOCABULARY, 'changed', 'np'))
 """What conditions of calls know beside parameters and builtins."""
 _ALPHA = 0.1
+
+
+_REPEATABLE = frozenset((
+    'abs', 'all', 'any', 'bool', 'complex', 'dict', 'divmod', 'enumerate', 'filter', 'float', 'frozenset', 'getattr',
+    'hasattr', 'hash', 'int', 'isinstance', 'len', 'list', 'map', 'max', 'min', 'pow', 'range', 'repr', 'reversed', 'round',
+    'set', 'slice', 'sorted', 'str', 'sum', 'tuple', 'type', 'zip'))
+"""Builtins that give the same when they are called once more, and do nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +72,10 @@ class Expression:
         whole: The expression.
         series: What it follows over the earlier calls; `whole` gets their values as `_series`.
         changes: What it asks `changed` of; `whole` gets the answers as `_changed`.
+        repeatable: Whether nobody notices that it is evaluated twice.
     """
 
-    __slots__ = ('attributes', 'changes', 'parameters', 'reads', 'series', 'text', 'whole')
+    __slots__ = ('attributes', 'changes', 'parameters', 'reads', 'repeatable', 'series', 'text', 'whole')
 
     def __init__(self, text: str) -> None:
         """Read it.
@@ -83,6 +91,8 @@ class Expression:
                            if name in names and name not in KNOWN and not hasattr(builtins, name)}
         self.parameters = dict(sorted(self.parameters.items(), key=lambda item: item[1]))
         self.attributes = frozenset(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        called = {name for name in names if name not in KNOWN and hasattr(builtins, name)}
+        self.repeatable = called <= _REPEATABLE and 'random' not in self.attributes
         taken = _Taken(self.text, names)
         body = taken.visit(tree.body)
         self.series = tuple(taken.series)
@@ -90,7 +100,8 @@ class Expression:
         self.whole = _compiled(body, names | {_SERIES, _CHANGED}, self.text)
         used = {name for part in (self.whole, *self.changes, *(s.of for s in self.series)) for name in part.names}
         self.reads = frozenset(name for name in (*OF_CALL, 'tensors')
-                               if name in used or f'_{name}' in used or (name == 'history' and self.series))
+                               if name in used or f'_{name}' in used or (name == 'history' and self.series)
+                               or (name == 'call' and _ORDINAL in used))
 
     def check(self, parameters: Iterable[str]) -> None:
         """Refuse names that a function with these parameters does not have.
@@ -203,6 +214,11 @@ class _Taken(ast.NodeTransformer):
             return ast.fix_missing_locations(ast.copy_location(asked, node))
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == 'call' and 'call' in self._names and node.attr == 'ordinal':
+            return ast.copy_location(ast.Name(_ORDINAL, ast.Load()), node)      # known before there is a `Call`
+        return self.generic_visit(node)  # type: ignore[return-value]
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.op, ast.Invert):
@@ -251,7 +267,7 @@ def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
     """A function of those of `names` that the expression reads and that a call gives."""
     read = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     builtin = frozenset(name for name in names if name not in KNOWN and hasattr(builtins, name))
-    given = sorted((read & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read & {_TENSORS}))
+    given = sorted((read & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read & {_TENSORS, _ORDINAL}))
     arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in given], kwonlyargs=[], kw_defaults=[],
                               defaults=[])
     tree = ast.fix_missing_locations(ast.Expression(ast.copy_location(ast.Lambda(arguments, body), body)))

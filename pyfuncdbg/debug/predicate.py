@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.debug import vocabulary
-from pyfuncdbg.debug.evaluation import Memory, True_, binding, remembers
+from pyfuncdbg.debug.evaluation import Memory, OfValues, True_, binding, of_values, remembers
 from pyfuncdbg.debug.expression import Expression as Compiled
 from pyfuncdbg.debug.parameters import signature_of
 from pyfuncdbg.errors import CommandError
@@ -53,6 +53,11 @@ class Predicate:
     def at(self, site: CallSite, memories: list[Memory]) -> True_:
         """The condition for calls of a site; what it remembers of them is added to `memories`."""
         raise NotImplementedError
+
+    def of_values(self, site: CallSite) -> OfValues | None:
+        """The condition as a function of the values of a call alone, None if it needs more; nobody notices that it is
+        evaluated twice."""
+        return None
 
     def source(self, functions: dict[str, Callable[..., Any]]) -> str:
         """It as an expression over the variables at a line; the Python functions it calls are added to `functions`.
@@ -123,6 +128,9 @@ class Expression(Predicate):
             memories.append(memory)
         return binding(self._compiled.whole, site, memory)
 
+    def of_values(self, site: CallSite) -> OfValues | None:
+        return of_values(self._compiled, site)
+
     def expressions(self) -> Iterable[Compiled]:
         return (self._compiled,)
 
@@ -160,6 +168,9 @@ class Word(Predicate):
 
     def at(self, site: CallSite, memories: list[Memory]) -> True_:
         return binding(self._compiled.whole, site, None)
+
+    def of_values(self, site: CallSite) -> OfValues | None:
+        return of_values(self._compiled, site)
 
     def expressions(self) -> Iterable[Compiled]:
         return (self._compiled,)
@@ -206,33 +217,6 @@ class Test(Predicate):
 
     def __repr__(self) -> str:
         return f'condition({_name_of(self.function)})'
-
-
-class LineCondition(Predicate):
-    """The condition of a line: its names are those of the function there, so whoever puts it there reads it.
-
-    Attributes:
-        expression: Over the variables at the line.
-        functions: What it calls, by the names that it has for them.
-    """
-
-    __slots__ = ('_of', 'expression', 'functions')
-
-    def __init__(self, of: str | Predicate) -> None:
-        self._of = of
-        self.functions: dict[str, Callable[..., Any]] = {}
-        self.expression = of.strip() if isinstance(of, str) else of.source(self.functions)
-
-    @property
-    def text(self) -> str | None:
-        return None if self.functions else self.expression
-
-    @property
-    def parts(self) -> tuple[object, ...]:
-        return (self._of if self.functions else self.expression,)
-
-    def __repr__(self) -> str:
-        return repr(self._of) if isinstance(self._of, Predicate) else f'condition({self._of!r})'
 
 
 class _Joined(Predicate):
@@ -282,6 +266,12 @@ class All(_Joined):
         left, right = self.left.at(site, memories), self.right.at(site, memories)
         return lambda call, outputs, error: truth(left(call, outputs, error)) and truth(right(call, outputs, error))
 
+    def of_values(self, site: CallSite) -> OfValues | None:
+        left, right = self.left.of_values(site), self.right.of_values(site)
+        if left is None or right is None:
+            return None
+        return lambda *given: truth(left(*given)) and truth(right(*given))
+
 
 class Any_(_Joined):  # noqa: N801  `any` and typing's `Any` are taken
     """At least one holds; the second is not asked if the first does."""
@@ -292,6 +282,12 @@ class Any_(_Joined):  # noqa: N801  `any` and typing's `Any` are taken
     def at(self, site: CallSite, memories: list[Memory]) -> True_:
         left, right = self.left.at(site, memories), self.right.at(site, memories)
         return lambda call, outputs, error: truth(left(call, outputs, error)) or truth(right(call, outputs, error))
+
+    def of_values(self, site: CallSite) -> OfValues | None:
+        left, right = self.left.of_values(site), self.right.of_values(site)
+        if left is None or right is None:
+            return None
+        return lambda *given: truth(left(*given)) or truth(right(*given))
 
 
 class Not(Predicate):
@@ -313,6 +309,10 @@ class Not(Predicate):
     def at(self, site: CallSite, memories: list[Memory]) -> True_:
         of = self.of.at(site, memories)
         return lambda call, outputs, error: not truth(of(call, outputs, error))
+
+    def of_values(self, site: CallSite) -> OfValues | None:
+        of = self.of.of_values(site)
+        return None if of is None else lambda *given: not truth(of(*given))
 
     def expressions(self) -> Iterable[Compiled]:
         return self.of.expressions()

@@ -16,6 +16,7 @@ _ndarray, _isnan = np.ndarray, np.isnan
 _READ = (np.ndarray, np.generic)
 _SCALARS = frozenset((float, np.float16, np.float32, np.float64))        # which go without an array
 _SMALL = 1_000
+_FEW = 8_192
 _NO, _YES = np.bool_(False), np.bool_(True)
 
 
@@ -26,8 +27,8 @@ def has_nan(x: Any) -> np.bool_:
     array = x if type(x) is _ndarray and x.dtype.char in 'efd' else _floats(x)
     if array is None:
         return _NO
-    if 0 < array.size <= _SMALL:
-        largest = array.item(array.argmax())            # a NaN counts as the largest: 0.2 µs, where isnan takes 0.5
+    if 0 < array.size <= _FEW:
+        largest = array.item(array.argmax())            # a NaN counts as the largest: 0.2 µs, where isnan takes 0.5 and more
         return _YES if largest != largest else _NO
     return _NO if _all_finite(array) else np.bool_(np.isnan(array).any())
 

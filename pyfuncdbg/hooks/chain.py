@@ -1,7 +1,7 @@
 """The chain of hooks around every call: the single interception point.
 
-Hosts wrap each site once with `instrument` (or call `around` for grains they execute themselves); tools add hooks.
-The lists of hooks are tuples that are replaced on change, so a call reads them without a lock, on any thread.
+Hosts wrap each site once with `instrument` (or call `around` for grains they execute themselves); tools add hooks. Runs on
+the thread of each call.
 """
 from __future__ import annotations
 
@@ -13,119 +13,18 @@ import traceback
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import FrameType
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.aside import say
-from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, current, new_call
+from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
+from pyfuncdbg.hooks.installed import Gate, Hook, Hooks, Outputs, hooks
 
-Outputs = Sequence[Any]
 Function = Callable[..., Outputs]
 _NONE: Any = object()
 _T = TypeVar('_T')
 
 
-class Hook(Protocol):
-    """Something that watches or changes calls.
-
-    It may have a method `wants(site, run) -> bool`: whether it is interested in the calls of a site. Where every hook
-    has one and none is interested, hosts make no `Call`. Who changes an answer must call `hooks.reconsider()` then.
-    """
-
-    kinds: frozenset[Kind]
-
-    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
-        """Run around one call, on its thread.
-
-        May read the call, change `call.inputs`, call `proceed` not at all (skip), once, or again (retry), and
-        returns the outputs that shall stand. What `proceed` raises is the user's and should pass; an exception
-        of the hook itself is reported once, the hook is switched off, and the last outcome of `proceed` stands.
-        """
-
-
-class Hooks:
-    """The installed hooks by kind, outermost first. One per process: `pyfuncdbg.hooks.chain.hooks`.
-
-    Attributes:
-        stamp: Another object whenever hooks or their interests have changed. Who finds a site unwanted keeps the stamp
-            that it read before it asked: as long as this one is the same, so is the answer.
-        choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
-    """
-
-    __slots__ = ('_all', '_failed', '_lock', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._all: tuple[tuple[int, Hook], ...] = ()
-        self._failed: tuple[Hook, ...] = ()
-        self.python: tuple[Hook, ...] = ()
-        self.op: tuple[Hook, ...] = ()
-        self.gradient: tuple[Hook, ...] = ()
-        self.run: tuple[Hook, ...] = ()
-        self.choosy: frozenset[Kind] = frozenset()
-        self.stamp: dict[Any, Any] = {}
-
-    def add(self, hook: Hook, *, depth: int = 0) -> None:
-        """Install a hook; one of greater `depth` is nearer to the user's function, equals in order of coming."""
-        with self._lock:
-            self._failed = tuple(known for known in self._failed if known is not hook)
-            if not any(hook is known for _, known in self._all):
-                self._all = tuple(sorted((*self._all, (depth, hook)), key=lambda entry: entry[0]))
-                self._publish()
-
-    def remove(self, hook: Hook) -> None:
-        """Take a hook out; calls that are inside it finish with it. Unknown hooks are ignored."""
-        with self._lock:
-            self._all = tuple(entry for entry in self._all if entry[1] is not hook)
-            self._publish()
-
-    def refresh(self) -> None:
-        """A hook wants calls of other kinds now: read every hook's `kinds` again."""
-        with self._lock:
-            self._publish()
-
-    def reconsider(self) -> None:
-        """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
-        self.stamp = {}
-
-    def wanted(self, site: CallSite, run: Run) -> bool:
-        """Whether any hook is interested in the calls of a site."""
-        return any(_wants(hook, site, run) for hook in getattr(self, site.kind))
-
-    def fail(self, hook: Hook) -> bool:
-        """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""
-        self.remove(hook)
-        with self._lock:
-            first = not any(hook is known for known in self._failed)
-            if first:
-                self._failed = (*self._failed, hook)
-            return first
-
-    @property
-    def passive(self) -> bool:
-        """Whether every hook only watches: none will pause a run, go back in it or change a value."""
-        return all(getattr(hook, 'passive', False) for _, hook in self._all)
-
-    def __contains__(self, hook: Hook) -> bool:
-        return any(hook is known for _, known in self._all)
-
-    def _publish(self) -> None:
-        for kind in KINDS:
-            setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
-        self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
-        self.reconsider()                       # last: an answer of before is thrown away
-
-
-def _wants(hook: Any, site: CallSite, run: Run) -> bool:
-    if not hasattr(hook, 'wants'):
-        return True
-    try:
-        return bool(hook.wants(site, run))
-    except Exception:                           # the hook is broken: its `around` will be told of and switched off
-        return True
-
-
-hooks = Hooks()
 _thread = threading.local()
 if hasattr(os, 'register_at_fork'):
     os.register_at_fork(after_in_child=_thread.__dict__.clear)
@@ -147,23 +46,54 @@ def instrument(site: CallSite, func: Function) -> Callable[[Run, list[Any]], Out
     Returns:
         `invoke(run, inputs)`. With no hook installed it costs one tuple check over `func(*inputs)`.
     """
-    wanted = unwanted = _NONE
+    known: tuple[object, bool | Gate] = _NONE, True     # a stamp, and whether calls were wanted under it
 
     def invoke(run: Run, inputs: list[Any]) -> Outputs:
-        nonlocal wanted, unwanted
+        nonlocal known
         if not hooks.python and run.aborted is None:
             return func(*inputs)
         stamp = hooks.stamp
-        if wanted is not stamp and unwanted is not stamp:
-            if hooks.wanted(site, run):
-                wanted = stamp
-            else:
-                unwanted = stamp
-        if unwanted is not stamp or run.aborted is not None:
+        if known[0] is not stamp:
+            known = stamp, hooks.wanted(site, run)
+        wanted = known[1]
+        if wanted is True or run.aborted is not None:
             return around(site, func, run, inputs)
+        if wanted is not False:
+            return gated(wanted, stamp, site, func, run, inputs)[0]
         next(site.counter)
         return unwatched(run, func, *inputs)
     return invoke
+
+
+def gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> tuple[Outputs, bool]:
+    """Execute a call whose values decide whether a hook is interested in it.
+
+    Args:
+        stamp: `hooks.stamp` as it was when the gate was given.
+        gate, site, func, run, inputs: As in `around`.
+
+    Returns:
+        The outputs, and whether hooks have seen them.
+
+    Raises:
+        BaseException: As from `around`.
+    """
+    ordinal = next(site.counter)
+    if not gate.late:
+        if gate.opens(run, ordinal, inputs, ()):
+            return around(site, func, run, inputs, began=(ordinal, perf_counter_ns())), True
+        return unwatched(run, func, *inputs), False
+    started = perf_counter_ns()
+    outputs = unwatched(run, func, *inputs)
+    if hooks.stamp is stamp and not gate.opens(run, ordinal, inputs, outputs):
+        return outputs, False
+    return around(site, _given(outputs, func), run, inputs, began=(ordinal, started)), True
+
+
+def _given(outputs: Outputs, func: Function) -> Function:
+    """A function that has been called already: gives what it gave then, and after that what it gives."""
+    first = [outputs]
+    return lambda *inputs: first.pop() if first else func(*inputs)
 
 
 def unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
@@ -201,8 +131,12 @@ def _ends_with(run: Run) -> bool:
 
 
 def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
-           sources: Sequence[int] = ()) -> Outputs:
+           sources: Sequence[int] = (), began: tuple[int, int] | None = None) -> Outputs:
     """Execute one call of a site of any kind through the hooks of that kind.
+
+    Args:
+        site, func, run, inputs, forward, sources: As in `Call`.
+        began: Its ordinal and the time of its start, if it has begun already.
 
     Raises:
         RunAborted: The run was aborted, now or earlier.
@@ -219,7 +153,7 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         thread = _thread.id = threading.get_native_id()
     kind = site.kind
     watching = hooks.python if kind == 'python' else getattr(hooks, kind)
-    call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, within, sources)
+    call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, within, sources, began)
     passage = _Passage()                        # filled here: calling an __init__ costs 0.06 µs
     passage.call = call
     passage.func = func
@@ -371,3 +305,7 @@ def say_failed(what: str, error: Exception) -> None:
     """Tell the user of a mistake in what watches, where the program's own output is not disturbed."""
     reason = ''.join(traceback.format_exception_only(error)).strip()
     say(f'{what}: {reason}. The program goes on unchanged.')
+
+
+__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'around', 'current_call', 'gated', 'hooks', 'instrument', 'say_failed',
+           'unwatched']

@@ -20,7 +20,7 @@ from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks, unwatched
+from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.original import original
@@ -32,6 +32,7 @@ from pyfuncdbg.ops.variables import Variable, bound
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution, eager_execution
 from pyfuncdbg.runtime.host import host
+from pyfuncdbg.runtime.node_facts import site_attrs
 from pyfuncdbg.runtime.recording import active
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
@@ -63,8 +64,8 @@ class PythonFunction:
         constant: In a traced function, the outputs of a call without effect on constants, once it was made.
     """
 
-    __slots__ = ('__weakref__', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func', 'layout', 'name',
-                 'number', 'op_type', 'outputs', 'traced', 'variables')
+    __slots__ = ('__weakref__', '_gated', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func',
+                 'layout', 'name', 'number', 'op_type', 'outputs', 'traced', 'variables')
 
     def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
                  traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
@@ -80,7 +81,8 @@ class PythonFunction:
             results.as_tensors if op_type == EAGER else results.as_arrays)
         self._site: CallSite | None = None
         self._wanted: object = None             # the `hooks.stamp` under which somebody was interested,
-        self._unwanted: object = None           # and nobody
+        self._unwanted: object = None           # nobody,
+        self._gated: tuple[object, Gate] | None = None      # or somebody who has to see the values first
         self._handles: Sequence[EagerTensor] = ()
         self.constant: Sequence[Any] | None = None
 
@@ -137,7 +139,12 @@ class PythonFunction:
                     if self._site is not None:
                         next(self._site.counter)
                     return unwatched(run, self._body, keeping, handles, *inputs)
-            self._handles = handles                 # somebody watches, and may want to call it again
+                self._handles = handles             # somebody watches, and may want to call it again
+                if (known := self._gated) is not None and known[0] is stamp:
+                    body = partial(self._body, keeping, handles)
+                    outputs, seen = gated(known[1], stamp, self.site, body, run, inputs)
+                    return self._settled(outputs) if seen else outputs
+            self._handles = handles
             return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
         finally:
             execution.errstate = errstate.current()
@@ -162,11 +169,13 @@ class PythonFunction:
             if self._wanted is stamp or self._unwanted is stamp:
                 return self._unwanted is stamp
             wanted = hooks.wanted(self._site, run)
-            if wanted:
-                self._wanted = stamp
-            else:
+            if wanted is False:
                 self._unwanted = stamp
-            return not wanted
+                return True
+            if wanted is not True:
+                self._gated = stamp, wanted
+            self._wanted = stamp
+            return False
         # An eager call is a `PythonFunction` of its own. Its line makes no difference, so the stack is not read for it.
         func = self.func
         if type(func) is not FunctionType:
@@ -177,7 +186,7 @@ class PythonFunction:
         if known is None or known[0] is not code:
             if len(stamp) > _MOST_KNOWN:
                 stamp.clear()
-            known = stamp[key] = code, hooks.wanted(self.site, run)
+            known = stamp[key] = code, hooks.wanted(self.site, run) is not False
         return not known[1]
 
     @calls_wrapped
@@ -257,7 +266,7 @@ class PythonFunction:
         self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs],
-                              attrs={**op.shown_attrs(), '_call': self.again, '_replace': self.replace, **self._nesting()})
+                              attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **self._nesting()})
         if not self.variables:
             facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}

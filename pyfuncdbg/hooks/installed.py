@@ -1,0 +1,139 @@
+"""The installed hooks, by kind of call: what the chain goes through, and who is asked which calls are wanted.
+
+The lists of hooks are tuples that are replaced on change, so a call reads them without a lock, on any thread.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run
+
+Outputs = Sequence[Any]
+
+
+class Gate(Protocol):
+    """Tells from the values of a call whether a hook is interested in it, before a `Call` is made of it."""
+
+    @property
+    def late(self) -> bool:
+        """Whether it looks at the outputs; else it looks at the inputs alone."""
+
+    @property
+    def opens(self) -> Callable[[Run, int, Sequence[Any], Sequence[Any]], bool]:
+        """Whether the hook is interested in a call of this run, ordinal, inputs and outputs; the host's own values.
+
+        Asked on the thread of the call: before it, with no outputs, or if the gate is late when it has returned, with the
+        inputs as the function has left them. In doubt the hook is; never raises.
+        """
+
+
+class Hook(Protocol):
+    """Something that watches or changes calls.
+
+    It may have a method `wants(site, run)`: whether it is interested in the calls of a site; a `Gate` where that depends
+    on their values. Where every hook has one and none is interested, hosts make no `Call`. Who changes an answer must call
+    `hooks.reconsider()` then.
+    """
+
+    kinds: frozenset[Kind]
+
+    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """Run around one call, on its thread.
+
+        May read the call, change `call.inputs`, call `proceed` not at all (skip), once, or again (retry), and
+        returns the outputs that shall stand. What `proceed` raises is the user's and should pass; an exception
+        of the hook itself is reported once, the hook is switched off, and the last outcome of `proceed` stands.
+        """
+
+
+class Hooks:
+    """The installed hooks by kind, outermost first. One per process: `hooks`.
+
+    Attributes:
+        stamp: Another object whenever hooks or their interests have changed. Who finds a site unwanted keeps the stamp
+            that it read before it asked: as long as this one is the same, so is the answer.
+        choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
+    """
+
+    __slots__ = ('_all', '_failed', '_lock', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: tuple[tuple[int, Hook], ...] = ()
+        self._failed: tuple[Hook, ...] = ()
+        self.python: tuple[Hook, ...] = ()
+        self.op: tuple[Hook, ...] = ()
+        self.gradient: tuple[Hook, ...] = ()
+        self.run: tuple[Hook, ...] = ()
+        self.choosy: frozenset[Kind] = frozenset()
+        self.stamp: dict[Any, Any] = {}
+
+    def add(self, hook: Hook, *, depth: int = 0) -> None:
+        """Install a hook; one of greater `depth` is nearer to the user's function, equals in order of coming."""
+        with self._lock:
+            self._failed = tuple(known for known in self._failed if known is not hook)
+            if not any(hook is known for _, known in self._all):
+                self._all = tuple(sorted((*self._all, (depth, hook)), key=lambda entry: entry[0]))
+                self._publish()
+
+    def remove(self, hook: Hook) -> None:
+        """Take a hook out; calls that are inside it finish with it. Unknown hooks are ignored."""
+        with self._lock:
+            self._all = tuple(entry for entry in self._all if entry[1] is not hook)
+            self._publish()
+
+    def refresh(self) -> None:
+        """A hook wants calls of other kinds now: read every hook's `kinds` again."""
+        with self._lock:
+            self._publish()
+
+    def reconsider(self) -> None:
+        """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
+        self.stamp = {}
+
+    def wanted(self, site: CallSite, run: Run) -> bool | Gate:
+        """Whether any hook is interested in the calls of a site; a gate if one hook has to see their values first."""
+        found: bool | Gate = False
+        for hook in getattr(self, site.kind):
+            answer = _wants(hook, site, run)
+            if answer is True or (answer and found):
+                return True                     # two gates are rare: the calls are made
+            found = found or answer
+        return found
+
+    def fail(self, hook: Hook) -> bool:
+        """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""
+        self.remove(hook)
+        with self._lock:
+            first = not any(hook is known for known in self._failed)
+            if first:
+                self._failed = (*self._failed, hook)
+            return first
+
+    @property
+    def passive(self) -> bool:
+        """Whether every hook only watches: none will pause a run, go back in it or change a value."""
+        return all(getattr(hook, 'passive', False) for _, hook in self._all)
+
+    def __contains__(self, hook: Hook) -> bool:
+        return any(hook is known for _, known in self._all)
+
+    def _publish(self) -> None:
+        for kind in KINDS:
+            setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
+        self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
+        self.reconsider()                       # last: an answer of before is thrown away
+
+
+def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
+    if not hasattr(hook, 'wants'):
+        return True
+    try:
+        return hook.wants(site, run)  # type: ignore[no-any-return]
+    except Exception:                           # the hook is broken: its `around` will be told of and switched off
+        return True
+
+
+hooks = Hooks()
