@@ -1,0 +1,32 @@
+"""What worker threads and the desk tell the app."""
+from __future__ import annotations
+
+from textual.message import Message
+
+from pyfuncdbg.inspector.desk import Event, Reply
+from pyfuncdbg.inspector.picture import Drawing
+from pyfuncdbg.record.records import CallRecord
+
+
+class Answered(Message):
+    """A command was carried out, and its answer drawn."""
+
+    def __init__(self, reply: Reply, drawn: Drawing) -> None:
+        super().__init__()
+        self.reply, self.drawn = reply, drawn
+
+
+class Found(Message):
+    """A call to look at was found, or none: why. `quiet`: it was not the user who asked."""
+
+    def __init__(self, call: CallRecord | None, why: str = '', *, quiet: bool = False) -> None:
+        super().__init__()
+        self.call, self.why, self.quiet = call, why, quiet
+
+
+class Happened(Message):
+    """The program or the trace did something."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__()
+        self.event = event

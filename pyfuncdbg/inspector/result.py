@@ -1,0 +1,77 @@
+"""The screen of an answer, and those that were seen before it. Main thread of the app; a worker thread draws."""
+from __future__ import annotations
+
+from textual import events, work
+from textual.content import Content
+from textual.message import Message
+
+from pyfuncdbg.inspector.desk import Reply
+from pyfuncdbg.inspector.key_help import key_help
+from pyfuncdbg.inspector.picture import Drawing, Part, Picture, drawing
+from pyfuncdbg.inspector.sheet import Sheet
+from pyfuncdbg.inspector.visited import Visited
+from pyfuncdbg.views.escape import one_line
+
+
+class Result(Sheet):
+    """A sheet for answers.
+
+    Args:
+        live: Whether a program runs: more keys are explained then.
+
+    Attributes:
+        visited: The answers that were shown, and which of them is.
+    """
+
+    class Redrawn(Message):
+        """An answer was drawn for another width, or once more."""
+
+        def __init__(self, reply: Reply, drawn: Drawing) -> None:
+            super().__init__()
+            self.reply, self.drawn = reply, drawn
+
+    def __init__(self, *, live: bool) -> None:
+        super().__init__('result', id='result')
+        self._live = live
+        self.visited = Visited()
+
+    @property
+    def here(self) -> bool:
+        """Whether an answer is shown, not the panes."""
+        return self.visited.position >= 0
+
+    def page(self, reply: Reply) -> Picture:
+        """The screen of an answer; the list of commands begins with the keys. On any thread."""
+        keys = [Part(key_help(live=self._live))] if reply.command == 'help' and not reply.line.split()[1:] else []
+        return Picture(reply.line, [*keys, Part(reply.shown)])
+
+    def add(self, reply: Reply, drawn: Drawing) -> None:
+        """Show another answer."""
+        self.visited.add(reply)
+        self.show(drawn, keep=False)
+
+    def show(self, drawing: Drawing, *, keep: bool = True) -> None:
+        """With the place among the screens in the frame."""
+        super().show(drawing, keep=keep)
+        place = f'  ({self.visited.position + 1} of {len(self.visited)})' if len(self.visited) > 1 else ''
+        self.border_title = Content(one_line(drawing.title, 120) + place)
+
+    def show_again(self) -> None:
+        """Draw the answer that is to be seen now."""
+        reply = self.visited.current
+        if reply is not None:
+            self._draw(reply, self.columns)
+
+    @work(thread=True, group='redraw', exclusive=True, exit_on_error=False)
+    def _draw(self, reply: Reply, width: int) -> None:
+        self.post_message(self.Redrawn(reply, drawing(self.page(reply), width)))
+
+    def on_result_redrawn(self, message: Redrawn) -> None:
+        """Show it, unless the user is elsewhere by now."""
+        message.stop()
+        if message.reply is self.visited.current:
+            self.show(message.drawn)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """An answer is drawn for a width."""
+        self.show_again()
