@@ -56,8 +56,8 @@ class Broker:
 
     Attributes:
         lost: What a stop decides once the user is lost: 'cont' or 'abort'.
-        wanted: Who is asked: 'auto' picks by priority, 'prompt' among those in which commands are typed, 'none' logs and
-            goes on.
+        wanted: Who is asked: 'auto' and 'inspector' pick by priority, 'prompt' among those in which commands are typed,
+            'none' logs and goes on.
         on_log: Told of a stop at which nobody can be asked.
         asking: The front end that has the prompt now.
     """
@@ -101,7 +101,7 @@ class Broker:
         if self.wanted == 'none':
             return None
         for known in self._front_ends:
-            if self.wanted == 'auto' or known.name not in _SCREENS:
+            if self.wanted in ('auto', 'inspector') or known.name not in _SCREENS:
                 try:
                     if known.usable():
                         return known

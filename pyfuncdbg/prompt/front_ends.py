@@ -11,11 +11,12 @@ from pyfuncdbg.prompt.conversation import Conversation
 from pyfuncdbg.prompt.debugpy import DebugpyClient
 from pyfuncdbg.prompt.interrupt import listen
 from pyfuncdbg.prompt.kernel import Kernel
+from pyfuncdbg.prompt.lending import Lending
 from pyfuncdbg.prompt.pending import Pending, Typed
 from pyfuncdbg.prompt.pipe import Pipe
 from pyfuncdbg.prompt.terminal import Terminal
 
-_installed: dict[int, Pending] = {}
+_installed: dict[int, tuple[Pending, Lending]] = {}
 
 
 def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typed] = ()) -> None:
@@ -23,18 +24,23 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
 
     Args:
         debugger: Whose stops.
-        ui: 'auto', 'prompt', or 'none': stops are logged and the program goes on. None leaves it as it is.
+        ui: 'auto', 'inspector', 'prompt', or 'none': stops are logged and the program goes on. None leaves it as it is.
         commands: Carried out at the first stop, before anybody is asked.
     """
     if ui is not None:
         debugger.broker.wanted = ui
-    pending = _installed.get(id(debugger))
-    if pending is None:
-        pending = _installed[id(debugger)] = Pending()
+    installed = _installed.get(id(debugger))
+    if installed is None:
+        pending = Pending()
         conversation = Conversation(debugger, pending)
+        installed = _installed[id(debugger)] = pending, Lending(conversation, pending)
         debugger.broker.add(DebugpyClient(debugger))
         debugger.broker.add(Kernel(conversation, debugger))
         debugger.broker.add(Terminal(conversation))
         debugger.broker.add(Pipe(conversation, pending))
+    pending, lending = installed
+    if ui == 'inspector':
+        lending.forgive()
+        debugger.broker.add(lending)
     pending.add(list(commands))
     listen()

@@ -128,7 +128,7 @@ class Terminal:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._device = _device(0)
+        self._device = device_of(0)
         self._descriptor = -1
         self._reader: TerminalReader | None = None
         self._screen: Screen
@@ -193,7 +193,8 @@ def _restore_at_exit(descriptor: int) -> None:
     atexit.register(restore)
 
 
-def _device(descriptor: int) -> str:
+def device_of(descriptor: int) -> str:
+    """The terminal behind a descriptor, '' if there is none."""
     try:
         return os.ttyname(descriptor)
     except OSError:

@@ -1,0 +1,149 @@
+"""Textual's driver for a terminal that is ours only at times: it leaves the screen when told, and comes back to it.
+
+All on Textual's main thread, but for reading keys. Between two leases the app lives on, and what it draws goes nowhere.
+"""
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from pyfuncdbg.inspector.lease import Lease
+
+_TICK = 0.1
+
+
+class LentDriver(LinuxDriver):
+    """The driver; `driver_for` makes the class of one lease."""
+
+    lease: ClassVar[Lease]
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self._on = False
+        self._asked = False
+        self._bell = os.pipe()
+        self.lease.let(self)
+
+    # ------------------------------------------------------------------ the lease's thread
+    def come(self) -> None:
+        """Show the screen."""
+        self._loop.call_soon_threadsafe(self.resume_application_mode)
+
+    def go(self) -> None:
+        """Leave it."""
+        self._loop.call_soon_threadsafe(self._leave)
+
+    # ------------------------------------------------------------------ the main thread
+    def start_application_mode(self) -> None:
+        """Take the terminal, if it is ours."""
+        if not self._on and self.lease.show():
+            self._on = True
+            super().start_application_mode()  # type: ignore[no-untyped-call]
+            self._asked = True
+
+    def resume_application_mode(self) -> None:
+        """Come back to the screen, and draw all of it."""
+        self.start_application_mode()
+        if self._on:
+            self._app.refresh(layout=True)
+
+    def stop_application_mode(self) -> None:
+        """Leave the screen."""
+        if self._on:
+            super().stop_application_mode()
+            self._on = False
+
+    def suspend_application_mode(self) -> None:
+        """Leave the screen for some time."""
+        if self._on:
+            self.stop_application_mode()
+            super().close()                     # when all is written
+
+    def _leave(self) -> None:
+        self.suspend_application_mode()
+        self.lease.hidden()
+
+    def close(self) -> None:
+        """The app has ended; what it would still say, of an error, is said by the program in one line."""
+        self.suspend_application_mode()
+        self.lease.hidden()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+
+    def write(self, data: str) -> None:
+        """Write, while the terminal is ours."""
+        if self._on:
+            super().write(data)
+
+    def disable_input(self) -> None:
+        """Read no more keys."""
+        if self._on:
+            os.write(self._bell[1], b'!')
+            super().disable_input()
+            os.read(self._bell[0], 1 << 10)
+
+    def _request_terminal_sync_mode_support(self) -> None:
+        """Once is enough: an answer that comes when the terminal is the program's again would be read by that."""
+        if not self._asked:
+            super()._request_terminal_sync_mode_support()
+
+    def _query_in_band_window_resize(self) -> None:
+        if not self._asked:
+            super()._query_in_band_window_resize()
+        elif self._in_band_window_resize:
+            self._enable_in_band_window_resize()
+
+    # ------------------------------------------------------------------ keys
+    def run_input_thread(self) -> None:
+        """Read keys until a byte comes through the bell: Textual's own looks only ten times a second."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder('utf-8')('replace').decode
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(self._bell[0], selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                ready = [key.fd for key, _ in selector.select(_TICK)]
+                if self.fileno in ready:
+                    try:
+                        data = os.read(self.fileno, 1 << 12)
+                    except OSError:             # the terminal is gone
+                        data = b''
+                    if not data:
+                        self._loop.call_soon_threadsafe(self._hung_up)
+                        return
+                    for message in parser.feed(decode(data)):
+                        self.process_message(message)
+                for message in parser.tick():
+                    self.process_message(message)
+
+    def _hung_up(self) -> None:
+        self.lease.tell('failed the terminal is gone')
+        self._app.exit(1)
+
+    def process_message(self, message: Message) -> None:
+        """Ctrl-Z suspends the program and us, as it would without us."""
+        if isinstance(message, events.Key) and message.key == 'ctrl+z':
+            if os.getpgrp() != os.getsid(0):    # else there is no shell that would go on with it
+                self._loop.call_soon_threadsafe(self._suspend_job)
+        else:
+            super().process_message(message)
+
+    def _suspend_job(self) -> None:
+        self.suspend_application_mode()
+        os.kill(0, signal.SIGTSTP)              # ours too: Textual's handler stops us, and resumes when the job goes on
+
+
+def driver_for(lease: Lease) -> Callable[..., LentDriver]:
+    """The driver of this lease, a class as Textual wants it."""
+    return type('LentDriver', (LentDriver,), {'lease': lease})

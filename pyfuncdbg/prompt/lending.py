@@ -1,0 +1,262 @@
+"""The inspector as a front end: while a thread is stopped the program lends its terminal to the inspector's process.
+
+`interact` runs on the stopped thread, which does what the inspector asks for. The process lives on between stops, so that
+its screens stay; when it dies, stops go to the prompt.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.commands.remote import described
+from pyfuncdbg.debug.broker import Broker
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.prompt.borrower import Borrower
+from pyfuncdbg.prompt.conversation import Conversation
+from pyfuncdbg.prompt.held_output import HeldOutput
+from pyfuncdbg.prompt.interrupt import asking
+from pyfuncdbg.prompt.pending import Pending
+from pyfuncdbg.prompt.screen import Screen
+from pyfuncdbg.prompt.terminal import device_of
+from pyfuncdbg.prompt.terminal_lock import turn
+from pyfuncdbg.prompt.terminal_modes import TerminalModes
+
+LEAST = 80, 24
+"""Columns and rows that a terminal needs."""
+_BETWEEN = 0.5
+"""Seconds that the terminal stays lent between two threads that wait."""
+
+
+class Lending:
+    """The inspector on the terminal on which the program was started.
+
+    Args:
+        conversation, pending: Of the prompt: for commands that are carried out before anybody is asked.
+    """
+
+    name = 'inspector'
+    priority = 200
+
+    def __init__(self, conversation: Conversation, pending: Pending) -> None:
+        self._conversation = conversation
+        self._pending = pending
+        self._device = device_of(0)
+        self._lock = threading.RLock()
+        self._forget()
+        os.register_at_fork(after_in_child=self._forked)
+        atexit.register(self._end)
+
+    def _forget(self) -> None:
+        self._terminal = -1
+        self._lease: _Lease | None = None
+        self._borrower: Borrower | None = None
+        self._output: HeldOutput | None = None
+        self._stop: Stop | None = None
+        self._failed = self._told = False
+
+    # ------------------------------------------------------------------ any thread
+    def usable(self) -> bool:
+        if not self._device or self._failed or os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
+            return False
+        try:
+            return os.tcgetpgrp(self._opened()) == os.getpgrp() and (self._lease is not None or self._fits())
+        except OSError:
+            return False
+
+    def why_not(self) -> str:
+        """Why it is of no use on this terminal, '' if it is."""
+        if self.usable():
+            return ''
+        if self._failed:
+            return 'it has failed before'
+        if not self._device:
+            return 'stdin is no terminal'
+        if os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
+            return f'TERM={os.environ.get("TERM", "")} names a terminal without a screen'
+        if not self._fits():
+            return f'the terminal is smaller than {LEAST[0]} columns and {LEAST[1]} rows'
+        return 'the program is in the background'
+
+    def forgive(self) -> None:
+        """Try again, whatever has failed before."""
+        self._failed = False
+
+    # ------------------------------------------------------------------ the stopped thread
+    def interact(self, stop: Stop, broker: Broker) -> None:
+        with asking():
+            self._carry_out_pending(stop, broker)
+            if stop.decision is not None or broker.focus is not stop:
+                return
+            borrower = self._lend(stop, broker)
+            if borrower is None:
+                return
+            try:
+                self._serve(stop, broker, borrower)
+            finally:
+                self._after(stop, broker, borrower)
+
+    def _carry_out_pending(self, stop: Stop, broker: Broker) -> None:
+        """Commands of a file come first, and answer on the terminal."""
+        if self._pending:
+            screen = Screen(self._opened())
+            while stop.decision is None and broker.focus is stop and (typed := self._pending.take()) is not None:
+                self._conversation.carry_out(typed, stop, screen)
+
+    def _lend(self, stop: Stop, broker: Broker) -> Borrower | None:
+        """Lend the terminal, unless it still is; None if that cannot be, or is not wanted any more."""
+        with self._lock:
+            self._stop = stop
+            if self._lease is not None and self._borrower is not None:
+                self._lease.go_on()
+                return self._borrower
+        terminal = self._opened()
+
+        def wanted() -> bool:
+            return stop.decision is None and broker.focus is stop and self.usable()
+        mine = contextlib.ExitStack()
+        if not mine.enter_context(turn(terminal, say, wanted)):
+            mine.close()
+            return None
+        try:
+            if self._output is None:
+                self._output = HeldOutput(terminal)
+            if self._borrower is None:
+                self._borrower = Borrower(terminal, self._output)
+                self._borrower.changed = self._wake
+        except (CommandError, OSError, RuntimeError) as error:
+            mine.close()
+            self._give_up(broker, f'{error}')
+            return None
+        self._lease = _Lease(terminal, self._borrower, self._output, mine, self._overdue)
+        return self._borrower
+
+    def _serve(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
+        borrower.tell({'event': 'stopped', 'stop': described(stop)})
+        while stop.decision is None and broker.focus is stop and not borrower.gone:
+            with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is a key of the inspector; it comes from elsewhere
+                stop.serve()
+        if stop.decision is None and borrower.left:
+            with contextlib.suppress(CommandError):             # decided meanwhile
+                stop.decide('quit')
+
+    def _after(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
+        """Take the terminal back, unless another thread waits for the user."""
+        verb = stop.decision.verb if stop.decision is not None else ''
+        if verb:
+            borrower.tell({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': borrower.number})
+        others = any(one is not stop and one.decision is None for one in broker.stops)
+        with self._lock:
+            self._stop = None
+            if others and verb != 'quit' and not borrower.gone and self._lease is not None:
+                self._lease.pause()
+                return
+        self._take_back()
+        if borrower.gone and not borrower.left:
+            self._give_up(broker, borrower.reason or 'its process has ended')
+
+    def _give_up(self, broker: Broker, reason: str) -> None:
+        self._failed = True
+        broker.remove(self)
+        say(f'the inspector is gone, the prompt asks from here: {reason}')
+
+    # ------------------------------------------------------------------ other threads
+    def _wake(self) -> None:
+        """The inspector has ended."""
+        stop = self._stop
+        if stop is not None:
+            stop.wake()
+
+    def _overdue(self) -> None:
+        """No other thread has come to the inspector."""
+        with self._lock:
+            if self._stop is None:
+                self._take_back()
+
+    def _take_back(self) -> None:
+        with self._lock:
+            lease, self._lease = self._lease, None
+            if lease is not None:
+                lease.end()
+            if self._borrower is not None and self._borrower.gone:
+                self._borrower = None
+
+    def _end(self) -> None:
+        """The program ends, perhaps while a thread of its waits."""
+        self._take_back()
+        borrower, self._borrower = self._borrower, None
+        if borrower is not None:
+            borrower.end()
+
+    def _forked(self) -> None:
+        """In a forked child: all of it is the parent's."""
+        for one in (self._output, self._borrower):
+            if one is not None:
+                one.forget()
+        self._lock = threading.RLock()
+        self._forget()
+
+    def _opened(self) -> int:
+        """A descriptor of our own: the program may close or redirect its streams."""
+        if self._terminal < 0:
+            self._terminal = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        return self._terminal
+
+    def _fits(self) -> bool:
+        with contextlib.suppress(OSError):
+            size = os.get_terminal_size(self._opened())
+            return size.columns >= LEAST[0] and size.lines >= LEAST[1]
+        return False
+
+
+class _Lease:
+    """One time that the terminal is lent.
+
+    Args:
+        terminal: Its descriptor.
+        borrower: To whom.
+        output: Holds what the program writes meanwhile.
+        mine: Left when the terminal is no longer needed: other processes may ask then.
+        overdue: Called when nobody went on in time after `pause`, on a thread of its own.
+    """
+
+    def __init__(self, terminal: int, borrower: Borrower, output: HeldOutput, mine: contextlib.ExitStack,
+                 overdue: Callable[[], None]) -> None:
+        self._terminal = terminal
+        self._borrower = borrower
+        self._output = output
+        self._mine = mine
+        self._overdue = overdue
+        self._timer: Any = None
+        self._modes = TerminalModes(terminal)
+        output.hold()
+        borrower.lend()
+
+    def pause(self) -> None:
+        """Another thread is going to ask."""
+        self._timer = threading.Timer(_BETWEEN, self._overdue)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def go_on(self) -> None:
+        """It asks."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def end(self) -> None:
+        """Take the terminal back as it was, and write what was held."""
+        self.go_on()
+        try:
+            self._borrower.take_back()
+            if self._borrower.shown:
+                self._modes.leave_screen()
+            self._modes.restore()
+            self._output.release()
+        finally:
+            self._mine.close()
