@@ -10,6 +10,7 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
     pyfuncdbg.break_at('norm', 'has_nan(out)')  stop at a node, a function or a line
     sess = pyfuncdbg.DebugSession(sess)         stop before and after every run
     with pyfuncdbg.debug(): ...                 stop at the first wrapped call or traced function
+    pyfuncdbg.attach('tensorflow')              all this for the real TensorFlow
 """
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __version__ = '0.1.0'
 
-__all__ = ['DebugSession', '__version__', 'absmax', 'break_at', 'breakpoint', 'condition', 'debug', 'has_inf',
-           'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
+__all__ = ['DebugSession', '__version__', 'absmax', 'attach', 'break_at', 'breakpoint', 'condition', 'debug', 'detach',
+           'has_inf', 'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
 
 
 class _RecordPackage(ModuleType):
@@ -62,12 +63,12 @@ record.__class__ = _RecordPackage
 class _DebugPackage(ModuleType):
     """`pyfuncdbg.debug` is a package and the function to debug something, as `record` is."""
 
-    def __call__(self, what: Any = None, ui: Literal['auto', 'prompt', 'none'] = 'auto') -> Any:
+    def __call__(self, what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] = 'auto') -> Any:
         """Debug a session, a function or a `tf.function`; with nothing given, what is called inside `with`.
 
         Args:
             what: A session, which gives a `DebugSession`; or a callable, of which each call is debugged.
-            ui: Who is asked: 'auto', 'prompt', or 'none': what would stop is logged.
+            ui: Who is asked: 'auto', 'inspector', 'prompt', or 'none': what would stop is logged.
 
         Raises:
             CommandError: `what` is neither, or there is no such `ui`.
@@ -98,6 +99,9 @@ def __getattr__(name: str) -> Any:
     if name in _WORDS:
         from importlib import import_module
         return getattr(import_module(f'pyfuncdbg.debug.{_WORDS[name]}'), name)
+    if name in ('attach', 'detach'):
+        from pyfuncdbg import adapters
+        return getattr(adapters, name)
     if name == 'DebugSession':
         from pyfuncdbg.session import DebugSession
         return DebugSession

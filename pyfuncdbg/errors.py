@@ -6,6 +6,7 @@
           +-- PyfuncdbgError                 said to the user in one line: what was wrong, what was expected, what to do
           |    +-- UsageError                a command line that cannot be read (exit code 2)
           |    +-- CommandError              a debugger command that cannot be carried out; the session goes on
+          |    +-- AttachError               a framework that cannot be attached to; it goes on unwatched
           |    +-- TraceError                a trace that cannot be opened or written
           |         +-- NotATraceError
           |         +-- TraceVersionError
@@ -38,6 +39,10 @@ class UsageError(PyfuncdbgError):
 
 class CommandError(PyfuncdbgError):
     """A debugger command that cannot be carried out."""
+
+
+class AttachError(PyfuncdbgError):
+    """A framework that cannot be attached to."""
 
 
 class TraceError(PyfuncdbgError):

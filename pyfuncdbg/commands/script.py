@@ -17,7 +17,9 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
+from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
+from pyfuncdbg.hooks.entrance import RUNNERS
 
 _INTERRUPTED = 130
 """Exit code of a program that the user ended; what a shell reports after Ctrl-C."""
@@ -102,6 +104,7 @@ def execute(program: Program) -> None:
     vars(main).update(__annotations__={}, __builtins__=builtins)
     _kept.append(sys.modules['__main__'])
     sys.modules['__main__'] = main
+    await_imports()
     sys.argv = list(program.argv)
     if program.path is not None:
         if sys.flags.safe_path:
@@ -142,6 +145,9 @@ def _enter(program: Program, main: ModuleType) -> None:
     assert isinstance(code, CodeType)
     vars(main).update(__file__=program.code, __cached__=None, __loader__=loader)
     exec(code, vars(main))
+
+
+RUNNERS.add(_enter.__code__)
 
 
 def _absolute(path: str) -> str:

@@ -36,6 +36,8 @@ class Entrance:
     hooks: tuple[Hook, ...] = ()
 
 
+RUNNERS: set[CodeType] = set()
+"""Functions that run a whole program: it and what called it are no part of the program's stack."""
 Describe = Callable[[FrameType], Entrance]
 _callers: set[CodeType] = set()
 _beginnings: dict[CodeType, Describe] = {}

@@ -12,6 +12,8 @@ _DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """What runs the cells of a notebook, and stands for its `sys.stdout`."""
+_FRAMEWORK = re.compile(r'[/\\](site|dist)-packages[/\\](tensorflow[/\\]python|keras[/\\]src)[/\\]')
+"""What lies between a program and its functions that TensorFlow and Keras call."""
 judged: dict[str, bool] = {}
 """What `is_machinery` said of the files it was asked about."""
 
@@ -22,8 +24,13 @@ def is_machinery(filename: str) -> bool:
     if known is None:
         known = judged[filename] = (filename.startswith(('<frozen ', '<plan of '))
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
-                                   or _NOTEBOOK.search(filename) is not None)
+                                   or _NOTEBOOK.search(filename) is not None or _FRAMEWORK.search(filename) is not None)
     return known
+
+
+def is_package(filename: str) -> bool:
+    """Whether a source file is this package's own, and no example."""
+    return filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)
 
 
 def is_library(filename: str) -> bool:

@@ -1,0 +1,78 @@
+"""Notices the import of a framework, without importing it.
+
+One finder in `sys.meta_path` until the framework comes; it finds nothing itself, and is gone when the import is done. Runs
+on the thread that imports.
+"""
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class Watch:
+    """Calls something when a package has been imported.
+
+    Args:
+        name: Of the package.
+        then: Called once, on the importing thread, after a whole import.
+    """
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self._name = name
+        self._then = then
+        self._busy = False
+
+    def install(self) -> None:
+        """Begin to watch."""
+        sys.meta_path.insert(0, self)
+
+    def remove(self) -> None:
+        """Watch no more."""
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """What the import system asks every finder: the others' answer, with a loader that tells us."""
+        if name != self._name or self._busy:
+            return None
+        self._busy = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._busy = False
+        if spec is not None and spec.loader is not None and hasattr(spec.loader, 'exec_module'):
+            spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
+        return spec
+
+    def loaded(self) -> None:
+        """The package is there."""
+        self.remove()
+        self._then()
+
+
+class _Loader:
+    """The package's own loader, and a word to the watch when it is done. The module never shows it."""
+
+    def __init__(self, loader: Any, watch: Watch) -> None:
+        self._loader = loader
+        self._watch = watch
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        spec.loader = self._loader
+        made: ModuleType | None = self._loader.create_module(spec)
+        spec.loader = self  # type: ignore[assignment]
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None:
+            spec.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._watch.loaded()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)

@@ -1,0 +1,55 @@
+"""From what TensorFlow's registry holds back to the user's own function.
+
+TensorFlow wraps a function before it registers it: against AutoGraph, for ragged and sparse arguments, in an `EagerFunc`,
+and a generator in a function that gets its next element.
+"""
+from __future__ import annotations
+
+import os.path
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.hooks.entrance import calls_wrapped
+
+_WRAPPERS = {('wrapper', 'api.py'): 'func', ('wrapped_func', 'script_ops.py'): 'func'}
+"""Name and file of TensorFlow's wrappers, and the variable that holds what they wrap."""
+_OWN = {('get_next_id', 'dataset_ops.py'), ('finalize_py_func', 'from_generator_op.py'),
+        ('eagerly_executed_grad', 'script_ops.py')}
+"""TensorFlow's own functions, which are no call of the program's."""
+_TENSORFLOW = f'{os.sep}tensorflow{os.sep}python{os.sep}'
+_NONE: Any = object()
+
+
+def user_function(registered: Any) -> Any:
+    """The function that the program gave; None for one of TensorFlow's own."""
+    function = getattr(registered, '_func', registered)
+    while True:
+        code = getattr(function, '__code__', None)
+        if not isinstance(code, CodeType) or _TENSORFLOW not in code.co_filename:
+            return function
+        place = code.co_name, os.path.basename(code.co_filename)
+        if place in _OWN:
+            return None
+        inner = _NONE
+        if place in _WRAPPERS:
+            inner = _closed_over(function, _WRAPPERS[place])
+        elif place == ('generator_py_func', 'from_generator_op.py'):
+            inner = getattr(_closed_over(function, 'generator_state'), '_generator', _NONE)
+            calls_wrapped(function)
+        if inner is _NONE:
+            return function                     # a function of TensorFlow that the program gave
+        function = inner
+
+
+def _closed_over(function: Any, name: str) -> Any:
+    """A variable of the function around a function."""
+    closure = getattr(function, '__closure__', None) or ()
+    for variable, cell in zip(function.__code__.co_freevars, closure, strict=False):
+        if variable == name:
+            return cell.cell_contents
+    return _NONE
+
+
+def is_gradient(registered: Any) -> bool:
+    """Whether it is the backward step of another one."""
+    return bool(getattr(registered, '_is_grad_func', False))

@@ -1,0 +1,90 @@
+"""The parts of an imported TensorFlow that the adapter works with, and whether it can.
+
+Looked up once by the attachment. Nothing here imports TensorFlow: a program that does not use it never loads it.
+"""
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.errors import AttachError
+
+OLDEST, NEWEST = (2, 18), (2, 21)
+_SUPPORTED = f'{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}'
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Modules of TensorFlow, by the names that it imports them under itself.
+
+    Attributes:
+        version: TensorFlow's.
+        scripts: `script_ops`: the registry of wrapped functions and what makes nodes of them.
+        context: Whether code runs eagerly.
+        core: How a failed status becomes an exception.
+        errors: The exceptions.
+        ops: Graphs, tensors, nodes.
+        conversion: AutoGraph's wrapper around a function that is not to be converted.
+        stacks: How TensorFlow takes the stack under which a node is made.
+        session: `Session`.
+        record: Whether a tape may be recording.
+        tape: The `GradientTape`.
+    """
+
+    version: str
+    scripts: Any
+    context: Any
+    core: Any
+    errors: Any
+    ops: Any
+    conversion: Any
+    stacks: Any
+    session: Any
+    record: Any
+    tape: Any
+
+
+_MODULES = {
+    'scripts': ('tensorflow.python.ops.script_ops', 'FuncRegistry EagerFunc _py_funcs _internal_py_func py_func_common '
+                                                    'tape_cache'),
+    'context': ('tensorflow.python.eager.context', 'executing_eagerly eager_mode context'),
+    'core': ('tensorflow.python.eager.core', '_status_to_exception'),
+    'errors': ('tensorflow.python.framework.errors_impl', 'OpError'),
+    'ops': ('tensorflow.python.framework.ops', 'Graph get_default_graph EagerTensor convert_to_tensor'),
+    'conversion': ('tensorflow.python.autograph.impl.api', 'do_not_convert'),
+    'stacks': ('tensorflow.python.util.tf_stack', 'StackTraceFilter SentinelFilter _source_filter_stacks'),
+    'session': ('tensorflow.python.client.session', 'BaseSession'),
+    'record': ('tensorflow.python.eager.record', 'could_possibly_record'),
+    'tape': ('tensorflow.python.eager.backprop', 'GradientTape'),
+}
+
+
+def parts() -> Parts:
+    """The parts of the TensorFlow that this process has imported.
+
+    Raises:
+        AttachError: There is none, it is of another version, or it is not whole.
+    """
+    package = sys.modules.get('tensorflow')
+    if package is None:
+        raise AttachError('tensorflow is not imported')
+    where = getattr(package, '__file__', None) or 'of no file'
+    version = getattr(package, '__version__', None)
+    broken = f'the tensorflow that is imported ({where}) is not whole'
+    if not isinstance(version, str):
+        raise AttachError(f'{broken}: it has no __version__')
+    match = re.match(r'(\d+)\.(\d+)', version)
+    if match is None or not OLDEST <= (int(match[1]), int(match[2])) <= NEWEST:
+        raise AttachError(f'TensorFlow {version} is not supported: {_SUPPORTED} are')
+    found = {}
+    for part, (name, attributes) in _MODULES.items():
+        module = sys.modules.get(name)
+        if module is None:
+            raise AttachError(f'{broken}: it has not loaded {name}')
+        missing = [attribute for attribute in attributes.split() if not hasattr(module, attribute)]
+        if missing:
+            raise AttachError(f'{broken}: {name} has no {missing[0]}')
+        found[part] = module
+    return Parts(version, **found)

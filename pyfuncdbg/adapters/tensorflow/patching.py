@@ -1,0 +1,40 @@
+"""Attributes of TensorFlow that are replaced while it is watched, and put back exactly as they were.
+
+The attachment makes them, on the thread that attaches; it puts them back on the one that detaches.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+_ABSENT: Any = object()
+
+
+class Patches:
+    """Replaced attributes of modules and classes."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[Any, str, Any, Any]] = []
+
+    def replace(self, owner: Any, name: str, replacement: Any) -> None:
+        """Put something in the place of an attribute.
+
+        Args:
+            owner: A module or class.
+            name: Of the attribute; it may be one that the class inherits.
+            replacement: What stands there from now on.
+        """
+        original = vars(owner).get(name, _ABSENT)
+        setattr(owner, name, replacement)
+        self._made.append((owner, name, original, replacement))
+
+    def restore(self) -> None:
+        """Put everything back. Where somebody has replaced ours in the meantime, theirs stays, and ours below it only passes
+        on: whoever asks knows that nothing is attached."""
+        while self._made:
+            owner, name, original, replacement = self._made.pop()
+            if vars(owner).get(name) is not replacement:
+                continue
+            if original is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)

@@ -1,0 +1,267 @@
+"""Where wrapped functions are called: the node of a graph, or in eager mode a line of the program.
+
+Worked out at the first call of a function that somebody watches, on the thread of that call. Nothing here keeps a graph or a
+function alive: what is known of a registered function hangs on it.
+"""
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import CodeType, FrameType
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.functions import user_function
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.hooks.call import CallSite, Frame, Run
+from pyfuncdbg.hooks.chain import instrument
+from pyfuncdbg.hooks.machinery import is_machinery
+
+EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
+_TYPES = frozenset((EAGER, NUMPY, STATELESS))
+_MARK, _GRAPH = '_pyfuncdbg_entry', '_pyfuncdbg_graph'
+_DEEPEST = 64
+Again = Callable[[Any, list[Any]], Sequence[Any]]
+"""Calls a function on inputs, past all hooks."""
+
+
+class Given(list[Any]):
+    """The outputs of a call, and the object that they were given in: as long as no hook changes them, that goes on."""
+
+    __slots__ = ('raw',)
+
+    def __init__(self, raw: Any) -> None:
+        super().__init__(as_list(raw))
+        self.raw = raw
+
+
+class Entry:
+    """What is known of one registered function.
+
+    Attributes:
+        site: Where it is called; None for a function of TensorFlow's own.
+        eager: Whether it is called at once, as part of the program's own code.
+        root: The outermost graph that its node is in, by id; 0 if unknown.
+    """
+
+    __slots__ = ('_invokes', 'eager', 'root', 'site')
+
+    def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
+        self.site = site
+        self.eager = eager
+        self.root = root
+        self._invokes: dict[Any, Callable[[Run, list[Any]], Sequence[Any]]] = {}
+
+    def invoke(self, call: Callable[..., Any], registry: Any, token: str, device: Any, run: Run,
+               inputs: list[Any]) -> Sequence[Any]:
+        """Make a call through the hooks.
+
+        Args:
+            call: TensorFlow's own.
+            registry, token, device: What TensorFlow calls it with.
+            run: The run it is part of.
+            inputs: What the function gets.
+        """
+        known = self._invokes.get(device)
+        if known is None:
+            assert self.site is not None
+            known = self._invokes[device] = instrument(
+                self.site, lambda *inputs: Given(call(registry, token, device, list(inputs))))
+        return known(run, inputs)
+
+
+class Sites:
+    """Finds the entry of a registered function."""
+
+    def __init__(self, parts: Parts, host: TensorFlowHost, call: Callable[..., Any]) -> None:
+        """`call` is TensorFlow's own `FuncRegistry.__call__`."""
+        self._parts = parts
+        self._host = host
+        self._call = call
+        self._marked: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._places: dict[tuple[Any, ...], CallSite] = {}
+        self._scanned: dict[str, weakref.ref[Any]] | None = None
+        self._oldest = int(getattr(parts.scripts._py_funcs, '_unique_id', 0))
+        self._internal: CodeType = parts.scripts._internal_py_func.__code__
+
+    # ------------------------------------------------------------------ registration
+    def registered(self, function: Any) -> None:
+        """A function has got its token; its node comes next, in the graph of this thread."""
+        if not self._parts.context.executing_eagerly():
+            self._mark(function, _GRAPH, weakref.ref(self._parts.ops.get_default_graph()))
+
+    def _mark(self, function: Any, name: str, value: Any) -> None:
+        try:
+            setattr(function, name, value)
+            self._marked.add(function)
+        except (AttributeError, TypeError):     # of another TensorFlow: found anew at each call then
+            return
+
+    def forget(self) -> None:
+        """Take our marks off TensorFlow's objects."""
+        for function in list(self._marked):
+            for name in (_MARK, _GRAPH):
+                vars(function).pop(name, None)
+        self._marked.clear()
+
+    # ------------------------------------------------------------------ calls
+    def of(self, registry: Any, token: str, registered: Any, frame: FrameType) -> Entry:
+        """The entry of a function that TensorFlow calls, in this frame of ours."""
+        known: Entry | None = getattr(registered, _MARK, None)
+        if known is not None:
+            return known
+        function = user_function(registered)
+        if function is None:
+            entry = Entry(None, False)
+        else:
+            caller = self._eager_caller(frame)
+            entry = (self._node_entry(registry, token, registered, function) if caller is None
+                     else self._eager_entry(registered, function, caller))
+        self._mark(registered, _MARK, entry)
+        return entry
+
+    def _eager_caller(self, of: FrameType) -> FrameType | None:
+        """The frame of TensorFlow's that calls a function at once; None for one that a graph calls."""
+        frame = of.f_back
+        for _ in range(6):
+            if frame is None:
+                return None
+            if frame.f_code is self._internal:
+                return frame
+            frame = frame.f_back
+        return None
+
+    def _node_entry(self, registry: Any, token: str, registered: Any, function: Any) -> Entry:
+        op = self._op(registered, token)
+        eager = isinstance(registered, self._parts.scripts.EagerFunc)
+        attrs: dict[str, Any] = {'token': token, '_call': partial(self._again, registry, token, registered),
+                                 '_replace': partial(self._replace, registry, token, registered)}
+        if op is None:
+            site = CallSite(token, EAGER if eager else NUMPY, 'python', self._host, function=function, attrs=attrs)
+            return Entry(site, False)
+        attrs['Tin'] = [tensor.dtype.name for tensor in op.inputs]
+        attrs['Tout'] = [tensor.dtype.name for tensor in op.outputs]
+        attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
+        site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=_creation(op),
+                        inputs=[tensor.name for tensor in op.inputs], outputs=[tensor.name for tensor in op.outputs],
+                        attrs=attrs)
+        return Entry(site, False, id(_outermost(op.graph)))
+
+    def _eager_entry(self, registered: Any, function: Any, caller: FrameType) -> Entry:
+        name = caller.f_locals.get('name') or EAGER
+        dtypes = list(registered._out_dtypes)
+        again = partial(_again_eagerly, self._parts, self._host, dtypes)
+        return Entry(self.eager_site(str(name), EAGER, function, again), True)
+
+    def eager_site(self, name: str, op_type: str, function: Any, again: Again) -> CallSite:
+        """The site of a call in the program's own code, at the line that stands on the stack now.
+
+        Args:
+            name: Of the op, as the program gave it.
+            op_type: Of the op.
+            function: The user's own.
+            again: Calls such a function on inputs.
+        """
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        where = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ('', 0)
+        key = op_type, name, _code_of(function), *where
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=_frames(frame))
+        return _at(place, again, function)
+
+    def _again(self, registry: Any, token: str, registered: Any, inputs: list[Any]) -> Sequence[Any]:
+        """Call it past all hooks, and past the tape that a gradient would take."""
+        if isinstance(registered, self._parts.scripts.EagerFunc):
+            return as_list(registered._call(None, [self._host.tensor(value) for value in inputs]))
+        return as_list(self._call(registry, token, None, inputs))
+
+    def _replace(self, registry: Any, token: str, registered: Any, function: Any) -> None:
+        """Call another function at this node."""
+        wrapped = self._parts.conversion.do_not_convert(function)
+        current = registry.get(token)
+        if isinstance(current, self._parts.scripts.EagerFunc):
+            current._func = wrapped
+            return
+        setattr(wrapped, _MARK, getattr(registered, _MARK, None))
+        registered._pyfuncdbg_stand_in = wrapped        # the registry keeps weak references only
+        registry._funcs[token] = wrapped if user_function(registered) is not function else registered
+
+    # ------------------------------------------------------------------ nodes
+    def _op(self, registered: Any, token: str) -> Any:
+        """The node with this token."""
+        graph = getattr(registered, _GRAPH, lambda: None)()
+        if graph is None and int(token.rpartition('_')[2] or 0) < self._oldest:
+            if self._scanned is None:
+                self._scanned = dict(self._all_tokens())
+            graph = self._scanned.get(token, lambda: None)()
+        if graph is None:
+            return None
+        return next((op for op, found in _script_ops(graph) if found == token), None)
+
+    def _all_tokens(self) -> Iterator[tuple[str, weakref.ref[Any]]]:
+        """Nodes that were made before we came, in all graphs that live."""
+        for graph in [thing for thing in gc.get_objects() if isinstance(thing, self._parts.ops.Graph)]:
+            for _, token in _script_ops(graph):
+                yield token, weakref.ref(graph)
+
+
+def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:
+    for op in graph.get_operations():
+        if op.type in _TYPES:
+            token = op.get_attr('token')
+            yield op, token.decode() if isinstance(token, bytes) else token
+
+
+def _outermost(graph: Any) -> Any:
+    while getattr(graph, 'outer_graph', None) is not None and getattr(graph.outer_graph, 'building_function', False):
+        graph = graph.outer_graph
+    return graph
+
+
+def _creation(op: Any) -> tuple[Frame, ...]:
+    """Where the program made a node."""
+    frames = [Frame(frame.filename, frame.lineno, frame.name) for frame in op.traceback or ()]
+    return tuple(frame for frame in frames if not is_machinery(frame.filename))[-_DEEPEST:]
+
+
+def _frames(frame: FrameType | None) -> tuple[Frame, ...]:
+    found: list[Frame] = []
+    while frame is not None and len(found) < _DEEPEST:
+        if not is_machinery(frame.f_code.co_filename):
+            found.append(Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return tuple(reversed(found))
+
+
+def _code_of(function: Any) -> int:
+    """A number for the code behind a callable: closures of one `def` share it."""
+    while isinstance(function, partial):
+        function = function.func
+    code = getattr(function, '__code__', None)
+    if not isinstance(code, CodeType):
+        return hash(type(function))
+    return hash((code.co_filename, code.co_firstlineno, code.co_name))
+
+
+def _at(place: CallSite, again: Again, function: Any) -> CallSite:
+    """The site of an eager call at a place that was called before."""
+    return CallSite(place.name, place.op_type, 'python', place.host, function=function, stack=place.stack,
+                    attrs={'_call': partial(again, function), '_remake': partial(_at, place, again)}, same_as=place)
+
+
+def _again_eagerly(parts: Parts, host: TensorFlowHost, dtypes: list[Any], function: Any, inputs: list[Any]) -> Sequence[Any]:
+    wrapped = parts.scripts.EagerFunc(parts.conversion.do_not_convert(function), dtypes, False)
+    return as_list(wrapped._call(None, [host.tensor(value) for value in inputs]))
+
+
+def as_list(result: Any) -> list[Any]:
+    """What a wrapped function gave TensorFlow, as a list of its outputs."""
+    if isinstance(result, (list, tuple)):
+        return list(result)
+    return [] if result is None else [result]
