@@ -14,6 +14,7 @@ from pyfuncdbg.commands.interrupt import INTERRUPT
 from pyfuncdbg.commands.live import PF
 from pyfuncdbg.commands.nodes import NODES
 from pyfuncdbg.commands.printing import PRINTING
+from pyfuncdbg.commands.profile import LP
 from pyfuncdbg.commands.report import INFO, REPORT
 from pyfuncdbg.commands.resume import RESUMING
 from pyfuncdbg.commands.runs import RUN
@@ -23,7 +24,8 @@ from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.commands.tensor import PT
 from pyfuncdbg.commands.tensors import LT
 from pyfuncdbg.commands.threads import SWITCH, THREADS
+from pyfuncdbg.commands.timeline import TIMELINE
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, *NODES, REPORT, HEALTH, TAPE, CHECK, INFO, *BREAKING,
-                              INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN,
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, *NODES, TIMELINE, REPORT, HEALTH, TAPE, CHECK, LP, INFO,
+                              *BREAKING, INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN,
                               stop_command(lambda: TABLE), *FRAMES, *PRINTING, help_command(lambda: TABLE))

@@ -99,6 +99,13 @@ class Queries(Protocol):
     def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
         """The newest calls of just this site, of one run if given."""
 
+    def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+               limit: int = 5_000) -> tuple[int, list[CallRecord]]:
+        """How many calls ran between two times in seconds, and the longest of them in order of their start."""
+
+    def extent(self, run: int | None = None) -> tuple[float, float]:
+        """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
         """What is no call, in order; of one kind if given."""
 

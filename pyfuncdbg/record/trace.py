@@ -309,6 +309,28 @@ class Trace:
             parameters += [run, site.process]
         return self._answer(lambda: self._call_rows(f'{where} ORDER BY ordinal DESC LIMIT ?', [*parameters, limit]))
 
+    def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
+               limit: int = 5_000) -> tuple[int, list[CallRecord]]:
+        """How many calls ran between two times in seconds, and the longest of them in order of their start."""
+        where, parameters = condition(kind=kind, site=site, run=run)
+        where += ' AND started <= ? AND (duration IS NULL OR started + duration >= ?)'
+        parameters += [round(end * 1e9), round(start * 1e9)]
+
+        def ask() -> tuple[int, list[CallRecord]]:
+            (total,) = self._reading.rows(f'SELECT count(*) FROM calls WHERE {where}', parameters)[0]
+            order = 'ORDER BY duration IS NULL DESC, duration DESC ' if total > limit else ''
+            found = self._call_rows(f'{where} {order}LIMIT ?', [*parameters, limit])
+            return total, sorted(found, key=lambda call: (call.started, -(call.duration or 0.0)))
+        return self._answer(ask)
+
+    def extent(self, run: int | None = None) -> tuple[float, float]:
+        """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+        where, parameters = condition(run=run)
+        rows = self._answer(lambda: self._reading.rows(
+            f'SELECT min(started), max(started + coalesce(duration, 0)) FROM calls WHERE {where}', parameters))
+        first, last = rows[0]
+        return (0.0, 0.0) if first is None else (first / 1e9, last / 1e9)
+
     def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
         """The backward steps: which gradient call differentiates which call, and the gradients it gave."""
         return [EdgeRecord(step.run, step.number, step.forward, step.sources, step.outputs)

@@ -9,10 +9,10 @@ from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.units import count
 
 
-def heading(total: int, noun: str, *, shown: int | None = None, filters: Mapping[str, object] | None = None,
-            sort: str = '', dropped: int = 0) -> Text:
+def heading(total: int, noun: str, *, plural: str = '', shown: int | None = None,
+            filters: Mapping[str, object] | None = None, sort: str = '', dropped: int = 0) -> Text:
     """'412 calls, 50 shown   sort: time   filter: site norm*, failed   dropped: 0'."""
-    text = Text(count(total, noun), 'bold', overflow='fold')
+    text = Text(count(total, noun, plural), 'bold', overflow='fold')
     if shown is not None and shown < total:
         text.append(f', {shown:,} shown')
     if sort:

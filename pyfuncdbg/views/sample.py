@@ -125,6 +125,18 @@ class MemoryTrace:
     def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
         return [call for call in reversed(self._calls) if call.site.id == site.id and run in (None, call.run)][:limit]
 
+    def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+               limit: int = 5_000) -> tuple[int, list[CallRecord]]:
+        found = [call for call in self.calls(kind=kind, site=site, run=run)
+                 if call.started <= end and (call.duration is None or call.started + call.duration >= start)]
+        longest = sorted(found, key=lambda call: -(float('inf') if call.duration is None else call.duration))[:limit]
+        return len(found), sorted(longest, key=lambda call: (call.started, -(call.duration or 0.0)))
+
+    def extent(self, run: int | None = None) -> tuple[float, float]:
+        calls = self.calls(run=run)
+        return (min((call.started for call in calls), default=0.0),
+                max((call.started + (call.duration or 0.0) for call in calls), default=0.0))
+
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
         return []
 

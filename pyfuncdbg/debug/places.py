@@ -1,0 +1,43 @@
+"""Where the program made a node or calls a function: the line of the user's that a recorded site belongs to.
+
+Traces come from other machines, whose libraries are told by their paths. Pure; any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.record.records import SiteRecord
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is the program's own: neither a library's, nor the interpreter's, nor ours."""
+    path = filename.replace('\\', '/')
+    return not (is_library(filename) or is_machinery(filename) or '/site-packages/' in path or '/dist-packages/' in path
+                or '/lib/python3.' in path or path.startswith('<frozen '))
+
+
+def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | None = None) -> Frame | None:
+    """The innermost line of the program that made a node; of a backward step, the line of its forward node.
+
+    Args:
+        site: As recorded.
+        forward: Sites by process and name.
+    """
+    if site.kind == 'gradient' and forward is not None and not site.stack:
+        known = forward.get((site.process, str(site.attrs.get('forward', ''))))
+        return made_at(known) if known is not None and known.kind != 'gradient' else None
+    for frame in reversed(site.stack):
+        if is_users(frame.filename):
+            return frame
+    return site.stack[-1] if site.stack else None
+
+
+def by_name(sites: Iterable[SiteRecord]) -> dict[tuple[int, str], SiteRecord]:
+    """Sites of forward calls by process and name; of two of one name, the one with a function."""
+    found: dict[tuple[int, str], SiteRecord] = {}
+    for site in sites:
+        if site.kind in ('op', 'python') and (site.function or (site.process, site.name) not in found):
+            found[site.process, site.name] = site
+    return found
