@@ -107,13 +107,13 @@ class CommandLine(Vertical):
         """Let the user type a command that begins so."""
         self._mode(False)
         self._set(text)
-        self.line.focus()
+        self.screen.set_focus(self.line)        # at once: the next key may be typed already
 
     def seek(self) -> None:
         """Let the user type what to search for."""
         self._mode(True)
         self._set('')
-        self.line.focus()
+        self.screen.set_focus(self.line)        # at once: the next key may be typed already
 
     def _mode(self, searching: bool) -> None:
         self.searching = searching
