@@ -2,7 +2,7 @@
 
 Two connections lead to it: the command socket, and the lease, a socket with one word a line that says who has the terminal.
 The program says `lend`, `return` and `output` (more is held); the process says `pid N`, `shown`, `hidden`, `returned`,
-`left` (the user has closed it) and `failed WHY`. The process is no child of the program, which may wait for its own children,
+`left` (the user has closed it) and `failed WHY`. The process is no child of the program, which may wait for its children,
 but of its group of processes: Ctrl-Z, hang-ups and new sizes of the window reach both, as one job; and a thread that reads
 the terminal does not get the program suspended, as in the background it would be.
 """
