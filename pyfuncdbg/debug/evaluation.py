@@ -45,16 +45,17 @@ class Memory:
         history: What the expression knows under this name.
     """
 
-    __slots__ = ('_answers', '_changes', '_getters', '_keeps_inputs', '_keeps_out', '_pending', '_read', '_series',
-                 'history')
+    __slots__ = ('_answers', '_changes', '_getters', '_keeps_calls', '_keeps_inputs', '_keeps_out', '_pending', '_read',
+                 '_series', 'history')
 
     def __init__(self, expression: Expression, site: CallSite) -> None:
         names = names_of(site.function) or ()
         self._read = reader(site)
         self._getters: dict[str, Get] = {name: get for name in names if (get := parameter(site, name)) is not None}
         attributes = expression.attributes
-        self._keeps_inputs = 'history' in expression.reads and bool(attributes & {'inputs', *names})
-        self._keeps_out = 'history' in expression.reads and 'out' in attributes
+        self._keeps_calls = 'history' in expression.whole.names
+        self._keeps_inputs = self._keeps_calls and bool(attributes & {'inputs', *names})
+        self._keeps_out = self._keeps_calls and 'out' in attributes
         self.history = History()
         self._series = [(Series(of.method, of.alpha), binding(of.of, site, self)) for of in expression.series]
         self._changes = [(Change(), binding(of, site, self)) for of in expression.changes]
@@ -90,8 +91,9 @@ class Memory:
 
     def end(self, call: Call, outputs: Sequence[Any] | None) -> None:
         """The call is over; it raised if there are no outputs."""
-        inputs = self._pending.pop(call.id, None)
-        self._answers.pop(call.id, None)
+        inputs = self._pending.pop(call.id, None) if self._keeps_inputs else None
+        if self._changes:
+            self._answers.pop(call.id, None)
         if outputs is None:
             return
         for series, get in self._series:
@@ -99,8 +101,9 @@ class Memory:
                 series.add(get(call, outputs, None))
             except Exception as error:          # the user's expression: told when its value is asked for
                 series.fail(error.with_traceback(None))
-        out = kept(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
-        self.history.add(PastCall(call, self._getters, inputs, out))
+        if self._keeps_calls:
+            out = kept(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
+            self.history.add(PastCall(call, self._getters, inputs, out))
 
 
 def _answer(change: Change, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:

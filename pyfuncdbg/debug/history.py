@@ -9,6 +9,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ NOT_KEPT: Any = object()
 """Stands for an output that nobody asks for."""
 
 _NOTHING: Any = object()
+_NUMBERS = frozenset((float, int, np.float16, np.float32, np.float64, np.int32, np.int64))
 
 
 class PastCall:
@@ -99,11 +101,15 @@ class History:
             self.nbytes += past.nbytes
             if len(self._calls) > CALLS:
                 self.nbytes -= self._calls.popleft().nbytes
-            for old in self._calls:
-                if self.nbytes <= BYTES:
-                    break
-                self.nbytes -= old.nbytes
-                old.let_go()
+            if self.nbytes > BYTES:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        for old in self._calls:
+            if self.nbytes <= BYTES:
+                break
+            self.nbytes -= old.nbytes
+            old.let_go()
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -149,20 +155,23 @@ class Series:
         Raises:
             TypeError: It is no single real number.
         """
-        array = np.asarray(value)
-        if array.size != 1 or array.dtype.kind == 'c':
-            what = f'{array.dtype}{list(array.shape)}'
-            raise TypeError(f'history.{self._method}() follows one real number, and its expression gave {what}')
-        number = float(array.reshape(()))
-        if not np.isfinite(number):
+        number = float(value) if type(value) in _NUMBERS else self._number(value)
+        if not isfinite(number):
             return
         with self._lock:
             if self._method != 'ema':
                 self._values.append(number)
-            elif np.isnan(self._value):
+            elif self._value != self._value:    # NaN: the first one
                 self._value = number
             else:
                 self._value = self._alpha * number + (1 - self._alpha) * self._value
+
+    def _number(self, value: Any) -> float:
+        array = np.asarray(value)
+        if array.size != 1 or array.dtype.kind == 'c':
+            what = f'{array.dtype}{list(array.shape)}'
+            raise TypeError(f'history.{self._method}() follows one real number, and its expression gave {what}')
+        return float(array.reshape(()))
 
     def fail(self, error: Exception) -> None:
         """Its expression raised: whoever asks for the value is told."""
@@ -183,7 +192,9 @@ class Series:
             values = list(self._values)
         if not values:
             return np.float64(np.nan)
-        return np.float64({'mean': np.mean, 'min': np.min, 'max': np.max}[self._method](values))  # type: ignore[operator]
+        if self._method == 'mean':
+            return np.float64(np.mean(values))
+        return np.float64(max(values) if self._method == 'max' else min(values))
 
 
 class Change:

@@ -48,7 +48,7 @@ def chain_on() -> Iterator[None]:
     chain.hooks.remove(hook)
 
 
-def breakpoint_on(spec: str, when: str | None = None, count: int = 1, **options: Any) -> Callable[[], Any]:
+def breakpoint_on(spec: str, when: Any = None, count: int = 1, **options: Any) -> Callable[[], Any]:
     @contextmanager
     def on() -> Iterator[None]:
         made = [debugger.breakpoints.set(spec.format(i), when, **options) for i in range(count)]
@@ -96,6 +96,8 @@ def main() -> None:
                     'if call.ordinal < 0': breakpoint_on('norm', 'call.ordinal < 0'),
                     'if has_nan(x)': breakpoint_on('norm', 'has_nan(x)'),
                     'if has_nan(out)': breakpoint_on('norm', 'has_nan(out)'),
+                    'if history[-1].number < 0': breakpoint_on('norm', 'history[-1].number < 0'),
+                    'a Python function of the call': breakpoint_on('norm', lambda call: False),
                     'norm[10**9]': breakpoint_on('norm[1000000000]')}
     for title, value in (('a call with one scalar', x), ('a call with 64 floats', row)):
         invoke = chain.instrument(new_site(lambda x: (x,), 'norm'), function)
@@ -114,7 +116,7 @@ def main() -> None:
     values = {fed: np.random.default_rng(1).normal(size=(64, 64)).astype(np.float32)}
     with tf.compat.v1.Session(graph=graph) as session:
         whole = {name: around for name, around in surroundings.items() if name not in ('if x < 0',)}
-        show('Session.run of one function on 64x64', best(lambda: session.run(fetch, values), whole, 200, ROUNDS),
+        show('Session.run of one function on 64x64', best(lambda: session.run(fetch, values), whole, 400, 2 * ROUNDS),
              'a hook that does nothing')
 
 

@@ -152,10 +152,13 @@ class PythonFunction:
 
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
+        eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
+        if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # nearly always
+            return [outputs[0] if eager else to_array(outputs[0], dtypes[0])]
         results.check_count(self, len(outputs))
         values = [output._value if type(output) is EagerTensor else to_array(output, dtype)
-                  for output, dtype in zip(outputs, self.outputs.dtypes, strict=True)]
-        if self.op_type != EAGER:
+                  for output, dtype in zip(outputs, dtypes, strict=True)]
+        if not eager:
             return values
         return [output if type(output) is EagerTensor else EagerTensor(value)
                 for output, value in zip(outputs, values, strict=True)]
