@@ -4,13 +4,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
 
-from pyfuncdbg.commands.arguments import positive
+from pyfuncdbg.commands.arguments import filters_of, positive
 from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.filtering import value_passes
 from pyfuncdbg.commands.lookup import TensorSpec, find_tensor
 from pyfuncdbg.debug.scope import Tensors
 from pyfuncdbg.debug.stop import Stop
@@ -61,12 +63,23 @@ def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorR
     rows = live_tensors(stop, view, args.site)
     if args.bad:
         rows = [row for row in rows if row.tensor is not None and row.tensor.stats is not None and row.tensor.stats.bad]
+    if args.type is not None:
+        rows = [row for row in rows if fnmatchcase('feed' if row.standing == 'fed' else row.op_type, args.type)]
+    if args.filter is not None and stop.run is not None:
+        known, host = Tensors(stop, stop.run), stop.run.host
+        rows = [row for row in rows if row.tensor is not None
+                and value_passes(args.filter, known.value(row.name), host, row.name)]
     if key is not None:
         rows = [*sorted((row for row in rows if row.tensor is not None), key=lambda row: key(row.tensor)),  # type: ignore[arg-type]
                 *(row for row in rows if row.tensor is None)]
+    if args.reverse:
+        rows.reverse()
     node = view.sites[view.position].name if view.position < len(view.sites) else ''
-    filters: dict[str, object] = {name: value for name, value in (('site', args.site), ('bad', args.bad)) if value}
-    return LiveList(rows[:args.n], len(rows), stop.run.id if stop.run is not None else 0, node, filters, args.sort)
+    filters = filters_of(args, 'site', 'type', 'bad')
+    if args.filter is not None:
+        filters['if'] = args.filter.text
+    return LiveList(rows[:args.n], len(rows), stop.run.id if stop.run is not None else 0, node, filters,
+                    args.sort + ', reversed' * args.reverse)
 
 
 def draw_live_list(result: LiveList) -> RenderableType:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.arguments import positive
-from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.command import Command, Context, parser_of
 from pyfuncdbg.commands.resume import Resumed, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.commands.tensors import LT, TensorList
 from pyfuncdbg.debug.debugger import Debugger
@@ -50,8 +50,7 @@ def at_run(context: Context, commands: Sequence[Command]) -> RunCard | RunResult
     end = run_end(stop, stop.call, debugger_of(context), context.trace)
     tensors = None
     if end.recorded:
-        args = argparse.Namespace(run=end.run, site=None, bad=False, sort='time', n=_TENSORS)
-        tensors = LT.run(context, args)
+        tensors = LT.run(context, parser_of(LT).parse_args(['--run', str(end.run), '-n', str(_TENSORS)]))
     return RunResult(replace(end, suggestions=_known(end.suggestions, names)), tensors)
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.arguments import filters_of, one_of, positive
 from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.filtering import passes
 from pyfuncdbg.commands.live import LiveList, draw_live_list, live_list
 from pyfuncdbg.debug.health import Finding, judge
+from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.record.records import CallRecord, TensorRecord
-from pyfuncdbg.views.tensors import made_at, tensor_name, tensor_table
+from pyfuncdbg.views.flags import flags
+from pyfuncdbg.views.tensors import kind_of, made_at, tensor_name, tensor_table
 
 Row = tuple[CallRecord, TensorRecord]
 SHOWN = 100
@@ -36,12 +40,14 @@ class TensorList:
 
 LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
     'name': lambda tensor: tensor.name,
+    'dtype': lambda tensor: tensor.dtype,
     'shape': lambda tensor: tensor.shape,
     'bytes': lambda tensor: -tensor.nbytes,
     'min': lambda tensor: _number(tensor, 'min', 1),
     'max': lambda tensor: _number(tensor, 'max', -1),
     'mean': lambda tensor: _number(tensor, 'mean', -1),
-    'bad': lambda tensor: -(tensor.stats.bad if tensor.stats is not None else 0),
+    'std': lambda tensor: _number(tensor, 'std', -1),
+    'flags': lambda tensor: (-(tensor.stats.bad if tensor.stats is not None else 0), not flags(tensor)),
 }
 """Keys of tensors; those with much at stake come first: most bytes, least minimum, greatest maximum, most NaN."""
 
@@ -53,9 +59,13 @@ def _of_row(by: Callable[[TensorRecord], Any]) -> Callable[[Row], Any]:
 SORT: dict[str, Callable[[Row], Any]] = {
     'time': lambda row: made_at(*row),
     'name': lambda row: tensor_name(*row),
+    'call': lambda row: (row[0].process, row[0].run, row[0].started),
+    'kind': lambda row: kind_of(*row),
     **{key: _of_row(by) for key, by in LIVE_SORT.items() if key != 'name'},
 }
 """By column of a recorded tensor; 'time' is when it was there."""
+SHORT = {'bad': 'flags'}
+"""Other words for sort keys."""
 
 
 def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:
@@ -64,12 +74,14 @@ def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:
 
 
 def _list(context: Context, args: argparse.Namespace) -> TensorList | LiveList:
-    live = live_list(context, args, None if args.sort == 'time' else LIVE_SORT[args.sort])
-    return live if live is not None else _recorded(context, args)
+    sort = SHORT.get(args.sort, args.sort)
+    key = None if sort in ('time', 'call', 'kind') else LIVE_SORT[sort]
+    live = live_list(context, args, key)
+    return live if live is not None else _recorded(context, args, sort)
 
 
-def _recorded(context: Context, args: argparse.Namespace) -> TensorList:
-    filters = filters_of(args, 'site', 'run', 'bad')
+def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorList:
+    filters = filters_of(args, 'site', 'type', 'run', 'bad')
     if context.trace.count(site=args.site, run=args.run) <= LOOKED_AT:
         rows = context.trace.tensors(site=args.site, run=args.run)
     else:
@@ -77,20 +89,35 @@ def _recorded(context: Context, args: argparse.Namespace) -> TensorList:
         rows = [(call, tensor) for call in calls for tensor in call.outputs]
         filters[f'outputs of the first {LOOKED_AT:,} calls'] = True
     rows = [row for row in rows if not row[1].absent]
+    if args.type is not None:
+        rows = [row for row in rows if fnmatchcase(kind_of(*row), args.type)]
     bad = [row for row in rows if row[1].stats is not None and row[1].stats.bad]
     wanted = bad if args.bad else rows
-    shown = sorted(wanted, key=SORT[args.sort])[:args.n]
+    if args.filter is not None:
+        filters['if'] = args.filter.text
+        answers = [(row, passes(args.filter, row[1])) for row in wanted]
+        wanted = [row for row, answer in answers if answer]
+        unknown = sum(answer is None for _, answer in answers)
+        if unknown:
+            filters[f'{unknown:,} of them not kept'] = True
+    ordered = sorted(wanted, key=SORT[sort])
+    shown = (ordered[::-1] if args.reverse else ordered)[:args.n]
     met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad for _, tensor in shown) else {}
     verdicts = {call.number: met[call.number] for call, _ in shown if call.number in met}
-    return TensorList(shown, len(wanted), len(bad), verdicts, filters, args.sort,
+    return TensorList(shown, len(wanted), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
                       context.trace.info().dropped.get('tensors', 0))
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive, help='tensors of run N')
     parser.add_argument('--site', metavar='GLOB', help="outputs of nodes so named, such as 'layer*/norm'")
+    parser.add_argument('-t', '--type', metavar='GLOB', help="by kind: an op type such as 'MatMul', py, feed or fetch")
     parser.add_argument('--bad', action='store_true', help='tensors with NaN or infinity')
-    parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORT), 'sort key'), default='time', help=', '.join(SORT))
+    parser.add_argument('-f', '--filter', metavar='PRED', type=TensorTest,
+                        help="tensors for which it is true: has_nan, or an expression such as 'absmax(out) > 100'")
+    parser.add_argument('-s', '--sort', metavar='KEY', type=one_of((*SORT, *SHORT), 'sort key'), default='time',
+                        help=', '.join(SORT))
+    parser.add_argument('-r', '--reverse', action='store_true', help='the other way round')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
 
 

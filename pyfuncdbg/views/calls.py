@@ -3,21 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 from pyfuncdbg.views.call import state
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import place
 from pyfuncdbg.views.units import count, milliseconds, seconds
-
-WIDE = 110
-"""From this width on, the rarer columns are shown."""
 
 
 def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters: Mapping[str, object] | None = None,
@@ -32,28 +29,26 @@ def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters
         dropped: Calls that the trace does not hold.
     """
     def draw(options: ConsoleOptions) -> Table:
-        return _table(calls, wide=options.max_width >= WIDE)
+        return _table(calls, sort.split(',')[0], options)
     first = heading(len(calls) if total is None else total, 'call', shown=len(calls), filters=filters, sort=sort,
                     dropped=dropped)
     return Page(first, draw) if calls else Page(first)
 
 
-def _table(calls: Sequence[CallRecord], *, wide: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('call', justify='right', no_wrap=True)
-    table.add_column('t ms', justify='right', no_wrap=True)
-    table.add_column('site', overflow='fold')
-    if wide:
-        table.add_column('function', overflow='fold')
-        table.add_column('inputs', overflow='fold')
-    table.add_column('outputs', overflow='fold')
-    table.add_column('took', justify='right', no_wrap=True)
-    table.add_column('result', overflow='fold')
-    for call in calls:
-        middle = [_function(call), shapes(call.inputs)] if wide else []
-        table.add_row(Text('#' + one_line(call.number, 20)), milliseconds(call.started), label(call.label, limit=40),
-                      *middle, shapes(call.outputs), '' if call.duration is None else seconds(call.duration), _result(call))
-    return table
+def _table(calls: Sequence[CallRecord], sort: str, options: ConsoleOptions) -> Table:
+    durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
+    columns = [
+        Column('number', [Text('#' + one_line(call.number, 20)) for call in calls], 1, right=True),
+        Column('time ms', [Text(milliseconds(call.started)) for call in calls], 5, right=True),
+        Column('site', [label(call.label) for call in calls], 0,
+               least=24 if options.max_width >= 60 else 12),
+        Column('run', [Text(str(call.run)) for call in calls], 7, right=True),
+        Column('function', [function(call) for call in calls], 6, least=20),
+        Column('inputs', [shapes(call.inputs) for call in calls], 8, least=14),
+        Column('outputs', [shapes(call.outputs) for call in calls], 4, least=14),
+        Column('duration', durations, 3, right=True),
+        Column('result', [result(call) for call in calls], 2, least=16, folds=True)]
+    return fitted_table(columns, options, sort=sort)
 
 
 def shapes(tensors: Sequence[TensorRecord], most: int = 3) -> Text:
@@ -68,13 +63,15 @@ def _brackets(sizes: tuple[int, ...]) -> str:
     return one_line('[' + ','.join(map(str, sizes)) + ']', 30)
 
 
-def _function(call: CallRecord) -> Text:
+def function(call: CallRecord) -> Text:
+    """The function with its place; of a call without one its op type."""
     if not call.site.function:
         return label(call.site.op_type, 'dim', 40)
     return Text.assemble(label(call.site.function, limit=40), '  ', place(call.site.filename, call.site.line))
 
 
-def _result(call: CallRecord) -> Text:
+def result(call: CallRecord) -> Text:
+    """'ok', 'NaN 4', 'raised ValueError: ...', and what it said: '2 prints'."""
     text = state(call)
     if call.error is not None and call.error.message:
         text.append(f': {one_line(call.error.message, 60)}', 'none')

@@ -17,6 +17,9 @@ class Flag:
     bad: bool = False
 
 
+NOTHING_FINITE = Flag('nothing finite', bad=True)
+
+
 def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     """The remarks on one tensor, most serious first."""
     found = list(_of_stats(tensor.stats)) if tensor.stats is not None else []
@@ -40,7 +43,7 @@ def _of_stats(stats: Stats) -> list[Flag]:
              for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf), ('+Inf', stats.pos_inf)) if n]
     finite = stats.neg + stats.zero + stats.pos
     if stats.bad and not finite and stats.size > 1:
-        found.append(Flag('nothing finite', bad=True))
+        found.append(NOTHING_FINITE)
     if stats.zero and stats.zero == stats.size:
         found.append(Flag('all zero'))
     elif stats.zero and stats.zero * 2 >= stats.size:

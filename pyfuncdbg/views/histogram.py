@@ -24,12 +24,12 @@ def bar(counts: Sequence[int], width: int = 0, *, ascii_only: bool = False) -> s
 
 
 def ranged(counts: Sequence[int], low: float | None, high: float | None, width: int = 0, *,
-           ascii_only: bool = False) -> str:
+           ascii_only: bool = False, digits: int = 4) -> str:
     """The bar between its least and greatest value, '' if there is none."""
     if low is None or high is None:
         return ''
     middle = f'|{bar(counts, width, ascii_only=ascii_only)}|' if counts else '..'
-    return f'{value(low)} {middle} {value(high)}'
+    return f'{value(low, digits)} {middle} {value(high, digits)}'
 
 
 def _merged(counts: list[int], width: int) -> list[int]:

@@ -3,23 +3,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.tensors import LiveTensor
 from pyfuncdbg.record.records import TensorRecord
-from pyfuncdbg.views.escape import one_line
-from pyfuncdbg.views.flags import flag_line, flags
+from pyfuncdbg.views.columns import Column, fitted_table
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.flags import NOTHING_FINITE, flag_line, flags
 from pyfuncdbg.views.heading import heading
-from pyfuncdbg.views.histogram import ranged
 from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.tensors import COLUMN_OF, WIDE, spread
 from pyfuncdbg.views.units import shape, size, value
 
-WIDE = 110
 _WORDS = {'fed': 'fed', 'here': '', 'dropped': "not kept: 'pt' computes it again if it can",
           'next': 'not computed yet: next', 'later': 'not computed yet'}
+
+_HANDLE = 'handle, no tensor'
 
 
 def live_view(rows: Sequence[LiveTensor], total: int, run: int, node: str, filters: Mapping[str, object], sort: str) -> Page:
@@ -28,51 +29,41 @@ def live_view(rows: Sequence[LiveTensor], total: int, run: int, node: str, filte
     first.append(f'   run #{run} now, ' + (f"at '{one_line(node, 60)}'" if node else 'at its end'), 'dim not bold')
 
     def draw(options: ConsoleOptions) -> Table:
-        table = _table(options.max_width >= WIDE)
-        for row in rows:
-            word = 'handle, no tensor' if row.standing == 'here' and row.tensor is None else _WORDS[row.standing]
-            _add(table, row.name, row.op_type, row.tensor, word, options)
-        return table
+        words = [_HANDLE if row.standing == 'here' and row.tensor is None else _WORDS[row.standing] for row in rows]
+        return _table([row.name for row in rows], [row.op_type for row in rows], [row.tensor for row in rows], words, sort,
+                      options)
     return Page(first, draw) if rows else Page(first)
 
 
-def feeds_view(run: int, label: str, rows: Sequence[TensorRecord]) -> Page:
+def feeds_view(run: int, name: str, rows: Sequence[TensorRecord]) -> Page:
     """`pf`."""
-    first = Text(f'run #{run} {one_line(label, 60)}: {len(rows)} feed{"s" * (len(rows) != 1)}', 'bold')
+    first = Text(f'run #{run} {one_line(name, 60)}: {len(rows)} feed{"s" * (len(rows) != 1)}', 'bold')
 
     def draw(options: ConsoleOptions) -> Table:
-        table = _table(options.max_width >= WIDE)
-        for tensor in rows:
-            _add(table, tensor.name, '', tensor, '', options)
-        return table
+        return _table([tensor.name for tensor in rows], [''] * len(rows), rows, [''] * len(rows), '', options)
     return Page(first, draw) if rows else Page(first)
 
 
-def _table(wide: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('node:slot', overflow='fold')
-    if wide:
-        table.add_column('kind', overflow='fold')
-    table.add_column('type', overflow='fold')
-    table.add_column('bytes', justify='right', no_wrap=True)
-    table.add_column('min |hist| max' if wide else 'min .. max', overflow='fold')
-    table.add_column('mean', justify='right', no_wrap=True)
-    table.add_column('flags', overflow='fold')
-    return table
-
-
-def _add(table: Table, name: str, kind: str, tensor: TensorRecord | None, word: str, options: ConsoleOptions) -> None:
+def _table(names: Sequence[str], kinds: Sequence[str], tensors: Sequence[TensorRecord | None], words: Sequence[str],
+           sort: str, options: ConsoleOptions) -> Table:
     wide = options.max_width >= WIDE
-    stats = tensor.stats if tensor is not None else None
-    remarks = Text(word, 'dim')
-    if tensor is not None and (found := flags(tensor)):
-        remarks = Text(', ' if word else '').join((remarks, flag_line(found))) if word else flag_line(found)
-    table.add_row(one_line(name, 80), *([one_line(kind, 20)] if wide else []),
-                  '' if tensor is None else f'{tensor.dtype} {one_line(shape(tensor.shape), 30)}',
-                  '' if tensor is None else size(tensor.nbytes),
-                  '' if stats is None else ranged(stats.histogram if wide else (), stats.min, stats.max, 12,
-                                                  ascii_only=options.ascii_only),
-                  '' if stats is None else value(stats.mean), remarks)
+    stats = [tensor.stats if tensor is not None else None for tensor in tensors]
+    columns = [
+        Column('name', [label(name) for name in names], 0, least=32 if wide else 20),
+        Column('kind', [label(kind) for kind in kinds], 6, least=8),
+        Column('dtype', [label('' if tensor is None else tensor.dtype, limit=30) for tensor in tensors], 4),
+        Column('shape', [label('' if tensor is None else shape(tensor.shape)) for tensor in tensors], 3, least=8),
+        Column('bytes', [Text('' if tensor is None else size(tensor.nbytes)) for tensor in tensors], 5, right=True),
+        Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
+        Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 7, right=True),
+        Column('flags', [_remarks(tensor, word) for tensor, word in zip(tensors, words, strict=True)], 1, least=16,
+               folds=True)]
+    return fitted_table(columns, options, sort=COLUMN_OF.get(sort.split(',')[0], sort.split(',')[0]))
+
+
+def _remarks(tensor: TensorRecord | None, word: str) -> Text:
+    found = flag_line(tuple(flag for flag in flags(tensor) if flag != NOTHING_FINITE)) if tensor is not None else Text()
+    return Text(', ').join(part for part in (Text(word, 'dim'), found) if part)
 
 
 if __name__ == '__main__':

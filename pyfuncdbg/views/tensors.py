@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.health import Finding
-from pyfuncdbg.record.records import CallRecord, TensorRecord
+from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
-from pyfuncdbg.views.flags import flag_line, flags
+from pyfuncdbg.views.flags import NOTHING_FINITE, flag_line, flags
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.histogram import ranged
 from pyfuncdbg.views.page import Page
@@ -19,6 +19,8 @@ from pyfuncdbg.views.source import place
 from pyfuncdbg.views.units import milliseconds, shape, size, value
 
 WIDE = 110
+COLUMN_OF = {'max': 'min', 'std': 'min'}
+"""Where a sort key is not the first word of its column's header."""
 Row = tuple[CallRecord, TensorRecord]
 
 
@@ -36,7 +38,7 @@ def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Map
         dropped: Tensors that the trace does not hold.
     """
     def draw(options: ConsoleOptions) -> Table:
-        return _table(rows, verdicts or {}, wide=options.max_width >= WIDE, ascii_only=options.ascii_only)
+        return _table(rows, verdicts or {}, sort, options)
     first = heading(len(rows) if total is None else total, 'tensor', shown=len(rows), filters=filters, sort=sort,
                     dropped=dropped)
     if bad:
@@ -44,26 +46,30 @@ def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Map
     return Page(first, draw) if rows else Page(first)
 
 
-def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], *, wide: bool, ascii_only: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('t ms', justify='right', no_wrap=True)
-    table.add_column('node:slot', overflow='fold')
-    if wide:
-        table.add_column('kind', overflow='fold')
-    table.add_column('shape', overflow='fold')
-    table.add_column('bytes', justify='right', no_wrap=True)
-    table.add_column('min |hist| max' if wide else 'min .. max', overflow='fold')
-    table.add_column('mean', justify='right', no_wrap=True)
-    table.add_column('flags', overflow='fold')
-    for call, tensor in rows:
-        stats = tensor.stats
-        spread = '' if stats is None else ranged(stats.histogram if wide else (), stats.min, stats.max, 12,
-                                                 ascii_only=ascii_only)
-        kind = [label(_kind(call, tensor), limit=20)] if wide else []
-        table.add_row(milliseconds(made_at(call, tensor)), _name(call, tensor), *kind, one_line(shape(tensor.shape), 30),
-                      size(tensor.nbytes), spread, '' if stats is None else value(stats.mean),
-                      _remarks(call, tensor, verdicts.get(call.number)))
-    return table
+def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, options: ConsoleOptions) -> Table:
+    wide = options.max_width >= WIDE
+    stats = [tensor.stats for _, tensor in rows]
+    columns = [
+        Column('time ms', [Text(milliseconds(made_at(*row))) for row in rows], 5, right=True),
+        Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
+        Column('call', [_call(call) for call, _ in rows], 3),
+        Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
+        Column('shape', [label(shape(tensor.shape)) for _, tensor in rows], 4, least=8),
+        Column('bytes', [Text(size(tensor.nbytes)) for _, tensor in rows], 6, right=True),
+        Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
+        Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 8, right=True),
+        Column('flags', [_remarks(*row, verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
+    return fitted_table(columns, options, sort=COLUMN_OF.get(sort.split(',')[0], sort.split(',')[0]))
+
+
+def spread(stats: Stats | None, options: ConsoleOptions, *, wide: bool) -> Text:
+    """'-1.2 |_#__| 3.4': the range of the finite elements with their histogram; short numbers where room is short."""
+    if stats is None:
+        return Text()
+    if stats.min is None:
+        return Text('nothing finite' if stats.bad and stats.size > 1 else '', 'red')
+    return Text(ranged(stats.histogram, stats.min, stats.max, 12 if wide else 6, ascii_only=options.ascii_only,
+                       digits=4 if wide else 3))
 
 
 def made_at(call: CallRecord, tensor: TensorRecord) -> float:
@@ -79,7 +85,8 @@ def tensor_name(call: CallRecord, tensor: TensorRecord) -> str:
     return f'{call.site.name}:{slot}'
 
 
-def _kind(call: CallRecord, tensor: TensorRecord) -> str:
+def kind_of(call: CallRecord, tensor: TensorRecord) -> str:
+    """'feed', 'fetch', 'py', or the op type."""
     if call.site.kind == 'run':
         return 'feed' if _is_input(call, tensor) else 'fetch'
     return 'py' if call.site.kind == 'python' else call.site.op_type
@@ -89,17 +96,16 @@ def _is_input(call: CallRecord, tensor: TensorRecord) -> bool:
     return any(given is tensor for given in call.inputs)
 
 
-def _name(call: CallRecord, tensor: TensorRecord) -> Text:
-    where = f' run {call.run}' if call.site.kind == 'run' else f' #{one_line(call.number, 20)}'
-    return Text.assemble(label(tensor_name(call, tensor), limit=40), (where, 'dim'))
+def _call(call: CallRecord) -> Text:
+    return Text(f'run {call.run}' if call.site.kind == 'run' else f'#{one_line(call.number, 20)}', 'dim')
 
 
 def _remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Text:
-    text = flag_line(flags(tensor))
+    text = flag_line(tuple(flag for flag in flags(tensor) if flag != NOTHING_FINITE))
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text
     if finding.verdict == 'inherited':
-        return text.append(f' from call #{one_line(finding.origin, 20)}', 'none')
+        return text.append(f' from #{one_line(finding.origin, 20)}', 'none')
     if finding.verdict == 'born':
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None

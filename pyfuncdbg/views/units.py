@@ -36,13 +36,13 @@ def count(number: int, noun: str, plural: str = '') -> str:
     return f'{number:,} {noun if number == 1 else plural or noun + "s"}'
 
 
-def value(number: float | None) -> str:
-    """A statistic to four digits: '0.6212', '1.2e+09', 'nan'; '' for None."""
+def value(number: float | None, digits: int = 4) -> str:
+    """A statistic to four digits or so: '0.6212', '1.2e+09', 'nan'; '' for None."""
     if number is None:
         return ''
     if number == 0:
         return '0'
-    return f'{number:.4g}'
+    return f'{number:.{digits}g}'
 
 
 def shape(sizes: tuple[int, ...], times: str = 'x') -> str:

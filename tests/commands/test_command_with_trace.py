@@ -131,7 +131,7 @@ def test_tensors_of_calls_and_runs(context):
     assert result.bad == 3
     text = lines('lt --run 2', context, 160)
     assert f'<- BORN test_command_with_trace.py:{DIVISION}' in text[4]
-    assert text[5].endswith('NaN 6 from call #3')
+    assert text[5].endswith('NaN 6 from #3')
     assert text[6].split()[1:5] == ['loss:0', 'run', '2', 'fetch']
 
 

@@ -20,15 +20,21 @@ def rows(text):
 def test_one_line_a_call_with_its_result(draw):
     lines = rows(draw(call_table(CALLS[:4])))
     assert lines[0] == ['4', 'calls', 'sort:', 'time', 'filter:', 'none']
-    assert lines[1] == ['call', 't', 'ms', 'site', 'outputs', 'took', 'result']
-    assert lines[3] == ['#1', '10.00', 'norm[0]', 'float32[3,4]', '210', 'us', 'ok']
-    assert lines[5] == ['#3', '20.00', 'norm[1]', 'float32[3,4]', '210', 'us', 'NaN', '4', '1', 'print']
-    assert lines[6] == ['#4', '21.00', 'scale[1]', 'float32[3,4]', '40', 'us', 'NaN', '4']
+    assert lines[1] == ['number', 'time', 'ms', 'v', 'site', 'run', 'outputs', 'duration', 'result']
+    assert lines[3] == ['#1', '10.00', 'norm[0]', '1', 'float32[3,4]', '210', 'us', 'ok']
+    assert lines[5] == ['#3', '20.00', 'norm[1]', '2', 'float32[3,4]', '210', 'us', 'NaN', '4', '1', 'print']
+    assert lines[6] == ['#4', '21.00', 'scale[1]', '2', 'float32[3,4]', '40', 'us', 'NaN', '4']
+
+
+def test_the_column_it_is_sorted_by_stays_and_is_marked(draw):
+    lines = rows(draw(call_table(CALLS[:4], sort='run'), 50))
+    assert ['number', 'site', 'run', 'v', 'duration', 'result'] in lines
+    assert not any('v' in line for line in rows(draw(call_table(CALLS[:4]), 50))[1:2])
 
 
 def test_wide_consoles_get_function_and_inputs(draw):
     text = draw(call_table(CALLS[:1]), 160)
-    assert 'normalize  model.py:39   float32[3,4]   float32[3,4]   210 us   ok' in text
+    assert 'normalize  model.py:39  float32[3,4]  float32[3,4]    210 us  ok' in text
 
 
 def test_first_line_counts_and_names_filters(draw):

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from pyfuncdbg.debug.health import judge
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.views.sample import sample, tensor
 from pyfuncdbg.views.tensors import tensor_name, tensor_table
 
 TRACE = sample()
@@ -14,18 +16,35 @@ def test_born_and_inherited_stand_in_the_flags(draw):
     text = draw(tensor_table(TRACE.tensors(), verdicts=judge(TRACE).by_call(), bad=2), 160)
     lines = text.splitlines()
     assert lines[0] == '4 tensors   sort: time   filter: none   2 non-finite'
-    assert lines[1].split() == ['t', 'ms', 'node:slot', 'kind', 'shape', 'bytes', 'min', '|hist|', 'max', 'mean', 'flags']
+    assert lines[1].split() == ['time', 'ms', 'v', 'name', 'call', 'kind', 'shape', 'bytes', 'min', '|hist|', 'max', 'mean',
+                                'flags']
     assert lines[5].split()[:6] == ['20.21', 'norm:0', '#3', 'py', '3x4', '48']
     assert 'NaN 4 <- BORN model.py:44' in lines[5]
-    assert 'NaN 4 from call #3' in lines[6]
+    assert 'NaN 4 from #3' in lines[6]
     assert 'NaN' not in lines[3]
 
 
-def test_narrow_consoles_get_fewer_columns(draw):
-    text = draw(tensor_table(TRACE.tensors()), 80)
-    assert 'min .. max' in text
-    assert 'kind' not in text
-    assert all(len(line) <= 80 for line in text.splitlines())
+def test_a_row_is_a_line_and_fewer_columns_where_there_is_less_room(draw):
+    wide, middle, narrow = (draw(tensor_table(TRACE.tensors()), width) for width in (160, 60, 30))
+    assert [len(text.splitlines()) for text in (wide, middle)] == [7, 7]
+    assert 'kind' in wide
+    assert 'min |hist| max' in middle and 'kind' not in middle
+    assert 'name' in narrow and 'hist' not in narrow
+    for text, width in ((wide, 160), (middle, 60), (narrow, 30)):
+        assert all(len(line) <= width for line in text.splitlines())
+
+
+def test_the_sorted_column_is_there_at_any_width(draw):
+    assert 'mean v' in draw(tensor_table(TRACE.tensors(), sort='mean'), 60)
+    assert 'mean' not in draw(tensor_table(TRACE.tensors()), 60)
+    assert 'min |hist| max v' in draw(tensor_table(TRACE.tensors(), sort='max, reversed'), 60)
+
+
+def test_what_has_nothing_finite_says_so_instead_of_a_range(draw):
+    call = TRACE.call(1)
+    lost = tensor('lost:0', np.full(3, np.nan))
+    line = draw(tensor_table([(replace(call, outputs=(lost,)), lost)]), 80).splitlines()[-1]
+    assert line.split()[1:] == ['lost:0', '#1', 'py', '3', '24', 'B', 'nothing', 'finite', 'NaN', '3']
 
 
 def test_no_tensors(draw):

@@ -1,0 +1,108 @@
+"""Tables that fit: of a list's columns those for which there is room, the dispensable ones left out first.
+
+A row is one line wherever possible: names are cut in the middle, and only remarks go on in a second line.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.views.escape import shortened
+
+_GAP = 2
+"""Blanks between two columns: one of rich's padding, one of its box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a list.
+
+    Attributes:
+        title: The header. Its first word is the key that sorts by it, if there is one.
+        cells: One for each row.
+        rank: The column of the lowest rank stays longest.
+        right: Whether it is set to the right.
+        least: Width to which it may shrink; 0 for none.
+        folds: A cell that is too wide goes on in the next line; otherwise it is cut in the middle.
+    """
+
+    title: str
+    cells: Sequence[Text]
+    rank: int
+    right: bool = False
+    least: int = 0
+    folds: bool = False
+
+
+USUAL = 'time'
+"""The order that lists have by themselves: its column is no more needed than others."""
+
+
+def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: str = '') -> Table:
+    """A table as wide as the console at most.
+
+    Args:
+        columns: From left to right. One whose cells are all empty is left out.
+        options: Of the console.
+        sort: Key that the list is sorted by: its column is marked with 'v', and unless this is the usual order, it is shown
+            if any is.
+    """
+    marked = [(column, f'{column.title} v' if sort and column.title.split()[0] == sort else column.title)
+              for column in columns if any(cell.plain for cell in column.cells)]
+    widths = _widths(marked, options.max_width, '' if sort == USUAL else sort)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style='dim')
+    shown = [(column, title, width) for (column, title), width in zip(marked, widths, strict=True) if width]
+    for column, title, width in shown:
+        table.add_column(Text(title if len(title) <= width else title[:width]), justify='right' if column.right else 'left',
+                         width=width, overflow='fold' if column.folds else 'crop', no_wrap=not column.folds)
+    for row in zip(*(column.cells for column, _, _ in shown), strict=True):
+        table.add_row(*(cell if column.folds else cut(cell, width)
+                        for cell, (column, _, width) in zip(row, shown, strict=True)))
+    return table
+
+
+def cut(text: Text, width: int) -> Text:
+    """A text no wider than that, both ends kept; one that is cut loses all styles but its own."""
+    if text.cell_len <= width:
+        return text
+    plain, most = text.plain, width
+    while (short := Text(shortened(plain, most), text.style)).cell_len > width and most > 1:
+        most -= 1                               # characters that take two columns
+    return short
+
+
+def _widths(marked: Sequence[tuple[Column, str]], room: int, first: str) -> list[int]:
+    """Of each column; 0 for one that is left out."""
+    natural = [max([len(title), *(cell.cell_len for cell in column.cells)]) for column, title in marked]
+    least = [min(width, max(column.least, len(title))) if column.least else width
+             for width, (column, title) in zip(natural, marked, strict=True)]
+    order = sorted(range(len(marked)), key=lambda i: (marked[i][0].title.split()[0] != first, marked[i][0].rank))
+    widths = [0] * len(marked)
+    free = room + _GAP
+    for i in order:
+        needed = least[i] + _GAP
+        if needed <= free:
+            widths[i] = least[i]
+            free -= needed
+        elif free == room + _GAP:               # the first one of all: better cut than not there
+            widths[i] = max(1, room)
+            free = 0
+    # Remarks first, for they cost lines; then those that need the least to be complete.
+    for i in sorted(order, key=lambda i: (not marked[i][0].folds, natural[i] - widths[i])):
+        more = min(free, natural[i] - widths[i]) if widths[i] else 0
+        widths[i] += more
+        free -= more
+    return widths
+
+
+if __name__ == '__main__':
+    from rich.console import Console
+    names, numbers = [Text('layer/' * 9 + 'norm'), Text('x')], [Text('1.5'), Text('20')]
+    demo = [Column('name', names, 0, least=12), Column('mean', numbers, 1, right=True), Column('shape', names, 2)]
+    console = Console(width=60)
+    console.print(fitted_table(demo, console.options, sort='mean'))

@@ -1,0 +1,65 @@
+"""Tables that fit: which columns stay, what is cut, what goes on in a second line."""
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from pyfuncdbg.views.columns import Column, cut, fitted_table
+
+
+def lines(columns, width, sort=''):
+    console = Console(width=width, file=io.StringIO(), _environ={})
+    console.print(fitted_table(columns, console.options, sort=sort))
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def column(title, *cells, **options):
+    return Column(title, [Text(cell) for cell in cells], **options)
+
+
+ROWS = [column('name', 'a' * 30, 'b', rank=0, least=10), column('size', '10', '200', rank=1, right=True),
+        column('remark', 'all zero here', '', rank=2, least=8, folds=True)]
+
+
+def test_with_room_everything_stands_on_one_line():
+    assert lines(ROWS, 60) == ['name                            size  remark', '─' * 51,
+                               'a' * 30 + '    10  all zero here', 'b' + ' ' * 32 + '200']
+
+
+def test_names_are_cut_before_columns_go():
+    assert lines(ROWS, 40)[2] == 'aaaaaa...aaaaaa    10  all zero here'.replace('aaaaaa...aaaaaa', 'a' * 8 + '...' + 'a' * 8)
+
+
+def test_remarks_are_folded():
+    shown = lines(ROWS, 26)
+    assert shown[2:4] == ['aaaa...aaa    10  all zero', '                  here']
+
+
+def test_the_last_rank_goes_first_and_the_sorted_column_stays():
+    assert lines(ROWS, 18)[0] == 'name          size'
+    assert lines(ROWS, 22, sort='remark')[0] == 'name        remark v'
+    assert lines(ROWS, 22, sort='time')[0] == 'name            size'
+
+
+def test_empty_columns_are_left_out():
+    assert lines([column('x', '1', rank=0), column('y', '', rank=1)], 40)[0] == 'x'
+
+
+@pytest.mark.parametrize('width', range(1, 60))
+def test_no_line_is_wider_than_the_console(width):
+    assert all(cell_len(line) <= width for line in lines(ROWS, width))
+
+
+@pytest.mark.parametrize(('text', 'width', 'expected'), [
+    ('abcdef', 6, 'abcdef'), ('abcdefghij', 7, 'ab...ij'), ('日本語日本語', 8, None), ('x', 0, ''),
+])
+def test_cut(text, width, expected):
+    found = cut(Text(text, 'bold'), width)
+    assert found.cell_len <= max(width, 1)
+    if expected is not None and width:
+        assert found.plain == expected
+    assert found.style == 'bold'
