@@ -97,10 +97,12 @@ class Rows(Protocol):
     Attributes:
         noun: What a row is: 'call'.
         columns: In order.
+        greatest_first: Keys of columns that are sorted downwards when they are asked for first.
     """
 
     noun: str
     columns: Sequence[Column]
+    greatest_first: frozenset[str]
 
     def open(self, wish: Wish) -> Opened:
         """The rows of a wish, not built yet.
