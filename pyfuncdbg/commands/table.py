@@ -6,8 +6,10 @@ from pyfuncdbg.commands.calls import CALL, CALLS, OUT
 from pyfuncdbg.commands.change import CHANGING
 from pyfuncdbg.commands.check import CHECK
 from pyfuncdbg.commands.command import Command
+from pyfuncdbg.commands.evaluating import EVAL
 from pyfuncdbg.commands.frames import FRAMES
 from pyfuncdbg.commands.graph import MOVING
+from pyfuncdbg.commands.graph_list import GRAPH
 from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.interrupt import INTERRUPT
@@ -18,6 +20,7 @@ from pyfuncdbg.commands.profile import LP
 from pyfuncdbg.commands.report import INFO, REPORT
 from pyfuncdbg.commands.resume import RESUMING
 from pyfuncdbg.commands.runs import RUN
+from pyfuncdbg.commands.sources import SOURCES
 from pyfuncdbg.commands.stepping import STEPPING
 from pyfuncdbg.commands.stopped import stop_command
 from pyfuncdbg.commands.tape import TAPE
@@ -26,6 +29,7 @@ from pyfuncdbg.commands.tensors import LT
 from pyfuncdbg.commands.threads import SWITCH, THREADS
 from pyfuncdbg.commands.timeline import TIMELINE
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, *NODES, TIMELINE, REPORT, HEALTH, TAPE, CHECK, LP, INFO,
-                              *BREAKING, INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS, SWITCH, RUN,
-                              stop_command(lambda: TABLE), *FRAMES, *PRINTING, help_command(lambda: TABLE))
+TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, EVAL, GRAPH, *NODES, *SOURCES, TIMELINE, REPORT, HEALTH, TAPE,
+                              CHECK, LP, INFO, *BREAKING, INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS,
+                              SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING,
+                              help_command(lambda: TABLE))

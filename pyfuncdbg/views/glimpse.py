@@ -28,7 +28,7 @@ def glimpse(tensor: TensorRecord | None, *, typed: bool = True) -> Text:
     if tensor is None:
         return Text()
     if not holds_values(tensor):
-        return Text('no tensor of values', 'dim')
+        return Text('handle, no tensor', 'dim')
     text = Text(overflow='fold')
     if typed:
         text.append(typed_as(tensor.dtype, tensor.shape), 'dim')
@@ -82,7 +82,9 @@ def _range(tensor: TensorRecord) -> str:
     stats = tensor.stats
     if stats is None or stats.min is None or stats.max is None:
         return ''
-    return f'= {value(stats.min)}' if stats.min == stats.max else f'{value(stats.min)} .. {value(stats.max)}'
+    if stats.min == stats.max:
+        return f'= {value(stats.min, 3)}'
+    return f'{value(stats.min, 3)} .. {value(stats.max, 3)}'
 
 
 if __name__ == '__main__':

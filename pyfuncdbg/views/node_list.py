@@ -1,79 +1,80 @@
-"""The nodes of a run in order, one a line: what ran, what came of it, where we are. What the graph pane shows."""
+"""The nodes of a graph (`graph`), one line each in order of execution; blue names did not run."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from rich.console import ConsoleOptions
+from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.record.records import CallRecord, TensorRecord
-from pyfuncdbg.views.call import state
-from pyfuncdbg.views.escape import one_line
-from pyfuncdbg.views.flags import flag_line, flags
+from pyfuncdbg.debug.node_list import NodeList, NodeRow
+from pyfuncdbg.views.columns import Column, fitted_table
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.glimpse import glimpse, holds_values, typed_as
+from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.units import count, seconds
 
-Standing = Literal['here', 'ran', 'unknown', 'later']
-_MARKS = {'here': ('>', 'bold red'), 'ran': ('*', 'green'), 'unknown': ('.', 'dim'), 'later': ('.', 'dim')}
-_TYPE = 14
-_STATE = 16
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    """One node.
-
-    Attributes:
-        name, op_type: Of the node.
-        standing: Where we are; ran; was not recorded; comes later.
-        call: Its call, None if it was not recorded.
-        calls: How many calls it had in this run.
-        tensor: What it gave or was fed, None if unknown.
-    """
-
-    name: str
-    op_type: str
-    standing: Standing
-    call: CallRecord | None = None
-    calls: int = 0
-    tensor: TensorRecord | None = None
+WIDE = 110
+NAMES = 4
+"""Feeds and fetches that are named."""
 
 
-def node_line(row: NodeRow) -> Page:
-    """'> norm  EagerPyFunc  NaN 4'."""
-    def draw(options: ConsoleOptions) -> Text:
-        width = options.max_width
-        kind = _TYPE if width >= 44 else 0
-        room = max(8, width - kind - _STATE - 4)
-        mark, style = _MARKS[row.standing]
-        times = f' x{row.calls}' if row.calls > 1 else ''
-        name = one_line(row.name, room - len(times)) + times
-        line = Text.assemble((f'{mark} ', style), (f'{name:<{room}} ', 'bold' if row.standing == 'here' else 'none'),
-                             no_wrap=True, overflow='crop')
-        if kind:
-            what = 'py' if row.call is not None and row.call.site.kind == 'python' else one_line(row.op_type, kind - 1)
-            line.append(f'{what:<{kind}}', 'dim')
-        line.append_text(_state(row))
-        line.truncate(width, overflow='crop')
-        return line
-    return Page(draw)
+def node_list_view(found: NodeList) -> Page:
+    """The list under what the runs are of."""
+    title = Text('graph of ', 'bold', overflow='fold')
+    title.append_text(label(f'run #{found.run} {found.label}' if found.run else found.label, limit=80))
+    title.append('' if found.run else f', {count(found.runs, "run")}', 'not bold')
+    for what, names in (('feeds', found.feeds), ('fetches', found.fetches)):
+        if names:
+            more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
+            title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}', 'not bold')
+    first = heading(found.total, 'node', shown=len(found.rows), filters=found.filters, sort=found.sort)
+    if found.ran < found.total:
+        first.append(f'   {found.total - found.ran:,} did not run', 'blue')
+
+    rows = found.rows
+
+    def draw(options: ConsoleOptions) -> Table:
+        wide = options.max_width >= WIDE
+        kinds = [label(row.site.op_type, 'cyan', 60) if wide or not row.site.function else
+                 label(row.site.function, 'bold', 60) for row in rows]
+        return fitted_table([
+            Column('order', [Text(str(row.position)) for row in rows], 7, right=True),
+            Column('name', [_name(row) for row in rows], 0, least=20),
+            Column('type', kinds, 2, least=10),
+            Column('function', [label(row.site.function if wide else '', 'bold', 60) for row in rows], 3, least=8),
+            Column('inputs', [_inputs(row) for row in rows], 8, least=12),
+            Column('users', [Text(str(row.users)) for row in rows], 9, right=True),
+            Column('calls', [Text(f'{row.time.calls:,}' if row.time is not None else '-') for row in rows], 6, right=True),
+            Column('time', [Text(seconds(row.time.total) if row.time is not None else '') for row in rows], 4, right=True),
+            Column('output', [_typed(row) for row in rows], 5, least=10),
+            Column('value', [_value(row) for row in rows], 1, least=18)], options, sort=found.sort)
+    return Page(title, first, draw) if found.rows else Page(title, first)
 
 
-def _state(row: NodeRow) -> Text:
-    if row.call is not None and (row.call.error is not None or row.call.duration is None):
-        return state(row.call)
-    tensor = row.tensor
-    if tensor is None:
-        return Text('ok', 'green') if row.standing == 'ran' else Text('...' if row.standing == 'here' else '-', 'dim')
-    found = [flag for flag in flags(tensor) if tensor.stats is not None]
-    worst = [flag for flag in found if flag.bad] or found[:1]
-    return flag_line(tuple(worst)) if worst else Text('ok', 'green')
+def _name(row: NodeRow) -> Text:
+    return label(row.site.name, 'blue' if row.time is None else 'red' if row.time.failed else '', 300)
+
+
+def _inputs(row: NodeRow) -> Text:
+    more = f' +{len(row.inputs) - 6}' if len(row.inputs) > 6 else ''
+    return label(' '.join(row.inputs[:6]) + more, 'dim', 300)
+
+
+def _typed(row: NodeRow) -> Text:
+    known = row.value is not None and holds_values(row.value)
+    return Text(typed_as(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
+
+
+def _value(row: NodeRow) -> Text:
+    if row.time is not None and row.time.failed:
+        return Text(f'{row.time.failed:,} raised', 'bold red')
+    return Text('did not run', 'blue') if row.time is None else glimpse(row.value, typed=False)
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.debug.graph import graph_of, plan_of
+    from pyfuncdbg.debug.node_list import node_rows
     from pyfuncdbg.views.page import demo
     from pyfuncdbg.views.sample import sample
-    call = sample().call(3)
-    demo(node_line(NodeRow('x', 'Placeholder', 'ran', tensor=call.inputs[0])),
-         node_line(NodeRow('norm', 'EagerPyFunc', 'here', call, 3, call.outputs[0])),
-         node_line(NodeRow('loss', 'Mean', 'unknown')))
+    rows = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))
+    demo(node_list_view(NodeList(rows, len(rows), len(rows), 'Session.run', 3, None, ('mm:0',), ('scale:0',), {}, 'order')))

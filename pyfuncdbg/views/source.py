@@ -53,7 +53,7 @@ def _lines(filename: str, line: int, site: SiteRecord | None) -> tuple[int, list
     if site is not None and site.source and site.filename == filename:
         first, lines = site.line, site.source.splitlines()
     if not 0 <= line - first < len(lines):
-        first, lines = 1, _file(filename)
+        first, lines = 1, file_lines(filename)
     return (first, lines) if 0 <= line - first < len(lines) else (line, [])
 
 
@@ -98,7 +98,8 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))).replace('\\'
 _LIBRARY = sysconfig.get_path('stdlib').replace('\\', '/') + '/'
 
 
-def _file(filename: str) -> list[str]:
+def file_lines(filename: str) -> list[str]:
+    """The lines of a file as it is now; none if there is no such regular file of a sane size."""
     cached = linecache.cache.get(filename)      # notebook cells have no file
     if cached is not None and len(cached) == 4 and filename.startswith('<'):
         return list(cached[2])

@@ -1,0 +1,224 @@
+"""`ls` and `ps`: the source files of the program, and one of them with nodes, calls, costs and values on its lines."""
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from rich.console import RenderableType
+
+from pyfuncdbg.commands.arguments import filters_of, one_of, positive
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.frames import marks_of
+from pyfuncdbg.debug.annotated import AnnotatedLine, AnnotatedSource, MarkedNode
+from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.sources import Mark, SourceFile, files_of, marks_by_line
+from pyfuncdbg.debug.stack import selected_frame
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.record.records import TensorRecord
+from pyfuncdbg.views.annotated import annotated_view
+from pyfuncdbg.views.source import file_lines
+from pyfuncdbg.views.source_files import source_files_view
+
+SHOWN = 40
+NODES = 3
+LINES = 400
+LOOKED_AT = 40
+"""Nodes of one line that are looked at for NaN."""
+AROUND = 2
+"""Lines before and after one with nodes that are shown with it."""
+SORTS: dict[str, Callable[[SourceFile], Any]] = {
+    'time': lambda file: -file.own,
+    'file': lambda file: file.filename,
+    'nodes': lambda file: -file.nodes,
+    'functions': lambda file: -file.functions,
+    'calls': lambda file: -file.calls,
+}
+_PLACE = re.compile(r'(.+?):(\d{1,9})')
+Marks = Mapping[int, Sequence[Mark]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileList:
+    """Files that passed the filters: `total` in all; `libraries` more belong to libraries."""
+
+    rows: tuple[SourceFile, ...]
+    total: int
+    libraries: int
+    filters: dict[str, object]
+    sort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A file, and what was asked for."""
+
+    source: AnnotatedSource
+    filters: dict[str, object]
+
+
+def _list(context: Context, args: argparse.Namespace) -> FileList:
+    files = [file for file in files_of(marks_by_line(context.trace, args.run))
+             if args.path is None or fnmatchcase(file.filename, args.path)
+             or fnmatchcase(file.filename.replace('\\', '/').rpartition('/')[2], args.path)]
+    mine = files if args.all else [file for file in files if file.users]
+    mine.sort(key=SORTS[args.sort])
+    return FileList(tuple(mine[:args.n]), len(mine), len(files) - len(mine), filters_of(args, 'path', 'run', 'all'),
+                    args.sort)
+
+
+def _list_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('-p', '--path', metavar='GLOB', help="files so named, such as 'model*.py' or '*/data/*'")
+    parser.add_argument('--all', action='store_true', help="libraries' files too")
+    parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
+    parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
+                        help=', '.join(SORTS) + '; the most first')
+    parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
+
+
+def _source(context: Context, args: argparse.Namespace) -> Annotated:
+    trace = context.trace
+    if args.run is not None:
+        trace.run(args.run)                     # says which runs there are
+    marks = marks_by_line(trace, args.run)
+    name, line = _named(args.file, marks)
+    filename = _found(name, marks)
+    text, read, warnings = _text(trace, filename, marks[filename])
+    frame = selected_frame(context.stop) if context.stop is not None else None
+    current = frame.f_lineno if frame is not None and frame.f_code.co_filename == filename else 0
+    last = max([len(text), *marks[filename]])
+    if line is not None and line > last:
+        raise CommandError(f'{filename} has {last} lines: there is no line {line}')
+    wanted = _wanted(marks[filename], len(text), current, line, whole=args.all)
+    lines = tuple(_line(trace, number, text, marks[filename].get(number, ()), args.nodes, args.run) for number in wanted)
+    here = [mark for marked in marks[filename].values() for mark in marked]
+    made = {(mark.site.process, mark.site.id): mark for mark in here}
+    return Annotated(AnnotatedSource(
+        filename, read, warnings, lines, len(text), len(marks[filename]), sum(1 for one in lines if one.nodes),
+        len({mark.site.name for mark in here if mark.role == 'made' and mark.site.kind != 'gradient'}),
+        sum(mark.time.calls for mark in made.values() if mark.time is not None),
+        sum(_own(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
+        filters_of(args, 'run', 'all'))
+
+
+def _named(text: str, marks: Mapping[str, Marks]) -> tuple[str, int | None]:
+    """File and line."""
+    match = _PLACE.fullmatch(text)
+    return (match[1], int(match[2])) if match is not None and text not in marks else (text, None)
+
+
+def _found(name: str, marks: Mapping[str, Marks]) -> str:
+    """The file of the trace that is meant: by its path or the end of it."""
+    if name in marks:
+        return name
+    path = name.replace('\\', '/').removeprefix('./')
+    found = [known for known in marks if ('/' + known.replace('\\', '/')).endswith('/' + path)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CommandError(f'{name!r} could be {", ".join(sorted(found)[:6])}: give more of the path')
+    ends = {known.replace('\\', '/').rpartition('/')[2]: known for known in marks}
+    close = nearest(path.rpartition('/')[2], [*ends, *marks])
+    raise CommandError(f"no node or function of this trace is from {name!r}.{close or ' `ls --all` lists the files.'}")
+
+
+def _text(trace: Queries, filename: str, marks: Marks) -> tuple[dict[int, str], str, tuple[str, ...]]:
+    """Lines by number, the file they are from, and in what they differ from what was recorded."""
+    functions = {(mark.site.line, mark.site.source) for marked in marks.values() for mark in marked
+                 if mark.site.source and mark.site.filename == filename}
+    read, warnings = filename, []
+    lines = file_lines(filename)
+    if not lines and not filename.startswith('<'):
+        read = next((near for near in _near(filename) if file_lines(near)), '')
+        lines = file_lines(read) if read else []
+        warnings.append(f'{filename} is not on this machine: ' + (
+            f'this is {os.path.relpath(read)}' if read else 'only the functions that the trace holds are shown'))
+    text = dict(enumerate(lines, 1))
+    if lines:
+        warnings += _changes(functions, lines)
+    for first, source in functions:             # what ran, whatever the file says now
+        text.update(enumerate(source.splitlines(), first)) if not lines else None
+    return text, read if lines else '', tuple(warnings)
+
+
+def _near(filename: str) -> list[str]:
+    """Where the file may be on this machine: under the current folder by the end of its path, the longest first."""
+    parts = [part for part in filename.replace('\\', '/').split('/') if part not in ('', '.', '..')]
+    return [os.path.join(os.getcwd(), *parts[i:]) for i in range(max(0, len(parts) - 4), len(parts))]
+
+
+def _changes(functions: set[tuple[int, str]], lines: Sequence[str]) -> list[str]:
+    """Functions that the file has no more, or elsewhere."""
+    found = []
+    for first, source in sorted(functions):
+        wanted = source.splitlines()
+        if wanted and list(lines[first - 1:first - 1 + len(wanted)]) != wanted:
+            head = wanted[0].strip()
+            now = [number for number, line in enumerate(lines, 1) if line.strip() == head]
+            where = f', it is at line {min(now, key=lambda n: abs(n - first))} now' if now else ''
+            found.append(f'the file has changed since it was recorded: line {first} was {head[:80]!r}{where}')
+    return found[:3]
+
+
+def _wanted(marks: Marks, length: int, current: int, line: int | None, *, whole: bool) -> list[int]:
+    """Numbers of the lines to show."""
+    last = max([length, *marks])
+    if line is not None:
+        return list(range(max(1, line - AROUND * 4), min(last, line + AROUND * 4) + 1))
+    if whole:
+        return list(range(1, last + 1))[:LINES * 10]
+    near = {number for at in (*marks, *([current] if current else [])) for number in range(at - AROUND, at + AROUND + 1)}
+    near |= {number + 1 for number in near if number + 2 in near}       # a gap of one line takes a line too
+    return sorted(number for number in near if 1 <= number <= last)[:LINES]
+
+
+def _own(marks: Sequence[Mark]) -> float:
+    return sum(mark.time.own for mark in marks if mark.role == 'made' and mark.time is not None)
+
+
+def _line(trace: Queries, number: int, text: Mapping[int, str], marks: Sequence[Mark], most: int,
+          run: int | None) -> AnnotatedLine:
+    """With the nodes that raised or gave NaN first, and then those that cost most."""
+    nodes = sorted((MarkedNode(mark, _value(trace, mark, run)) for mark in marks[:max(most, LOOKED_AT)]),
+                   key=lambda node: not _is_bad(node))[:most]
+    return AnnotatedLine(number, text.get(number, ''), number in text, _own(marks), tuple(nodes), len(marks) - len(nodes))
+
+
+def _is_bad(node: MarkedNode) -> bool:
+    stats = node.value.stats if node.value is not None else None
+    return (node.mark.time is not None and node.mark.time.failed > 0) or (stats is not None and stats.bad > 0)
+
+
+def _value(trace: Queries, mark: Mark, run: int | None) -> TensorRecord | None:
+    if mark.time is None or mark.role != 'made':
+        return None
+    newest = trace.newest(mark.site, run=run)
+    return next((tensor for tensor in newest[0].outputs if not tensor.absent and tensor.level != 'none'),
+                None) if newest else None
+
+
+def _source_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('file', metavar='FILE[:LINE]', help="a file of 'ls', by the end of its path: train.py; train.py:40 "
+                                                            'for the lines around that one')
+    parser.add_argument('--all', action='store_true', help='lines that have no nodes near them too')
+    parser.add_argument('--nodes', metavar='K', type=positive, default=NODES,
+                        help=f'nodes of one line, those that cost most (default {NODES})')
+    parser.add_argument('--run', metavar='N', type=positive, help='calls and values of run N')
+
+
+LS = Command('ls', 'list source files with their nodes, calls and time', 'look', _list,
+             lambda result: source_files_view(result.rows, result.total, filters=result.filters, sort=result.sort,
+                                              libraries=result.libraries), _list_arguments, ('list_source',))
+
+
+def _draw_source(result: Annotated) -> RenderableType:
+    return annotated_view(result.source, filters=result.filters)
+
+
+PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, _draw_source,
+             _source_arguments, ('print_source',))
+SOURCES: tuple[Command, ...] = (LS, PS)

@@ -1,0 +1,70 @@
+"""The list of source files (`ls`): how many nodes and functions each has, how often they ran, and what that cost."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.debug.sources import SourceFile
+from pyfuncdbg.views.columns import Column, fitted_table
+from pyfuncdbg.views.cost_bar import cost_bar, percent
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.heading import heading
+from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.source import file_lines
+from pyfuncdbg.views.units import seconds
+
+BAR = 8
+
+
+def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mapping[str, object] | None = None,
+                      sort: str = 'time', libraries: int = 0) -> Page:
+    """One line a file.
+
+    Args:
+        rows: Those to show, in order.
+        total: How many pass the filters.
+        filters: What was asked for, by name.
+        sort: What they are sorted by.
+        libraries: How many files of libraries are left out.
+    """
+    own = sum(row.own for row in rows)
+
+    def draw(options: ConsoleOptions) -> Table:
+        shares = [row.own / own if own > 0 else 0.0 for row in rows]
+        return fitted_table([
+            Column('file', [_name(row) for row in rows], 0, least=20),
+            Column('nodes', [Text(f'{row.nodes:,}') for row in rows], 1, right=True),
+            Column('functions', [Text(f'{row.functions:,}') for row in rows], 5, right=True),
+            Column('calls', [Text(f'{row.calls:,}') for row in rows], 2, right=True),
+            Column('time', [Text(seconds(row.own)) for row in rows], 3, right=True),
+            Column('share', [Text(f'{cost_bar(share, BAR, ascii_only=options.ascii_only)} {percent(share):>4}', 'cyan')
+                             for share in shares], 4),
+            Column('remarks', [_remarks(row) for row in rows], 1)], options, sort=sort)
+    first = heading(total, 'source file', shown=len(rows), filters=filters, sort=sort)
+    if libraries:
+        first.append(f'   {libraries:,} of libraries: --all', 'dim')
+    return Page(first, draw) if rows else Page(first)
+
+
+def _name(row: SourceFile) -> Text:
+    return Text(one_line(row.filename), 'underline' if row.users else 'dim underline')
+
+
+def _remarks(row: SourceFile) -> Text:
+    words = Text(f'{row.failed:,} raised' if row.failed else '', 'bold red')
+    if not file_lines(row.filename):
+        words.append(', not here' if words else 'not here', 'yellow')
+    if not row.users:
+        words.append(', library' if words else 'library', 'dim')
+    return words
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.debug.sources import files_of, marks_by_line
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    files = files_of(marks_by_line(sample()))
+    demo(source_files_view(files, len(files)))
