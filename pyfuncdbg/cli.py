@@ -75,8 +75,12 @@ def _run(args: Sequence[str]) -> Action:
     parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
     parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
     parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--live', action='store_true',
+                        help='show calls, rates, memory and health on the full screen while the program runs')
+    parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
     _add_debugging(parser)
-    ours, target = _split(args, ('--record', '--budget', *_DEBUGGING))
+    valued = ('--record', '--budget', '--hosted', *_DEBUGGING)
+    ours, target = _split(args, valued)
     options = parser.parse_args(ours)
     budget = None if options.budget is None else recording.size(options.budget)
     if not target:
@@ -88,6 +92,11 @@ def _run(args: Sequence[str]) -> Action:
     else:
         raise UsageError('-m needs the name of a module')
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
+    if options.hosted is not None:
+        return _hosted(options, program, path, budget)
+    screen = _on_screen(options, [*_without(ours, valued), *_separated(target)], path, program)
+    if screen is not None:
+        return screen
     _debug(options)
     recording.begin(path, program.argv, budget=budget, ops=options.ops)
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
@@ -111,8 +120,9 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
                        help='only if this is true; belongs to the --break before it')
     group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
-    group.add_argument('--ui', choices=('auto', 'prompt', 'none'), default='auto',
-                       help='who is asked at a stop; none: each stop is logged and the program goes on')
+    group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'), default='auto',
+                       help='who is asked at a stop; inspector: the full screen, with the program in a pane; '
+                            'none: each stop is logged and the program goes on')
     group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
     group.add_argument('--listen', action='store_true', help='let "pyfuncdbg connect" debug it from another terminal')
     group.add_argument('--wait', action='store_true', help='the same, and begin when whoever connects has said "cont"')
@@ -155,6 +165,65 @@ def _debug(options: argparse.Namespace) -> None:
     install(debugger, options.ui, commands=commands)
     if options.breaks or options.catch:
         debugger.start()
+
+
+def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program: Program) -> Action | None:
+    """The full screen with the program in it, if that is wanted and can be shown here."""
+    if not (options.live or options.ui == 'inspector'):
+        return None
+    if options.live and (options.ui != 'auto' or options.breaks or options.catch or options.commands):
+        raise UsageError('run: --live only shows; for stops take --ui inspector instead')
+    from pyfuncdbg.hooks.aside import say
+    from pyfuncdbg.inspector.host import Screenplay, host, refusal
+    why = refusal()
+    if why:
+        say(f'{why}; ' + ('running without --live' if options.live else 'stops are asked for without the inspector'))
+        options.ui = 'auto'
+        return None
+    _debug(options)                             # finds mistakes in them before the screen opens
+    title = os.path.basename(program.argv[0]) if program.argv[0] != '-m' else f'-m {program.name}'
+    play = Screenplay(str(path), title, options.live, options.commands or '')
+    return lambda: host(args, play)
+
+
+def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: int | None) -> Action:
+    """The program under the inspector: stops go to the other end of a socket, and there is no report."""
+    from pyfuncdbg.commands import recording
+    from pyfuncdbg.inspector.host import take_terminal
+    take_terminal()
+    _debug(options)
+    recording.begin(path, program.argv, budget=budget, ops=options.ops, report=False)
+    if options.hosted >= 0:
+        import socket as sockets
+
+        from pyfuncdbg.commands import socket
+        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.prompt import interrupt
+        from pyfuncdbg.prompt.front_ends import install
+        from pyfuncdbg.session import debug_sessions
+        install(debugger)                       # for the terminal, should the screen be gone
+        interrupt.ignore()
+        if options.listen or options.wait:
+            socket.listen()
+        socket.adopt(sockets.socket(fileno=options.hosted), attached=True)
+        debug_sessions(program.name)
+    return lambda: _execute(program)
+
+
+def _without(ours: Sequence[str], valued: Sequence[str]) -> list[str]:
+    """Our options, but for those about who is asked and where the trace goes."""
+    kept: list[str] = []
+    rest = iter(ours)
+    for word in rest:
+        own = [word, next(rest)] if word in valued else [word]
+        if word.partition('=')[0] not in ('--ui', '--live', '--record', '-x') and not word.startswith('-x'):
+            kept += own
+    return kept
+
+
+def _separated(target: Sequence[str]) -> list[str]:
+    """A program on a command line, safe from being taken for an option."""
+    return list(target) if target[0] == '-m' else ['--', *target]
 
 
 def _demo(args: Sequence[str]) -> Action:

@@ -18,8 +18,8 @@ from pyfuncdbg.debug.run_policy import RunPolicy
 from pyfuncdbg.debug.runs import RunOrder, policies
 from pyfuncdbg.errors import CommandError, nearest
 
-Ui = Literal['auto', 'prompt', 'none']
-"""Who is asked: whoever can be reached, the prompt, or nobody: then what would stop is logged."""
+Ui = Literal['auto', 'inspector', 'prompt', 'none']
+"""Who is asked: whoever can be reached, the full-screen inspector, the prompt, or nobody: then what would stop is logged."""
 
 _numbers = itertools.count(1)
 
@@ -60,7 +60,7 @@ class DebugSession:
 
     Args:
         session: A Session or InteractiveSession. The latter is the default session; its wrapper becomes that too.
-        ui: 'auto', 'prompt', or 'none': nothing stops, and what would have is logged.
+        ui: 'auto', 'inspector', 'prompt', or 'none': nothing stops, and what would have is logged.
 
     Attributes:
         debugging: Whether runs are debugged. `quit` at a stop makes it False; set it to True to debug again, to False to
@@ -264,7 +264,7 @@ def debug(what: Any = None, ui: Ui = 'auto') -> Any:
 
     Args:
         what: A session or a callable.
-        ui: 'auto', 'prompt' or 'none'.
+        ui: 'auto', 'inspector', 'prompt' or 'none'.
 
     Raises:
         CommandError: It is neither, or there is no such `ui`.
@@ -272,6 +272,16 @@ def debug(what: Any = None, ui: Ui = 'auto') -> Any:
     if what is None:
         return Debugging(ui)
     return DebugSession(what, ui) if is_session(what) else DebuggedFunction(what, ui)
+
+
+def debug_sessions(title: str) -> None:
+    """Debug the runs of every session of this program, which has not asked for it: as if it had wrapped each one.
+
+    Args:
+        title: What the cards call it.
+    """
+    debugger.runs.sessions = RunPolicy(debugger.runs, title)
+    _begin(debugger.runs.sessions)
 
 
 # ---------------------------------------------------------------- switching

@@ -41,7 +41,7 @@ def free_path(name: str) -> Path:
     return next(path for path in map(Path, names) if not os.path.lexists(path))
 
 
-def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bool = False) -> None:
+def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bool = False, report: bool = True) -> None:
     """Record every wrapped call of this process until the interpreter's exit, where the report is drawn.
 
     Args:
@@ -49,6 +49,7 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
         argv: The program's `sys.argv`, which it gets now: the trace says what was run.
         budget: Bytes that the trace may take; None for the recorder's own limit.
         ops: Record graph nodes too.
+        report: Whether to draw it; the inspector shows the trace itself.
 
     Raises:
         TraceError: The trace cannot be made there, or the budget is too small.
@@ -57,18 +58,19 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
     sys.argv = list(argv)
     recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
     recorder.start()
-    owner, folder, environment = os.getpid(), os.getcwd(), dict(os.environ)
+    owner = os.getpid() if report else 0        # which is no process of the user's
+    folder, environment = os.getcwd(), dict(os.environ)
 
     def finish() -> None:
         recorder.stop()
         if os.getpid() == owner:                # a forked child that ends the usual way comes here too
-            _report(path, folder, environment)
+            draw_report(path, folder, environment)
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
 
 
-def _report(path: Path, folder: str, environment: dict[str, str]) -> None:
+def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
     """Draw the report on stderr, so that stdout holds only what the program wrote."""
     import subprocess
     for name in ('stdout', 'stderr'):

@@ -85,13 +85,18 @@ class DebuggedRun:
 
 
 class Runs:
-    """The debugged runs of this process."""
+    """The debugged runs of this process.
+
+    Attributes:
+        sessions: How the runs of all sessions are debugged that the program has not wrapped itself; None: not at all.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._under_way: dict[int, DebuggedRun] = {}
         self._policies: WeakSet[RunPolicy] = WeakSet()
         self.generation = 0
+        self.sessions: RunPolicy | None = None
 
     @property
     def wanted(self) -> bool:
@@ -107,6 +112,14 @@ class Runs:
     def left(self) -> None:
         """The user has left debugging: no policy that was on before is on any more."""
         self.generation += 1
+
+    def policy_of(self, call: Call) -> RunPolicy | None:
+        """How a run that begins is debugged; None: not at all, or as part of the one that it is in."""
+        found = policy.get()
+        if found is None and self.sessions is not None and call.run.label.startswith('Session.') and (
+                self.on_thread(call.thread) is None):
+            return self.sessions
+        return found
 
     def add(self, debugged: DebuggedRun) -> None:
         """A run begins."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.record.decode import call_number
-from pyfuncdbg.record.index import FAILED, SITE_BITS
+from pyfuncdbg.record.index import BAD, FAILED, SITE_BITS
 from pyfuncdbg.record.query import condition
 from pyfuncdbg.record.reading import Reading
 from pyfuncdbg.record.records import SiteRecord
@@ -24,6 +24,7 @@ class SiteUse:
         failed: How many of these raised.
         finished: How many returned or raised before the log ended.
         total: Seconds that the finished ones took.
+        bad: How many met NaN or infinity.
     """
 
     site: SiteRecord
@@ -31,6 +32,7 @@ class SiteUse:
     failed: int
     finished: int
     total: float
+    bad: int = 0
 
     @property
     def mean(self) -> float | None:
@@ -40,10 +42,10 @@ class SiteUse:
 
 def usage(reading: Reading) -> list[SiteUse]:
     """Every site that was called, the one with the most time first."""
-    rows = reading.rows(f'SELECT site, count(*), count(nullif(flags & {FAILED}, 0)), count(duration), total(duration) '
-                        'FROM calls WHERE id > 0 GROUP BY site ORDER BY 5 DESC, site')
-    return [SiteUse(reading.site(key), calls, failed, finished, nanoseconds / 1e9)
-            for key, calls, failed, finished, nanoseconds in rows]
+    rows = reading.rows(f'SELECT site, count(*), count(nullif(flags & {FAILED}, 0)), count(duration), total(duration), '
+                        f'count(nullif(flags & {BAD}, 0)) FROM calls WHERE id > 0 GROUP BY site ORDER BY 5 DESC, site')
+    return [SiteUse(reading.site(key), calls, failed, finished, nanoseconds / 1e9, bad)
+            for key, calls, failed, finished, nanoseconds, bad in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,8 @@ class MemoryTrace:
         for site in self.sites():
             calls = [call for call in self._calls if call.site.id == site.id]
             times = [call.duration for call in calls if call.duration is not None]
-            uses.append(SiteUse(site, len(calls), sum(call.error is not None for call in calls), len(times), sum(times)))
+            uses.append(SiteUse(site, len(calls), sum(call.error is not None for call in calls), len(times), sum(times),
+                                sum(map(_is_bad, calls))))
         return sorted(uses, key=lambda use: -use.total)
 
     def profile(self, run: int | None = None) -> list[SiteTime]:

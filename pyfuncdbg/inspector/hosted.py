@@ -1,0 +1,108 @@
+"""The process of the screen under `pyfuncdbg run --ui inspector` and `--live`, started by `host.py`.
+
+It has the master side of the program's terminal, one end of the command socket, and a pipe on which the end of the program
+is told. Its exit code says whether the user has left it.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.guest import Guest
+from pyfuncdbg.inspector.host import LEFT, NOTHING
+from pyfuncdbg.views.escape import one_line
+
+
+def main(told: str) -> int:
+    """Show a program until the user leaves or the process that started it is gone.
+
+    Args:
+        told: By that process, as JSON.
+    """
+    play = json.loads(told)
+    guest = Guest(play['master'], play['news'], play['pid'])
+    if not _begun(play):
+        return NOTHING
+    code = _watched(play, guest) if play['live'] else _inspected(play, guest)
+    if code == LEFT:
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)       # the terminal may be somebody else's again
+        _say_goodbye(play, guest)
+    return code
+
+
+def _begun(play: dict[str, Any]) -> bool:
+    """Wait until there is something to show; False if the program ends before."""
+    news, connection = play['news'], play['connection']
+    while True:
+        ready, _, _ = select.select([news, *([connection] if connection >= 0 else [])], [], [],
+                                    None if connection >= 0 else 0.05)
+        if connection in ready:
+            with socket.socket(fileno=os.dup(connection)) as peeked:
+                return bool(peeked.recv(1, socket.MSG_PEEK))
+        if connection < 0 and os.path.isdir(play['trace']):
+            return True
+        if news in ready:
+            return False
+
+
+def _inspected(play: dict[str, Any], guest: Guest) -> int:
+    """Under the inspector; the exit code of the app."""
+    from pyfuncdbg.inspector.hosted_app import HostedInspector
+    from pyfuncdbg.inspector.hosted_desk import HostedDesk
+    from pyfuncdbg.inspector.live import LiveDesk
+    from pyfuncdbg.inspector.panes.program import ProgramPane
+    from pyfuncdbg.prompt.line_editor import history
+    from pyfuncdbg.prompt.pending import command_file
+    from pyfuncdbg.prompt.remote import Connection
+    program = LiveDesk(Connection(socket.socket(fileno=play['connection'])), attach=False)
+    desk = HostedDesk(program, play['trace'], play['title'])
+    commands = [typed.text for typed in command_file(play['commands'])] if play['commands'] else []
+    kept = history()
+    try:
+        app = HostedInspector(desk, ProgramPane(guest, lambda: desk.stop() is not None, id='program'), commands,
+                              past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string)
+        app.run()
+        return app.return_code or LEFT
+    finally:
+        desk.close()
+
+
+def _watched(play: dict[str, Any], guest: Guest) -> int:
+    """Without the debugger; the exit code of the app."""
+    from pyfuncdbg.inspector.live_view import LiveView
+    app = LiveView(play['trace'], play['title'], guest)
+    app.run()
+    return app.return_code or LEFT
+
+
+def _say_goodbye(play: dict[str, Any], guest: Guest) -> None:
+    """What the program wrote last stays on the screen, and how it ended."""
+    console = Console(highlight=False, markup=False)
+    lines = guest.screen.last_lines(max(1, console.height - 2))
+    for number, line in enumerate(lines):
+        last = number == len(lines) - 1 and guest.code is None      # its line may go on
+        text = Text.assemble(*((part.text, part.style or '') for part in line))
+        console.print(text, end='' if last else '\n', soft_wrap=True)
+    if guest.code is not None:
+        print(_report_line(play['trace'], guest.ending), file=sys.stderr, flush=True)
+
+
+def _report_line(path: str, ending: str) -> str:
+    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.views.units import count, size
+    shown = one_line(path)
+    held = ''
+    with contextlib.suppress(PyfuncdbgError), Trace.open(path) as trace:
+        info = trace.info()
+        held = f' ({count(info.runs, "run")}, {count(info.calls, "call")}, {size(info.nbytes)})'
+    return f'pyfuncdbg: {ending}; recorded to {shown}{held}\npyfuncdbg: look again with: pyfuncdbg open {shown}'

@@ -1,0 +1,100 @@
+"""The inspector of a program that it has started: the panes of any inspector, and below them the program's own screen.
+
+While the program runs the keys are the program's, as in any terminal; at a stop they are the inspector's.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.timer import Timer
+
+from pyfuncdbg.inspector.app import Inspector
+from pyfuncdbg.inspector.command_line import CommandLine
+from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.messages import Happened
+from pyfuncdbg.inspector.panes.program import ProgramPane
+
+_SOON = 0.4
+"""Seconds after which a program that goes on has the keys; a step is shorter."""
+
+
+class HostedInspector(Inspector):
+    """The app.
+
+    Args:
+        desk: Of the program.
+        pane: Its screen.
+        commands: Carried out at the first stop.
+        past, keep: As for any inspector.
+    """
+
+    CSS = """
+    #program { height: 30%; min-height: 6; border-top: solid $panel-lighten-2; border-title-color: $text-muted; }
+    #program:focus { border-top: solid $accent; border-title-color: $text; }
+    .-screen #places { display: none; }
+    .-screen #program { height: 1fr; }
+    .-small #program { display: none; }
+    """
+
+    def __init__(self, desk: Desk, pane: ProgramPane, commands: Sequence[str] = (), *, past: tuple[str, ...] = (),
+                 keep: Callable[[str], None] = lambda line: None) -> None:
+        super().__init__(desk, past=past, keep=keep)
+        self._terminal = pane
+        self._commands = list(commands)
+        self._handing: Timer | None = None
+
+    def on_mount(self) -> None:
+        """The program's screen is below the panes, and has the keys while it runs."""
+        self.mount(self._terminal, after='#places')
+        self.call_after_refresh(self._hand_over if self.desk.stop() is None else self._first_commands)
+
+    # ------------------------------------------------------------------ who has the keys
+    def on_happened(self, message: Happened) -> None:
+        """A stop takes the keys; when it is over the program has them again."""
+        kind = message.event.kind
+        if self._handing is not None and kind in ('stopped', 'resumed', 'ended', 'lost'):
+            self._handing.stop()
+            self._handing = None
+        if kind == 'resumed':
+            self._handing = self.set_timer(_SOON, self._hand_over)
+        elif kind == 'stopped':
+            self.call_after_refresh(self._first_commands)
+        elif kind in ('ended', 'lost') and self.focused is self._terminal:
+            self._take_back()
+
+    def _hand_over(self) -> None:
+        """Keys are the program's, unless the user types a command just now."""
+        line = self.query_one(CommandLine).line
+        busy = line.has_focus and bool(line.value)
+        if self.desk.live and self.desk.stop() is None and not busy and len(self.screen_stack) == 1:
+            self._terminal.focus()
+
+    def _take_back(self) -> None:
+        self.screen.set_class(False, '-screen')
+        self.shown.focus()
+
+    def on_program_pane_left(self) -> None:
+        """Ctrl-] was typed there."""
+        self._take_back()
+
+    def on_program_pane_said(self, message: ProgramPane.Said) -> None:
+        """The pane has something to tell."""
+        self.say(message.text, 'yellow')
+
+    def _first_commands(self) -> None:
+        lines, self._commands = self._commands, []
+        for line in lines:
+            self.run_line(line)
+
+    # ------------------------------------------------------------------ keys
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While the program has the keys, it has all of them."""
+        if self.focused is self._terminal and self._terminal.keeps_keys:
+            return False
+        return action == 'program' or super().check_action(action, parameters)
+
+    def action_program(self) -> None:
+        """To the program's screen; once more: let it fill the place of the panes, and back."""
+        if self.screen.has_class('-screen') or self.focused is self._terminal:
+            self.screen.toggle_class('-screen')
+        self._terminal.focus()

@@ -1,0 +1,153 @@
+"""`pyfuncdbg run --live`: a program and how it goes on, without the debugger.
+
+One worker thread reads the growing trace, at most a tenth of the time; the program itself is asked nothing.
+"""
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.widgets import Footer, Static
+from textual.worker import get_current_worker
+
+from pyfuncdbg.debug.pulse import Pulse, Pulses
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.guest import Guest
+from pyfuncdbg.inspector.panes.program import ProgramPane
+from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.views.escape import one_line, visible
+from pyfuncdbg.views.pulse import pulse_view
+
+_PERIOD = 0.5
+"""Seconds between two looks."""
+_SHARE = 10
+"""A look may take this part of the time."""
+
+
+class LiveView(App[int]):
+    """The app.
+
+    Args:
+        path: Folder of the trace, which may still be about to come.
+        title: What the user called the program.
+        guest: The program.
+    """
+
+    TITLE = 'pyfuncdbg'
+    CSS = """
+    #header { height: 1; background: $primary; color: $text; text-style: bold; padding: 0 1; }
+    #pulse { height: auto; max-height: 60%; padding: 0 1; }
+    #program { height: 1fr; min-height: 5; border-top: solid $panel-lighten-2; border-title-color: $text-muted; }
+    #program:focus { border-top: solid $accent; border-title-color: $text; }
+    #said { height: auto; padding: 0 1; color: $warning; display: none; }
+    .-screen #pulse { display: none; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding('7', 'program', "program's screen", show=True), Binding('f2', 'shade', 'light', key_display='F2'),
+        Binding('ctrl+q', 'quit', 'quit', show=False, priority=True), Binding('q', 'quit', 'quit')]
+
+    class Beat(Message):
+        """The pulse was taken."""
+
+        def __init__(self, pulse: Pulse) -> None:
+            super().__init__()
+            self.pulse = pulse
+
+    def __init__(self, path: str, title: str, guest: Guest) -> None:
+        super().__init__()
+        self._path = path
+        self._called = one_line(title, 60)
+        self._guest = guest
+
+    def compose(self) -> ComposeResult:
+        """Numbers above, the program below."""
+        yield Static(id='header', markup=False)
+        with VerticalScroll(id='pulse'):
+            yield Static(id='numbers', markup=False)
+        yield ProgramPane(self._guest, id='program')
+        yield Static(id='said', markup=False)
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        """The program has the keys."""
+        self._caption()
+        self._terminal.focus()
+        self._look()
+
+    @property
+    def _terminal(self) -> ProgramPane:
+        return self.query_one(ProgramPane)
+
+    def _caption(self) -> None:
+        state = self._guest.ending or 'RUNNING'
+        self.query_one('#header', Static).update(f'pyfuncdbg  {self._called}  {state}  {one_line(self._path, 60)}')
+
+    @work(thread=True, exit_on_error=False)
+    def _look(self) -> None:
+        """On a thread of its own, until the app ends: take the pulse again and again."""
+        worker = get_current_worker()
+        try:
+            with Trace.open(self._path) as trace:
+                pulses = Pulses(trace, self._guest.pid)
+                while not worker.is_cancelled:
+                    over = self._guest.code is not None
+                    began = time.monotonic()
+                    if trace.refresh() or not over:
+                        self.post_message(self.Beat(pulses.take()))
+                    wait = max(_PERIOD, _SHARE * (time.monotonic() - began))
+                    while wait > 0 and not worker.is_cancelled and (over or self._guest.code is None):
+                        time.sleep(min(wait, 0.1))
+                        wait -= 0.1
+        except PyfuncdbgError as error:
+            self.call_from_thread(self.say, str(error))
+
+    def on_live_view_beat(self, message: Beat) -> None:
+        """Show it."""
+        self._caption()
+        rows = max(3, self.size.height * 6 // 10 - 6)
+        self.query_one('#numbers', Static).update(pulse_view(message.pulse, rows))
+
+    def say(self, text: str) -> None:
+        """A line above the keys."""
+        said = self.query_one('#said', Static)
+        said.display = bool(text)
+        said.update(Text(visible(text), overflow='fold'))
+
+    # ------------------------------------------------------------------ who has the keys
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While the program has the keys, it has all of them."""
+        return not (isinstance(self.focused, ProgramPane) and self.focused.keeps_keys)
+
+    def on_program_pane_left(self) -> None:
+        """Ctrl-] was typed there."""
+        self._free()
+
+    def on_program_pane_ended(self) -> None:
+        """The program has no use for keys any more."""
+        self._caption()
+        self._free()
+
+    def on_program_pane_said(self, message: ProgramPane.Said) -> None:
+        """The pane has something to tell."""
+        self.say(message.text)
+
+    def _free(self) -> None:
+        self.screen.set_class(False, '-screen')
+        self.query_one('#pulse').focus()
+
+    def action_program(self) -> None:
+        """To the program's screen; once more: all of it."""
+        if self._terminal.has_focus or self._guest.code is not None:
+            self.screen.toggle_class('-screen')
+        self._terminal.focus()
+
+    def action_shade(self) -> None:
+        """Light or dark."""
+        self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'

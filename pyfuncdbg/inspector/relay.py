@@ -1,0 +1,98 @@
+"""A pseudo-terminal shown in the user's own terminal, byte by byte: when there is no screen any more, the program goes on.
+
+On the main thread of the process that the user started, until the program has ended.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import struct
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_LAST = 0.2
+"""Seconds that the last output of a program may take; its children may hold the terminal for ever."""
+
+
+class Relay:
+    """Copies both ways.
+
+    Args:
+        master: Of the pseudo-terminal, non-blocking.
+        modes: Of the user's terminal, as it is put back.
+        bell: Has something to read when a signal came.
+        ended: The program's exit code once it has ended.
+    """
+
+    def __init__(self, master: int, modes: list[Any], bell: int, ended: Callable[[], int | None]) -> None:
+        self._master = master
+        self._modes = modes
+        self._bell = bell
+        self._ended = ended
+        self._typed = b''
+
+    def run(self) -> None:
+        """Copy until the program has ended, or its terminal is gone."""
+        with self._raw(), _resizing(self._resize), contextlib.suppress(OSError, ValueError):
+            self._resize()
+            while True:
+                over = self._ended() is not None
+                ready, writable, _ = select.select([self._master, self._bell, *([] if over else [0])],
+                                                   [self._master] if self._typed else [], [], _LAST if over else None)
+                if self._bell in ready:
+                    os.read(self._bell, 4096)
+                if 0 in ready:
+                    typed = os.read(0, 4096)
+                    if not typed:
+                        break
+                    self._typed += typed
+                if writable:
+                    self._typed = self._typed[os.write(self._master, self._typed[:512]):]
+                if self._master in ready:
+                    _write(os.read(self._master, 65536))
+                elif over:
+                    break
+
+    def _resize(self) -> None:
+        columns, rows = os.get_terminal_size(1)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack('4H', rows, columns, 0, 0))
+
+    @contextmanager
+    def _raw(self) -> Iterator[None]:
+        """Every key goes to the program's terminal, which knows what Ctrl-C means."""
+        try:
+            with contextlib.suppress(OSError, termios.error):
+                tty.setraw(0)
+            yield
+        finally:
+            with contextlib.suppress(OSError, termios.error):
+                termios.tcsetattr(0, termios.TCSADRAIN, self._modes)
+
+
+@contextmanager
+def _resizing(resize: Callable[[], None]) -> Iterator[None]:
+    def heard(number: int, frame: Any) -> None:
+        with contextlib.suppress(OSError):
+            resize()
+    before = signal.signal(signal.SIGWINCH, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGWINCH, before)
+
+
+def _write(data: bytes) -> None:
+    """All of it; a terminal may take it in parts."""
+    if not data:
+        raise OSError('the terminal of the program is closed')
+    while data:
+        try:
+            data = data[os.write(1, data):]
+        except BlockingIOError:
+            select.select([], [1], [])
