@@ -15,6 +15,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Footer, Static
 
@@ -53,6 +54,7 @@ class Inspector(App[int]):
     """
 
     TITLE = 'pyfuncdbg'
+    AUTO_FOCUS = None
     CSS_PATH = 'inspector.tcss'
     COMMANDS = App.COMMANDS | {Everything}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
@@ -84,7 +86,7 @@ class Inspector(App[int]):
 
     def on_mount(self) -> None:
         """Begin where something went wrong."""
-        self._arrange()
+        self._arrange(self.size)
         self._show()
         self.desk.listen(self._heard)
         stop = self.desk.stop()
@@ -99,16 +101,16 @@ class Inspector(App[int]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may need another arrangement."""
-        self._arrange()
+        self._arrange(event.size)
 
-    def _arrange(self) -> None:
-        width, height = self.size
+    def _arrange(self, size: Size) -> None:
+        width, height = size
         small = width < SMALLEST[0] or height < SMALLEST[1]
         self.screen.set_class(small, '-small')
         self.screen.set_class(width < WIDE[0] or height < WIDE[1], '-tabs')
         if small:
             self.query_one('#too_small', Static).update(
-                Content(f'{width}x{height}: too small, {SMALLEST[0]}x{SMALLEST[1]} is needed'))
+                Content(f'{width}x{height} is too small:\n{SMALLEST[0]}x{SMALLEST[1]} is needed'))
         self._title()
 
     def _title(self) -> None:
@@ -208,6 +210,9 @@ class Inspector(App[int]):
         self.query_one('#places', ContentSwitcher).current = 'result' if self.result.here else 'panes'
         if self.result.here:
             self.result.show_again()
+        self.call_after_refresh(self._focus)        # what has just become visible can have the keys then
+
+    def _focus(self) -> None:
         self.shown.focus()
 
     def on_command_line_entered(self, message: CommandLine.Entered) -> None:
@@ -357,6 +362,7 @@ class Inspector(App[int]):
         self.result.visited.leave()
         self.panes.choose(name)
         self._show()
+        self._title()
 
     def action_pane_by(self, by: int) -> None:
         """To the next pane, or the one before."""

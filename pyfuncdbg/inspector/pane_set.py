@@ -65,10 +65,11 @@ class Panes(Container):
         for pane in PANES:
             self.query_one(f'#{pane.name}').set_class(pane.name == name, '-shown')
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def on_click(self, event: events.Click) -> None:
         """A pane was clicked."""
-        if event.widget.id and event.widget.has_class('pane') and event.widget.id != self.chosen:
-            self.choose(event.widget.id)
+        for widget in event.widget.ancestors_with_self if event.widget is not None else ():
+            if widget.id is not None and widget.has_class('pane'):
+                self.choose(widget.id)
 
     def follow(self, scene: Scene) -> None:
         """Show this."""

@@ -68,7 +68,9 @@ class Sheet(ScrollView, can_focus=True):
 
     @property
     def columns(self) -> int:
-        """How wide a picture may be, with room for the scrollbar."""
+        """How wide a picture may be, with room for the scrollbar; before it is first seen, the whole screen."""
+        if not self.size.width:
+            return max(10, self.app.size.width - 1)
         return max(10, self.size.width - (0 if self.show_vertical_scrollbar else 1))
 
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:

@@ -10,7 +10,7 @@ from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
-from pyfuncdbg.views.node_list import NodeRow, Standing, node_line
+from pyfuncdbg.views.run_nodes import NodeRow, Standing, node_line
 
 _CALLS = 2_000
 """Calls of a run that are looked at."""
@@ -43,7 +43,11 @@ def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
         newest[one.site.name] = one
     newest[call.site.name] = call
     fed = _fed(desk, call)
-    return [_row(site, newest.get(site.name), counts.get(site.name, 0), fed, call) for site in _sites(desk, call)]
+    sites = _sites(desk, call)
+    made = {name for site in sites for name in site.outputs}
+    feeds = [NodeRow(name.removesuffix(':0'), 'feed', 'ran', tensor=tensor) for name, tensor in fed.items()
+             if name not in made and any(name in site.inputs for site in sites)]
+    return [*feeds, *(_row(site, newest.get(site.name), counts.get(site.name, 0), fed, call) for site in sites)]
 
 
 def _sites(desk: Desk, call: CallRecord) -> list[SiteRecord]:

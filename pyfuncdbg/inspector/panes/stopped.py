@@ -18,8 +18,8 @@ from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.beside import beside_lines, tensor_note
 from pyfuncdbg.views.escape import one_line
-from pyfuncdbg.views.node_list import NodeRow, Standing, node_line
 from pyfuncdbg.views.output import output_view
+from pyfuncdbg.views.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.views.source import place
 
 _STANDINGS: Mapping[str, Standing] = {'fed': 'ran', 'here': 'ran', 'dropped': 'ran', 'next': 'here', 'later': 'later'}

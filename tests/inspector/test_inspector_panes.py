@@ -1,0 +1,121 @@
+"""The panes on a saved trace: what they show of a call, and that all follow when another is looked at."""
+from __future__ import annotations
+
+import pytest
+from inspecting import click, drive, inspector, opened, press, screen
+
+WIDE = (160, 50)
+
+
+def test_all_panes_begin_at_the_first_call_that_went_wrong(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, WIDE) as pilot:
+            shown = screen(pilot)
+            assert 'norm[2] in run #5' in shown.split('\n')[0]
+            lines = [' '.join(line.split()) for line in shown.replace('│', ' ').split('\n')]
+            assert any('* x feed ok' in line for line in lines)
+            assert any('> norm' in line and 'NaN 4' in line for line in lines)
+            assert any('* best' in line and 'raised ValueError' in line for line in lines)
+            assert '> 11     return ((x - mu) / sd).astype(np.float32)' in shown
+            assert 'invalid value encountered in divide' in shown and 'out float32[3,4] NaN 4' in shown
+            assert 'def normalize(x, eps):' in shown and 'x float32[3,4]' in shown and 'eps float32' in shown
+            assert 'in 0 x  hidden:0  float32 [3, 4]  48 B' in shown and 'out 0  norm:0  float32 [3, 4]' in shown
+            assert 'row 1 is [bold]constant[/]' in shown
+            assert 'nothing was differentiated in run #5' in shown
+    drive(test)
+
+
+def test_every_pane_follows_from_call_to_call(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, WIDE) as pilot:
+            shown = await press(pilot, 'f')
+            assert 'best[2]' in shown.split('\n')[0] and "> 15         raise ValueError('no maximum among NaN')" in shown
+            assert 'ValueError: no maximum among NaN' in shown and 'no outputs' in shown
+            assert 'no further call raised' in await press(pilot, 'f')
+            assert 'norm[2]' in (await press(pilot, 'F')).split('\n')[0]
+            shown = await press(pilot, 'comma')
+            assert 'best[1]' in shown.split('\n')[0] and 'tape of run #4' in shown and 'w:0' in shown
+            assert 'no output' in shown and 'source  pick  prog.py:13' in shown
+            assert 'norm[2]' in (await press(pilot, 'full_stop')).split('\n')[0]
+            for _ in range(5):
+                shown = await press(pilot, 'comma')
+            assert 'there is no call before' in shown and 'norm[0]' in shown.split('\n')[0]
+    drive(test)
+
+
+def test_a_click_on_a_call_or_node_is_followed_and_then_opens_it(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, WIDE) as pilot:
+            shown = await click(pilot, 'best')                      # in the graph
+            assert 'best[2]' in shown.split('\n')[0] and not inspector(pilot).result.here
+            shown = await click(pilot, '> best')
+            assert inspector(pilot).result.here and 'call #14  best[2]  PyFunc  raised ValueError' in shown
+            await press(pilot, 'escape')
+            await press(pilot, 'F')
+            shown = await click(pilot, 'out 0')
+            assert 'pt #13:0' in shown and 'nan' in shown.lower()
+    drive(test)
+
+
+@pytest.mark.parametrize('size', [(80, 24), (100, 30)])
+def test_a_small_terminal_has_one_pane_at_a_time(trace, size) -> None:
+    async def test() -> None:
+        async with opened(trace, size) as pilot:
+            seen = {'1': '> norm', '2': '> 11     return', '3': 'out 0  norm:0', '4': 'row 1 is [bold]constant[/]',
+                    '5': 'nothing was differentiated', '6': '#13'}
+            for key, text in seen.items():
+                shown = await press(pilot, key)
+                assert text in shown, key
+                assert [other for other in ('> norm', '> 11     return', 'out 0  norm:0', 'nothing was differentiated')
+                        if other in shown and other != text] == []
+            shown = await press(pilot, '1', 'tab')
+            assert '[2 source]' in shown and '> 11     return' in shown
+            shown = await press(pilot, 'shift+tab')
+            assert '[1 graph]' in shown and '> norm' in shown
+            shown = await click(pilot, '3 tensors')
+            assert '[3 tensors]' in shown and 'out 0  norm:0' in shown
+            assert 'best[2]' in (await press(pilot, 'f')).split('\n')[0] and 'in 0 y' in screen(pilot)
+    drive(test)
+
+
+def test_the_arrangement_follows_the_size(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, WIDE) as pilot:
+            assert '╭─ graph' in screen(pilot) and '╭─ tape' in screen(pilot)
+            for size, wanted in (((80, 24), '[2 source]'), ((30, 8), '40x12 is needed'),
+                                 ((160, 50), '╭─ graph')):
+                await pilot.resize_terminal(*size)
+                shown = await press(pilot)
+                assert wanted in shown
+                assert max(map(len, shown.split('\n'))) <= size[0]
+            shown = await press(pilot, 'z')
+            assert '╭─ source' in shown and '╭─ graph' not in shown
+            assert '╭─ graph' in await press(pilot, 'z')
+    drive(test)
+
+
+def test_moving_and_searching_in_a_pane(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            sheet = inspector(pilot).shown
+            assert sheet.drawing.lines[sheet.cursor].text.startswith(' > 11')
+            await press(pilot, 'home', 'down', 'j', 'k')
+            assert sheet.cursor == 1
+            await press(pilot, 'end')
+            assert sheet.cursor == len(sheet.drawing.lines) - 1
+            shown = await press(pilot, 'slash', 's', 'd')
+            assert ' of 4 lines' in shown
+            await press(pilot, 'enter')
+            first = sheet.cursor
+            assert 'sd' in sheet.drawing.lines[first].text
+            await press(pilot, 'enter')
+            assert sheet.cursor != first and 'sd' in sheet.drawing.lines[sheet.cursor].text
+            await press(pilot, 'up')
+            assert sheet.cursor == first
+            marked = [segment.text for segment in sheet.render_line(first - round(sheet.scroll_y))
+                      if segment.style and segment.style.bgcolor == sheet.get_component_rich_style('sheet--found').bgcolor]
+            assert 'sd' in marked
+            assert "'sdq' is not here" in await press(pilot, 'q')
+            shown = await press(pilot, 'escape')
+            assert 'not here' not in shown and inspector(pilot).focused is sheet
+    drive(test)
