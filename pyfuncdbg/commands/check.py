@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -11,12 +12,17 @@ from pyfuncdbg.commands.arguments import filters_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.lookup import find_call
 from pyfuncdbg.debug.check import CheckedEdge, checked
+from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import is_here, run_again
+from pyfuncdbg.debug.tape import CHECK as NOTE
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.recorder import recorders
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.check import check_view
 
 STEPS = 50
+_NOTED = 500
+"""Verdicts in one note of the trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +58,19 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
                            f"the gradients and ask there: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
     at = context.stop.call if context.stop is not None else None
     edges = [edge for step in steps[:args.n] for edge in checked(trace, step, at)]
+    _keep(trace, edges)
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
                        filters_of(args, 'run', 'call'))
+
+
+def _keep(trace: Queries, edges: Sequence[CheckedEdge]) -> None:
+    """Put the verdicts into the trace: the tape shows them beside its edges, now and when it is opened again."""
+    found = [[edge.gradient, edge.slot, edge.outcome.verdict, *(None if number is None else float(number) for number in (
+        edge.outcome.error, edge.outcome.got, edge.outcome.expected))] for edge in edges]
+    for recorder in recorders():
+        if recorder.path == getattr(trace, 'path', None):
+            for start in range(0, len(found), _NOTED):
+                recorder.note(NOTE, {'edges': found[start:start + _NOTED]})
 
 
 def _of_call(steps: list[CallRecord], call: CallRecord) -> list[CallRecord]:

@@ -81,6 +81,25 @@ class TapeEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeMark:
+    """What `check` found of one gradient.
+
+    Attributes:
+        step: Number of the gradient call; `slot` is which of its outputs.
+        verdict: 'OK', 'BAD', 'kink' or 'unchecked'.
+        error: Relative difference to what was expected.
+        got, expected: Of the element that is wrong most.
+    """
+
+    step: str
+    slot: int
+    verdict: str
+    error: float | None = None
+    got: float | None = None
+    expected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Tape:
     """The steps of one run.
 
@@ -89,6 +108,7 @@ class Tape:
         edges: All, those to leaves included, by source and slot.
         roots: Numbers of the steps that begin: at what is differentiated.
         others: Further runs with gradients, with how many steps.
+        checks: What `check` has found so far.
     """
 
     run: int
@@ -98,6 +118,7 @@ class Tape:
     edges: tuple[TapeEdge, ...]
     roots: tuple[str, ...]
     others: tuple[tuple[int, int], ...] = ()
+    checks: tuple[EdgeMark, ...] = ()
 
     @property
     def leaves(self) -> tuple[TapeEdge, ...]:
@@ -133,7 +154,27 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
     numbers = {step.number for step in mine}
     return Tape(wanted[1], wanted[0], trace.run(wanted[1], wanted[0]).label, nodes, tuple(_edges(mine, names)),
-                tuple(step.number for step in mine if not numbers.intersection(step.sources)), others)
+                tuple(step.number for step in mine if not numbers.intersection(step.sources)), others,
+                tuple(mark for mark in checks_of(trace) if mark.step in numbers))
+
+
+CHECK = 'check'
+"""Kind of the notes in which a trace keeps what `check` found."""
+
+
+def checks_of(trace: Queries) -> list[EdgeMark]:
+    """The verdicts of `check` that a trace holds, the newest of each gradient; a trace may be hostile."""
+    found: dict[tuple[str, int], EdgeMark] = {}
+    for note in trace.notes(CHECK):
+        edges = note.data.get('edges')
+        for entry in edges if isinstance(edges, list) else ():
+            if not isinstance(entry, list) or len(entry) != 6 or not isinstance(entry[0], str):
+                continue
+            step, slot, verdict, *numbers = entry
+            if type(slot) is int and isinstance(verdict, str) and all(
+                    number is None or type(number) is float for number in numbers):
+                found[step, slot] = EdgeMark(step, slot, verdict, *numbers)
+    return list(found.values())
 
 
 def gradient_of(name: str, tensor: TensorRecord) -> Gradient:

@@ -1,7 +1,7 @@
 """A diagram as Mermaid text: for Markdown on GitHub or in a notebook.
 
 Labels are quoted, and of their characters only letters, digits and a few signs stand as they are: the rest are Mermaid's
-entity codes, so that no name can end a label or begin a directive.
+entity codes, so that no name can end a label, begin a directive, or be read as Markdown (`1. x`, `_x_`).
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 60
 ARROWS = 450
 TEXT = 48_000
 """Mermaid refuses diagrams of more than 500 arrows or 50,000 characters."""
-_PLAIN = frozenset(' ./_-+:=,()[]*^')
+_PLAIN = frozenset(' /:=,[]')
 _SHAPES = {'op': ('["', '"]'), 'python': ('[["', '"]]'), 'feed': ('(["', '"])'), 'constant': ('("', '")'),
            'leaf': ('{{"', '"}}'), 'elsewhere': ('("', '")')}
 
@@ -56,7 +56,9 @@ def mermaid(diagram: Diagram) -> str:
 
 def quoted(text: str) -> str:
     """Text as it stands between the quotes of a label."""
-    return ''.join(c if c in _PLAIN or (c.isascii() and c.isalnum()) else f'#{ord(c)};' for c in one_line(text, LONGEST))
+    shown = one_line(text, LONGEST)
+    return ''.join(c if c in _PLAIN or (c.isascii() and c.isalnum()) or (c == '.' and shown[i + 1:i + 2].isalnum())
+                   else f'#{ord(c)};' for i, c in enumerate(shown))
 
 
 def _box(box: Box) -> str:

@@ -1,12 +1,19 @@
-"""The gradient tape as a tree of text: every step once, with back-references, and the gradients that it ends in."""
+"""The gradient tape as a tree: each step once, with references where it comes again, and a bar of the gradient at each.
+
+The bars stand under one another, so that where a gradient vanishes or explodes is seen at a glance.
+"""
 from __future__ import annotations
 
-from rich import box
+from collections.abc import Mapping
+
+from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.debug.tape import Gradient, Tape, TapeEdge, TapeNode
+from pyfuncdbg.debug.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.listing import cut
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count
 
@@ -16,75 +23,147 @@ LEAVES = 40
 LOW, HIGH = -9, 3
 """Powers of ten at the ends of a bar."""
 BAR = 18
-CHAIN_WIDTH = 40
-"""Characters from which on the next step begins a new line."""
-DEEPEST = 24
-"""Indentation beyond which a tree goes on at the same depth."""
+FLOW = 10
+"""Characters of the bars in the tree."""
+DEEPEST = 16
+"""Levels that are indented."""
+NAMED = 3
+Marks = Mapping[tuple[str, int], EdgeMark]
 
 
 def tape_view(tape: Tape) -> Page:
     """The tree from what was differentiated to its sources, then the gradients of the sources with their magnitudes."""
-    title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source),
-                          f': {count(len(tape.nodes), "step")}', ('   on the arrows: the largest magnitude', 'dim'),
-                          overflow='fold')
-    parts: list[Part] = [title, *_Tree(tape).lines()]
+    title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source), f': {_derivative(tape)}',
+                          f'{count(len(tape.nodes), "step")}', overflow='fold')
+    title.append(f'   bars and arrows: largest |gradient|, 10^{LOW} to 10^{HIGH}', 'dim')
+    parts: list[Part] = [title, *_births(tape)]
+    tree = _Tree(tape)
+
+    def draw(options: ConsoleOptions) -> Text:
+        return Text('\n').join(cut(line, options.max_width) for line in tree.lines(ascii_only=options.ascii_only))
+    parts.append(draw)
     if tape.leaves:
-        parts += [Text(), _leaves(tape)]
+        parts += [Text(), lambda options: _leaves(tape, options)]
+        if len(tape.leaves) > LEAVES:
+            parts.append(Text(f'... {len(tape.leaves) - LEAVES:,} more', 'dim'))
+    if tape.checks:
+        bad = sum(mark.verdict == 'BAD' for mark in tape.checks)
+        parts.append(Text(f'{count(len(tape.checks), "gradient")} compared with differences (check): {bad} wrong' if bad else
+                          f'{count(len(tape.checks), "gradient")} compared with differences (check): none is wrong',
+                          'bold red' if bad else 'green'))
     if tape.others:
         runs = ', '.join(f'#{run} ({steps:,})' for run, steps in tape.others[-8:])
         parts.append(Text(f'further runs with gradients (steps): {runs}; tape --run N shows one', 'dim', overflow='fold'))
     return Page(*parts)
 
 
+def flow_bar(gradient: Gradient, width: int) -> str:
+    """'[######    ]': log10 of the magnitude; all '!' for NaN and infinities, '?' if it is not known."""
+    if _serious(gradient):
+        return f'[{"!" * width}]'
+    if gradient.magnitude is None:
+        return f'[{"?".center(width)}]'
+    return f'[{("#" * _filled(gradient, width)).ljust(width)}]'
+
+
+def check_mark(mark: EdgeMark | None) -> Text:
+    """'OK 2e-09', 'BAD got 2, expected 1', 'kink'; empty without a verdict."""
+    if mark is None or mark.verdict not in ('OK', 'BAD', 'kink'):
+        return Text()
+    if mark.verdict == 'OK':
+        return Text(f'OK {mark.error or 0.0:.0e}', 'green')
+    if mark.verdict == 'kink':
+        return Text('kink', 'yellow')
+    if mark.got is None or mark.expected is None:
+        return Text('BAD', 'bold red')
+    return Text(f'BAD got {mark.got:.4g}, expected {mark.expected:.4g}', 'bold red')
+
+
+def _derivative(tape: Tape) -> str:
+    """'d loss / d w:0, b:0   '."""
+    nodes = {node.number: node.name for node in tape.nodes}
+    tops = list(dict.fromkeys(nodes[root] for root in tape.roots if root in nodes))
+    ends = list(dict.fromkeys(edge.gradient.name for edge in tape.leaves))
+    if not tops or not ends:
+        return ''
+    top, end = (', '.join(one_line(name, 40) for name in names[:NAMED]) + (', ...' if len(names) > NAMED else '')
+                for names in (tops, ends))
+    return f'd {top} / d {end}   '
+
+
+def _births(tape: Tape) -> list[Text]:
+    """Where gradients became NaN or infinite: steps that got finite ones."""
+    made: dict[str, list[TapeEdge]] = {}
+    for edge in tape.edges:
+        if _serious(edge.gradient):
+            made.setdefault(edge.source, []).append(edge)
+    born = [(node, made[node.number][0]) for node in tape.nodes
+            if node.number in made and not any(_serious(gradient) for gradient in node.incoming)]
+    lines = [Text.assemble((f'{_number(edge.gradient)} begins in the backward step of ', 'bold red'), _step(node),
+                           f', in the gradient of {one_line(edge.gradient.name, 60)}', overflow='fold')
+             for node, edge in born[:NAMED]]
+    return lines + ([Text(f'and in {count(len(born) - NAMED, "further step")}', 'red')] if len(born) > NAMED else [])
+
+
 class _Tree:
-    """Depth first, without recursion: a chain of 10,000 steps is a long list."""
+    """Depth first, without recursion: a chain of 10,000 steps is a long list. A step with one gradient goes on below
+    itself without indentation."""
 
     def __init__(self, tape: Tape) -> None:
         self._nodes = {node.number: node for node in tape.nodes}
         self._roots = tape.roots
+        self._marks: Marks = {(mark.step, mark.slot): mark for mark in tape.checks}
         self._below: dict[str, list[TapeEdge]] = {}
         for edge in tape.edges:
             self._below.setdefault(edge.source, []).append(edge)
 
-    def lines(self) -> list[Text]:
+    def lines(self, *, ascii_only: bool) -> list[Text]:
+        """One for each step, reference and leaf."""
+        bar, tee, corner = ('|  ', '|- ', '`- ') if ascii_only else ('│  ', '├─ ', '└─ ')
         drawn: set[str] = set()
         found: list[Text] = []
-        stack: list[tuple[int, TapeEdge | None, str]] = [(0, None, root) for root in reversed(self._roots)]
+        stack: list[tuple[str, str, TapeEdge | None, str]] = [('', '', None, root) for root in reversed(self._roots)]
         while stack:
-            depth, edge, number = stack.pop()
             if len(drawn) >= STEPS:
                 found.append(Text(f'... {len(self._nodes) - len(drawn):,} further steps', 'dim'))
                 break
-            line = Text('  ' * min(depth, DEEPEST), overflow='fold')
-            while True:                             # steps with one gradient each go on one line
-                below = self._drawn(line, edge, number, drawn)
-                if len(below) != 1 or len(line) > CHAIN_WIDTH:
-                    break
-                edge, number = below[0], below[0].target
-                line.append(' ')
-            found.append(line)
-            stack += [(depth + 1, edge, edge.target) for edge in reversed(below)]
+            first, rest, edge, number = stack.pop()
+            again = number in drawn
+            found.append(self._line(first, edge, number, again=again))
+            if again or number not in self._nodes:
+                continue
+            drawn.add(number)
+            below = self._below.get(number, [])
+            if len(below) == 1:
+                stack.append((rest, rest, below[0], below[0].target))
+                continue
+            deep = len(rest) >= 3 * DEEPEST
+            for i, inner in reversed(list(enumerate(below))):
+                last = i == len(below) - 1
+                stack.append((rest if deep else rest + (corner if last else tee),
+                              rest if deep else rest + ('   ' if last else bar), inner, inner.target))
         return found
 
-    def _drawn(self, line: Text, edge: TapeEdge | None, number: str, drawn: set[str]) -> list[TapeEdge]:
-        """Add a step to a line; the edges that go on from it."""
-        if edge is not None:
-            line.append_text(_arrow(edge.gradient))
+    def _line(self, indent: str, edge: TapeEdge | None, number: str, *, again: bool) -> Text:
         node = self._nodes.get(number)
+        gradient = edge.gradient if edge is not None else node.incoming[0] if node is not None and node.incoming else None
+        line = Text(no_wrap=True)
+        if gradient is not None:
+            style = 'red' if _serious(gradient) else 'yellow' if gradient.remarks else 'cyan'
+            line.append(flow_bar(gradient, FLOW), style).append(f' {indent}', 'dim').append_text(_arrow(gradient))
+        else:
+            line.append(' ' * (FLOW + 3) + indent, 'dim')
         if node is None:
-            line.append(one_line(edge.gradient.name if edge else '', 80)).append('  (leaf)', 'dim')
-        elif number in drawn:
+            line.append(one_line(gradient.name if gradient is not None else '', 80), 'bold').append('  (leaf)', 'dim')
+        elif again:
             line.append(f'{one_line(node.name, 80)} ^ #{one_line(number, 20)}, above', 'dim')
         else:
-            drawn.add(number)
-            line.append_text(_step(node) if edge is not None else _root(node))
-            return self._below.get(number, [])
-        return []
-
-
-def _root(node: TapeNode) -> Text:
-    gradients = node.incoming[:1]
-    return Text.assemble(*(_arrow(gradient) for gradient in gradients), _step(node))
+            line.append_text(_step(node))
+        remarks = [*(remark for remark in gradient.remarks if remark not in ('NaN', 'Inf'))] if gradient is not None else []
+        if remarks:
+            line.append('  ' + ', '.join(remarks), 'yellow')
+        mark = check_mark(self._marks.get((edge.source, edge.slot))) if edge is not None else Text()
+        return line.append('  ').append_text(mark) if mark else line
 
 
 def _step(node: TapeNode) -> Text:
@@ -97,8 +176,12 @@ def _step(node: TapeNode) -> Text:
     return text
 
 
+def _serious(gradient: Gradient) -> bool:
+    return any(remark in ('NaN', 'Inf') for remark in gradient.remarks)
+
+
 def _arrow(gradient: Gradient) -> Text:
-    serious = any(remark in ('NaN', 'Inf') for remark in gradient.remarks)
+    serious = _serious(gradient)
     shown = _number(gradient)
     mark = f'=={shown}==> ' if serious else f'--{shown}--> '
     return Text(mark, 'bold red' if serious else 'yellow' if gradient.remarks else 'none')
@@ -111,26 +194,29 @@ def _number(gradient: Gradient) -> str:
     return '?' if gradient.magnitude is None else '0' if gradient.magnitude == 0 else f'{gradient.magnitude:.1e}'
 
 
-def _leaves(tape: Tape) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('gradient of', overflow='fold')
-    table.add_column('|grad|', justify='right', no_wrap=True)
-    table.add_column(f'10^{LOW} {"." * (BAR - 7)} 10^{HIGH}', no_wrap=True)
-    table.add_column('', overflow='fold')
-    for edge in tape.leaves[:LEAVES]:
-        gradient = edge.gradient
-        bad = any(remark in ('NaN', 'Inf') for remark in gradient.remarks)
-        filled = BAR if bad else _filled(gradient)
-        bar = f'[{("!" if bad else "#") * filled}{" " * (BAR - filled)}]'
-        table.add_row(label(gradient.name, limit=60), _number(gradient), Text(bar, 'red' if bad else 'none'),
-                      Text(', '.join(gradient.remarks), 'bold red' if bad else 'yellow'))
-    return table
+def _leaves(tape: Tape, options: ConsoleOptions) -> Table:
+    nodes = {node.number: node.name for node in tape.nodes}
+    marks: Marks = {(mark.step, mark.slot): mark for mark in tape.checks}
+    rows = tape.leaves[:LEAVES]
+    return fitted_table([
+        Column('gradient of', [label(edge.gradient.name, limit=200) for edge in rows], 0, least=16),
+        Column('|grad|', [Text(_number(edge.gradient)) for edge in rows], 1, right=True),
+        Column(f'10^{LOW} {"." * (BAR - 7)} 10^{HIGH}', [
+            Text(flow_bar(edge.gradient, BAR), 'red' if _serious(edge.gradient) else 'none') for edge in rows], 2),
+        Column('remarks', [_remarks(edge, marks) for edge in rows], 3, least=14, folds=True),
+        Column('by', [label(nodes.get(edge.source, ''), 'dim', 200) for edge in rows], 4, least=8)], options)
 
 
-def _filled(gradient: Gradient) -> int:
+def _remarks(edge: TapeEdge, marks: Marks) -> Text:
+    text = Text(', '.join(edge.gradient.remarks), 'bold red' if _serious(edge.gradient) else 'yellow')
+    mark = check_mark(marks.get((edge.source, edge.slot)))
+    return text.append('  ' if text and mark else '').append_text(mark)
+
+
+def _filled(gradient: Gradient, width: int) -> int:
     if gradient.log10 is None:
         return 0
-    return max(1, min(BAR, round((gradient.log10 - LOW) / (HIGH - LOW) * BAR)))
+    return max(1, min(width, round((gradient.log10 - LOW) / (HIGH - LOW) * width)))
 
 
 if __name__ == '__main__':
@@ -143,4 +229,5 @@ if __name__ == '__main__':
     nan = gradient_of('w2:0', tensor('w2:0', np.array([np.nan])))
     demo(tape_view(Tape(3, 1, 'Session.run', (TapeNode('5', 'loss_grad[0]', 'loss', 'Mean', '', '', (one,)),
                                               TapeNode('6', 'mm_grad[0]', 'mm', 'MatMul', '', '', (one,))),
-                        (TapeEdge('5', '6', 0, one), TapeEdge('6', '', 0, small), TapeEdge('6', '', 1, nan)), ('5',))))
+                        (TapeEdge('5', '6', 0, one), TapeEdge('6', '', 0, small), TapeEdge('6', '', 1, nan)), ('5',),
+                        checks=(EdgeMark('5', 0, 'OK', 2e-9), EdgeMark('6', 0, 'BAD', 0.5, 2.0, 1.0)))))
