@@ -28,11 +28,13 @@ from pyfuncdbg.inspector.messages import Answered, Found, Happened
 from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes, mistake
+from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.panes.table import PANES
 from pyfuncdbg.inspector.picture import Drawing, drawing
 from pyfuncdbg.inspector.result import Result
-from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.sheet import Sheet
+from pyfuncdbg.inspector.virtual import VirtualList
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.escape import visible
 
@@ -136,7 +138,7 @@ class Inspector(App[int]):
         return self.query_one(Result)
 
     @property
-    def shown(self) -> Sheet:
+    def shown(self) -> Sheet | Follower:
         """What the user looks at: a result, or the pane that was chosen."""
         return self.result if self.result.here else self.panes.sheet
 
@@ -189,6 +191,9 @@ class Inspector(App[int]):
         shown = [line for line in drawn.lines if line.text]
         if reply.error:
             self.say(f'{reply.line}: {reply.error}', 'bold red')
+        elif reply.command == 'calls' and self.query_one(CallList).adopt(reply.line):
+            self.say('')
+            self.action_pane('calls')
         elif reply.command in RUNNING or (not self.result.here and len(shown) <= _SHORT):
             self.say(reply.shown if shown else '')
             self._refollow()
@@ -242,6 +247,15 @@ class Inspector(App[int]):
         """Look at a call, by number or label: every pane follows."""
         self._find(lambda desk, scene: desk.trace.call(name))
 
+    def on_virtual_list_picked(self, message: VirtualList.Picked) -> None:
+        """The cursor of a list of calls rests on one."""
+        if not self._is_here(message.key):
+            self.select_call(message.key)
+
+    def on_virtual_list_said(self, message: VirtualList.Said) -> None:
+        """What came of a search."""
+        self.say(message.text)
+
     @work(thread=True, group='find', exclusive=True, exit_on_error=False)
     def _find(self, find: Callable[[Desk, Scene], CallRecord | None], *, none: str = '', quiet: bool = False) -> None:
         try:
@@ -276,7 +290,7 @@ class Inspector(App[int]):
             if self.scene == Scene():
                 self._find(opening_call, quiet=True)
             else:
-                self.panes.repaint()
+                self.panes.grown()
         else:
             self.say(event.text or {'ended': 'the program has ended', 'lost': 'the program is gone'}.get(event.kind, ''),
                      'bold red' if event.kind == 'lost' else '')
@@ -285,10 +299,10 @@ class Inspector(App[int]):
 
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that act on a program that runs exist only where one does."""
+        """Keys that act on a program exist only where one runs; in the command line Tab completes."""
         if action == 'typed' and parameters and acts_on_stop(str(parameters[0])):
             return self.desk.live
-        return True
+        return action != 'pane_by' or self.focused is not self.query_one(CommandLine).line
 
     def action_typed(self, line: str) -> None:
         """A key that types a command: carried out, or offered to be completed."""

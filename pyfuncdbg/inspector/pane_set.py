@@ -5,6 +5,7 @@ Painting happens on a worker thread; what was wanted meanwhile is painted behind
 from __future__ import annotations
 
 import contextlib
+from typing import cast
 
 from rich.text import Text
 from textual import events, work
@@ -16,7 +17,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.panes.table import PANES
 from pyfuncdbg.inspector.picture import Drawing, Part, Picture, drawing
-from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.inspector.scene import Follower, Painter, Scene
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.views.escape import one_line, visible
@@ -52,12 +53,24 @@ class Panes(Container):
     def compose(self) -> ComposeResult:
         """A sheet for each."""
         for pane in PANES:
-            yield Sheet(pane.name, id=pane.name, classes='pane' + ' -shown' * (pane.name == self.chosen))
+            widget = pane.make(self._desk) if pane.make is not None else Sheet(pane.name)
+            widget.id = pane.name
+            widget.set_class(True, 'pane').set_class(pane.name == self.chosen, '-shown')
+            yield widget
 
     @property
-    def sheet(self) -> Sheet:
+    def _painted(self) -> dict[str, Painter]:
+        return {pane.name: pane.paint for pane in PANES if pane.paint is not None}
+
+    @property
+    def followers(self) -> list[Follower]:
+        """The panes that draw themselves."""
+        return [cast(Follower, self.query_one(f'#{pane.name}')) for pane in PANES if pane.make is not None]
+
+    @property
+    def sheet(self) -> Sheet | Follower:
         """The pane that was chosen."""
-        return self.query_one(f'#{self.chosen}', Sheet)
+        return cast(Sheet | Follower, self.query_one(f'#{self.chosen}'))
 
     def choose(self, name: str) -> None:
         """Give the keys to a pane."""
@@ -75,6 +88,14 @@ class Panes(Container):
         """Show this."""
         self.scene = scene
         self.repaint()
+        for pane in self.followers:
+            pane.follow(scene)
+
+    def grown(self) -> None:
+        """The trace holds more."""
+        self.repaint()
+        for pane in self.followers:
+            pane.grown()
 
     def repaint(self) -> None:
         """Draw the panes; if that is under way, once more behind it."""
@@ -82,23 +103,22 @@ class Panes(Container):
             self._stale = True
             return
         self._painting, self._stale = True, False
-        self._paint(self.scene, {pane.name: self.query_one(f'#{pane.name}', Sheet).columns for pane in PANES})
+        self._paint(self.scene, {name: self.query_one(f'#{name}', Sheet).columns for name in self._painted})
 
     @work(thread=True, group='panes', exit_on_error=False)
     def _paint(self, scene: Scene, widths: dict[str, int]) -> None:
         drawn: dict[str, Drawing] = {}
         info: TraceInfo | None = None
-        for pane in PANES:
+        for name, paint in self._painted.items():
             if self._stale:
                 break
             try:
-                picture = pane.paint(self._desk, scene, widths[pane.name])
-                drawn[pane.name] = drawing(picture, widths[pane.name])
+                drawn[name] = drawing(paint(self._desk, scene, widths[name]), widths[name])
             except PyfuncdbgError as error:
-                drawn[pane.name] = _told(pane.name, Text(visible(str(error)), 'yellow', overflow='fold'), widths[pane.name])
+                drawn[name] = _told(name, Text(visible(str(error)), 'yellow', overflow='fold'), widths[name])
             except Exception as error:          # a mistake of ours in one pane: told there in one line, the others go on
-                drawn[pane.name] = _told(pane.name, mistake(error), widths[pane.name])
-        with contextlib.suppress(PyfuncdbgError):       # the panes have said so
+                drawn[name] = _told(name, mistake(error), widths[name])
+        with contextlib.suppress(Exception):    # whatever is wrong with the trace, the panes have said so
             info = self._desk.trace.info()
         self.post_message(self.Painted(drawn, info))
 

@@ -92,17 +92,19 @@ class Opened(Protocol):
 
 
 class Rows(Protocol):
-    """Where the rows of a list come from.
+    """Where the rows of a list come from."""
 
-    Attributes:
-        noun: What a row is: 'call'.
-        columns: In order.
-        greatest_first: Keys of columns that are sorted downwards when they are asked for first.
-    """
+    @property
+    def noun(self) -> str:
+        """What a row is: 'call'."""
 
-    noun: str
-    columns: Sequence[Column]
-    greatest_first: frozenset[str]
+    @property
+    def columns(self) -> Sequence[Column]:
+        """In order."""
+
+    @property
+    def greatest_first(self) -> frozenset[str]:
+        """Keys of columns that are sorted downwards when they are asked for first."""
 
     def open(self, wish: Wish) -> Opened:
         """The rows of a wish, not built yet.

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from textual.widget import Widget
 
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.picture import Picture
@@ -29,15 +31,33 @@ class Scene:
         return self.stop is not None and self.call is None
 
 
+class Follower(Protocol):
+    """A pane that draws itself; main thread."""
+
+    def follow(self, scene: Scene) -> None:
+        """Show what all look at."""
+
+    def grown(self) -> None:
+        """The trace may hold more."""
+
+    def search(self, text: str, by: int = 0) -> str:
+        """As `Sheet.search`."""
+
+    def focus(self, scroll_visible: bool = True) -> Any:
+        """Take the keys."""
+
+
 Painter = Callable[[Desk, Scene, int], Picture]
 """Makes the picture of a pane for a width; called on a worker thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """One place of the screen: its name, the key that leads there, what it shows, and who paints it."""
+    """One place of the screen: its name, the key that leads there, what it shows, and who paints it or is it."""
 
     name: str
     key: str
     help: str
-    paint: Painter
+    paint: Painter | None = None
+    make: Callable[[Desk], Widget] | None = None
+    """Of a pane that is no picture: makes the widget, a `Follower`."""

@@ -11,6 +11,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -56,7 +57,8 @@ class VirtualList(ScrollView, can_focus=True):
         Binding('home', 'end_of(0)', 'first line', show=False), Binding('end', 'end_of(1)', 'last line', show=False),
         Binding('o', 'sort(1)', 'sort by the next column', show=False),
         Binding('O', 'sort(0)', 'sort the other way round', show=False),
-        Binding('enter', 'choose', 'open the row', show=False)]
+        Binding('enter', 'choose', 'open the row', show=False),
+        Binding('escape', 'give_up', 'break off sorting', show=False)]
 
     class Picked(Message):
         """The cursor came to rest on a row."""
@@ -354,6 +356,11 @@ class VirtualList(ScrollView, can_focus=True):
         self._busy = ''
         self.refresh()
         return busy
+
+    def action_give_up(self) -> None:
+        """Break off; if nothing is under way, the key is somebody else's."""
+        if not self.give_up():
+            raise SkipAction
 
     def on_click(self, event: events.Click) -> None:
         """A header sorts, a row is chosen; twice opens it."""

@@ -171,7 +171,8 @@ def test_a_million_rows_and_only_a_screenful_is_asked_for() -> None:
 
 @pytest.mark.parametrize(('keys', 'top', 'cursor'), [
     (['down'], 0, 1), (['j', 'j', 'k'], 0, 1), (['pagedown'], 0, 19), (['pagedown', 'down'], 1, 20),
-    (['space', 'space'], 19, 38), (['end'], MILLION - 20, MILLION - 1), (['end', 'pageup', 'up'], MILLION - 21, MILLION - 21),
+    (['space', 'space'], 19, 38), (['end'], MILLION - 20, MILLION - 1),
+    (['end', 'pageup', 'up'], MILLION - 21, MILLION - 21),
     (['end', 'up'], MILLION - 20, MILLION - 2),
     (['end', 'home'], 0, 0), (['up'], 0, 0), (['end', 'down'], MILLION - 20, MILLION - 1)])
 def test_keys_move_the_cursor_and_the_screen_follows(keys: list[str], top: int, cursor: int) -> None:

@@ -1,19 +1,56 @@
-"""The calls pane: the recorded calls around the selected one."""
+"""The calls pane: every recorded call, however many, as a virtual list that types the command for another order or filter.
+
+Main thread of the app; the calls come from worker threads.
+"""
 from __future__ import annotations
 
-from rich.text import Text
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 
 from pyfuncdbg.inspector.desk import Desk
-from pyfuncdbg.inspector.picture import Part, Picture
+from pyfuncdbg.inspector.panes.call_rows import CallRows, command_of, wish_of
+from pyfuncdbg.inspector.rows import Wish
 from pyfuncdbg.inspector.scene import Scene
-from pyfuncdbg.views.calls import call_table
+from pyfuncdbg.inspector.sheet import Sheet
+from pyfuncdbg.inspector.virtual import VirtualList
 
-_SHOWN = 200
 
+class CallList(VirtualList):
+    """The calls of a trace.
 
-def calls(desk: Desk, scene: Scene, width: int) -> Picture:
-    """The first calls."""
-    found = desk.trace.calls(kind='python', limit=_SHOWN)
-    if not found:
-        return Picture('calls', [Part(Text('no Python function was called', 'dim'))])
-    return Picture('calls', [Part(call_table(found, desk.trace.count(kind='python')))])
+    Args:
+        desk: Whose trace.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding('ampersand', 'filter', 'filter', show=False)]
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(CallRows(lambda: desk.trace))
+        self.border_title = 'calls'
+
+    def follow(self, scene: Scene) -> None:
+        """Put the cursor on the call that everybody looks at."""
+        if scene.call is not None:
+            self.show_key(scene.call.number)
+
+    def adopt(self, line: str) -> bool:
+        """Show what a command line asks for; False if it is no `calls` or asks for no list."""
+        wish = wish_of(line)
+        if wish is not None:
+            self.ask(wish)
+        return wish is not None
+
+    def wished(self, wish: Wish) -> None:
+        """Another order is a command that is typed."""
+        self.post_message(Sheet.Chosen(command_of(wish)))
+
+    def action_choose(self) -> None:
+        """The call on a screen of its own."""
+        line = self._line(self.cursor)
+        if line is not None:
+            self.post_message(Sheet.Chosen(f'call {line.key}'))
+
+    async def action_filter(self) -> None:
+        """Let the user go on typing the command that this list shows."""
+        await self.run_action(f'app.typed({command_of(self.wish) + " "!r})')

@@ -1,7 +1,7 @@
 """The panes of the inspector, in order."""
 from __future__ import annotations
 
-from pyfuncdbg.inspector.panes.calls import calls
+from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.panes.graph import graph
 from pyfuncdbg.inspector.panes.output import output
 from pyfuncdbg.inspector.panes.source import source
@@ -14,4 +14,4 @@ PANES = (Pane('graph', '1', 'the nodes of the run', graph),
          Pane('tensors', '3', 'what the call was given and gave', tensors),
          Pane('output', '4', 'what the call said', output),
          Pane('tape', '5', 'the gradients of the run', tape),
-         Pane('calls', '6', 'the recorded calls', calls))
+         Pane('calls', '6', 'every recorded call', make=CallList))
