@@ -152,10 +152,16 @@ def _ends_generator(error: BaseException) -> bool:
 
 
 def _theirs(entry: TracebackType | None) -> TracebackType | None:
-    """A traceback without our frames: what the function raised looks as it does without us."""
+    """A traceback without our frames: what the function raised looks as it does without us.
+
+    One that has no others stays: TensorFlow's C++ dies of an exception that has none.
+    """
+    first = entry
     while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
         entry = entry.tb_next
-    step = entry
+    if entry is None:
+        return first
+    step: TracebackType | None = entry
     while step is not None:
         while step.tb_next is not None and is_package(step.tb_next.tb_frame.f_code.co_filename):
             step.tb_next = step.tb_next.tb_next

@@ -78,8 +78,8 @@ class Causes:
         with self._lock:
             self._failures.append(_Failure(error))
 
-    def _cause(self, error: BaseException, message: Any) -> BaseException | None:
-        """The exception that an error of TensorFlow's was made of, which has it from now on."""
+    def _cause(self, error: BaseException, message: Any) -> None:
+        """Give an error of TensorFlow's the exception that it was made of."""
         text = message.decode(errors='replace') if isinstance(message, bytes) else str(message)
         with self._lock:
             for failure in reversed(self._failures):
@@ -88,29 +88,56 @@ class Causes:
                     setattr(error, _CAUSE, cause)
                     error.__cause__ = cause
                     failure.hand_over(error)
-                    return cause
-        return None
+                    return
 
-    def _delivered(self) -> RunAborted | None:
-        """The abort that goes on in the place of an error, once."""
+    def _raise_abort(self) -> None:
+        """Let an abort go on in the place of an error, once."""
         aborted, self.aborted = self.aborted, None
-        return aborted
+        if aborted is not None:
+            raise aborted.with_traceback(None)
 
     # ------------------------------------------------------------------ TensorFlow's places
     def install(self, parts: Parts, patches: Patches) -> None:
         """Meet TensorFlow's errors where they are made, and keep their cause where they are raised again `from None`."""
+        interpolation = parts.functions.InterpolateRuntimeError
         patches.replace(parts.errors.OpError, '__init__', self._made(parts.errors.OpError.__init__))
-        patches.replace(parts.errors.OpError, 'with_traceback', _with_traceback)
+        patches.replace(parts.errors.OpError, 'with_traceback', self._filtered())
         patches.replace(parts.core, '_status_to_exception', _of_status(parts.core._status_to_exception))
+        patches.replace(interpolation, '__exit__', self._interpolated(interpolation.__exit__))
 
     def _made(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(error: Any, node_def: Any, op: Any, message: Any, error_code: Any, *args: Any) -> None:  # noqa: N807
             original(error, node_def, op, message, error_code, *args)
-            if self.aborted is not None and (aborted := self._delivered()) is not None:
-                raise aborted.with_traceback(None)
+            # Where C++ makes the error, which takes no other in its place, one of the other two lets the abort go on.
+            if self.aborted is not None and _made_by_python(sys._getframe(1)):
+                self._raise_abort()
             if self._failures:
                 self._cause(error, message)
         return __init__
+
+    def _interpolated(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """`InterpolateRuntimeError.__exit__`: around every call of a traced function."""
+        def __exit__(manager: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807
+            if error is not None and self.aborted is not None:
+                self._raise_abort()
+            return original(manager, kind, error, traceback)
+        return __exit__
+
+    def _filtered(self) -> Callable[..., Any]:
+        def with_traceback(error: Any, traceback: TracebackType | None) -> Any:
+            """`BaseException.with_traceback`; in `raise e.with_traceback(tb) from None`, as TensorFlow and Keras filter
+            tracebacks, an error that has a cause is raised here, as in `_of_status`."""
+            cause = getattr(error, _CAUSE, None)
+            if cause is None or not _filters(sys._getframe(1)):
+                return BaseException.with_traceback(error, traceback)
+            if isinstance(cause, RunAborted):
+                self._raise_abort()
+            try:
+                raise error from cause
+            except BaseException as raised:
+                raised.__traceback__ = traceback
+                raise
+        return with_traceback
 
 
 def _of_status(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -129,17 +156,11 @@ def _of_status(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return _status_to_exception
 
 
-def _with_traceback(error: Any, traceback: TracebackType | None) -> Any:
-    """`BaseException.with_traceback`; in `raise e.with_traceback(tb) from None`, as TensorFlow and Keras filter tracebacks,
-    an error that has a cause is raised here, as above."""
-    cause = getattr(error, _CAUSE, None)
-    if cause is None or not _filters(sys._getframe(1)):
-        return BaseException.with_traceback(error, traceback)
-    try:
-        raise error from cause
-    except BaseException as raised:
-        raised.__traceback__ = traceback
-        raise
+def _made_by_python(frame: FrameType | None) -> bool:
+    """Whether TensorFlow's Python code makes an error, in the constructor that calls ours."""
+    while frame is not None and frame.f_code.co_name == '__init__':
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_name in ('_do_call', '_status_to_exception')
 
 
 def _filters(frame: FrameType) -> bool:

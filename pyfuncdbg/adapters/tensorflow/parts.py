@@ -31,6 +31,7 @@ class Parts:
         session: `Session`.
         record: Whether a tape may be recording.
         tape: The `GradientTape`.
+        functions: Calls of traced functions.
     """
 
     version: str
@@ -44,6 +45,7 @@ class Parts:
     session: Any
     record: Any
     tape: Any
+    functions: Any
 
 
 _MODULES = {
@@ -57,6 +59,7 @@ _MODULES = {
     'stacks': ('tensorflow.python.util.tf_stack', 'StackTraceFilter SentinelFilter _source_filter_stacks'),
     'session': ('tensorflow.python.client.session', 'BaseSession'),
     'record': ('tensorflow.python.eager.record', 'could_possibly_record'),
+    'functions': ('tensorflow.python.eager.polymorphic_function.atomic_function', 'InterpolateRuntimeError'),
     'tape': ('tensorflow.python.eager.backprop', 'GradientTape'),
 }
 

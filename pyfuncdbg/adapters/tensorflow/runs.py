@@ -55,28 +55,32 @@ class Runs:
         """Notice each `Session.run`."""
         patches.replace(parts.session.BaseSession, 'run', self._session_run(parts.session.BaseSession.run))
 
+    def _begin(self, session: Any, fetches: Any, feeds: Any) -> Run:
+        going = Run('Session.run', self._host, perf_counter_ns(), feeds=_names(list(feeds or ())), fetches=_names(fetches))
+        with self._lock:
+            self._sessions.setdefault(id(session.graph), []).append(going)
+        return going
+
+    def _end(self, graph: int, going: Run) -> None:
+        with self._lock:
+            rest = [one for one in self._sessions.get(graph, ()) if one is not going]
+            if rest:
+                self._sessions[graph] = rest
+            else:
+                self._sessions.pop(graph, None)
+
     def _session_run(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run(session: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-            if not hooks.python:
-                return original(session, fetches, feed_dict, options, run_metadata)
-            graph = id(session.graph)
-            going = Run('Session.run', self._host, perf_counter_ns(), feeds=_names(list(feed_dict or ())),
-                        fetches=_names(fetches))
-            with self._lock:
-                self._sessions.setdefault(graph, []).append(going)
+            going = self._begin(session, fetches, feed_dict) if hooks.python else None
             try:
                 return original(session, fetches, feed_dict, options, run_metadata)
             except BaseException as error:
-                if error.__traceback__ is not None:
+                if error.__traceback__ is not None:     # without this frame
                     error.__traceback__ = error.__traceback__.tb_next
                 raise
             finally:
-                with self._lock:
-                    rest = [one for one in self._sessions.get(graph, ()) if one is not going]
-                    if rest:
-                        self._sessions[graph] = rest
-                    else:
-                        self._sessions.pop(graph, None)
+                if going is not None:
+                    self._end(id(session.graph), going)
         return run
 
 

@@ -1,0 +1,333 @@
+"""Each way in which the real TensorFlow calls a Python function becomes a call of the user's function, with its values."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from seen_calls import Seen
+
+import pyfuncdbg
+from pyfuncdbg.hooks.chain import hooks
+
+pytestmark = pytest.mark.tensorflow
+
+
+def add_one(value: Any) -> Any:
+    return value + 1
+
+
+def places(tf: Any) -> dict[tuple[Any, str], Any]:
+    """Everything of TensorFlow that attaching replaces."""
+    from tensorflow.python.client import session
+    from tensorflow.python.eager import core
+    from tensorflow.python.eager.polymorphic_function import atomic_function
+    from tensorflow.python.framework import errors_impl
+    from tensorflow.python.ops import script_ops
+    from tensorflow.python.util import tf_stack
+    owners = [script_ops, script_ops.FuncRegistry, script_ops.EagerFunc, errors_impl.OpError, core, session.BaseSession,
+              atomic_function.InterpolateRuntimeError, tf_stack]
+    found = {(owner, name): id(value) for owner in owners for name, value in vars(owner).items()}
+    stacks = tf_stack._source_filter_stacks
+    found[tf_stack, 'default_factory'] = id(stacks.default_factory)
+    found[tf_stack, 'this thread'] = id(stacks[threading.get_ident()][0])
+    return found
+
+
+def test_detach_puts_back_every_attribute(tf: Any) -> None:
+    before = places(tf)
+    function = tf.function(lambda x: tf.py_function(add_one, [x], tf.float32))
+    hook = Seen()
+    hooks.add(hook)
+    try:
+        with pyfuncdbg.attach('tensorflow'):
+            during = places(tf)
+            function(tf.constant(1.0))
+            registered = next(iter(tf.py_function.__wrapped__.__globals__['_py_funcs']._funcs.values()))
+    finally:
+        hooks.remove(hook)
+    changed = {(getattr(owner, '__name__', ''), name) for (owner, name), value in during.items()
+               if before.get((owner, name)) != value}
+    assert ('FuncRegistry', '__call__') in changed and ('OpError', 'with_traceback') in changed and len(changed) == 10
+    assert places(tf) == before
+    assert len(hook.calls) == 1 and not [name for name in vars(registered) if 'pyfuncdbg' in name]
+
+
+def test_attaching_twice_is_attaching_once(tf: Any) -> None:
+    before = places(tf)
+    first = pyfuncdbg.attach('tensorflow')
+    during = places(tf)
+    assert pyfuncdbg.attach('tensorflow') is first and places(tf) == during
+    first.detach()
+    first.detach()
+    assert places(tf) == before and not first.attached
+    pyfuncdbg.detach('tensorflow')
+
+
+def test_what_somebody_put_on_top_stays(tf: Any) -> None:
+    from tensorflow.python.ops.script_ops import FuncRegistry
+    original = FuncRegistry.__call__
+    attachment = pyfuncdbg.attach('tensorflow')
+    ours = FuncRegistry.__call__
+    hook = Seen()
+    hooks.add(hook)
+
+    def on_top(*args: Any) -> Any:
+        return ours(*args)
+
+    FuncRegistry.__call__ = on_top
+    try:
+        attachment.detach()
+        assert FuncRegistry.__call__ is on_top
+        assert float(tf.py_function(add_one, [1.0], tf.float32)) == 2 and not hook.calls
+    finally:
+        FuncRegistry.__call__ = original
+        hooks.remove(hook)
+
+
+def test_a_function_made_before_attaching_has_its_node(tf: Any) -> None:
+    @tf.function
+    def early(x: Any) -> Any:
+        return tf.py_function(add_one, [x], tf.float32, name='early_node')
+
+    early(tf.constant(1.0))
+    hook = Seen()
+    hooks.add(hook)
+    try:
+        with pyfuncdbg.attach('tensorflow'):
+            assert float(early(tf.constant(5.0))) == 6
+        early(tf.constant(7.0))
+    finally:
+        hooks.remove(hook)
+    (call,) = hook.calls
+    assert call.site.function is add_one and call.site.name == 'early_node' and call.site.op_type == 'EagerPyFunc'
+    assert call.site.inputs == ['x:0'] and call.site.outputs == ['early_node:0']
+    assert call.site.stack[-1].function == 'early' and call.site.stack[-1].filename == __file__
+    assert (hook.inputs[0][0], hook.outputs[0][0]) == (5, 6)
+
+
+def test_eager_calls_are_calls_at_their_line(tf: Any, seen: Seen) -> None:
+    for _ in range(2):
+        assert float(tf.py_function(add_one, [1.0], tf.float32, name='one')) == 2
+    assert float(tf.numpy_function(add_one, [np.float32(3)], tf.float32)) == 4
+
+    @tf.numpy_function(Tout=tf.float32)
+    def decorated(value: Any) -> Any:
+        return value * 3
+
+    assert float(decorated(np.float32(2))) == 6
+    assert seen.names == ['one', 'one', 'PyFunc', 'PyFunc']
+    assert [call.site.function.__name__ for call in seen.calls] == ['add_one', 'add_one', 'add_one', 'decorated']
+    assert seen.calls[0].site.id == seen.calls[1].site.id != seen.calls[2].site.id
+    assert [call.ordinal for call in seen.calls] == [0, 1, 0, 0]
+    assert all(call.site.stack[-1].filename == __file__ for call in seen.calls)
+    assert all(call.run is seen.calls[0].run and 'MainThread' in call.run.label for call in seen.calls)
+
+
+def test_a_session_run_is_a_run(tf: Any, seen: Seen) -> None:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None], name='x')
+        one = v1.py_func(add_one, [x], tf.float32, name='one')
+        two = v1.py_function(add_one, [one], tf.float32, name='two')
+        three = tf.numpy_function(add_one, [two], tf.float32, name='three')
+        with v1.Session() as session:
+            for number in (1, 2):
+                np.testing.assert_array_equal(session.run(three, {x: [number]}), [number + 3])
+    assert seen.names == ['one', 'two', 'three'] * 2
+    assert [call.site.op_type for call in seen.calls[:3]] == ['PyFunc', 'EagerPyFunc', 'PyFunc']
+    runs = [call.run for call in seen.calls]
+    assert runs[0] is runs[2] is not runs[3] and runs[0].feeds == ['x:0'] and runs[0].fetches == ['three:0']
+    assert seen.outputs[4][0] == [4]
+
+
+def test_functions_in_datasets(tf: Any, seen: Seen) -> None:
+    data = tf.data.Dataset
+
+    def numbers() -> Any:
+        yield 1
+        yield 2
+
+    mapped = data.range(8).map(lambda x: tf.numpy_function(add_one, [x], tf.int64, name='mapped'), num_parallel_calls=4)
+    assert list(mapped.as_numpy_iterator()) == [*range(1, 9)]
+    filtered = data.range(4).filter(lambda x: tf.py_function(lambda a: a % 2 == 0, [x], tf.bool, name='even'))
+    assert list(filtered.as_numpy_iterator()) == [0, 2]
+    mixed = data.range(2).interleave(lambda x: data.from_tensors(tf.numpy_function(add_one, [x], tf.int64, name='inner')))
+    assert sorted(mixed.as_numpy_iterator()) == [1, 2]
+    generated = data.from_generator(numbers, output_signature=tf.TensorSpec((), tf.int32))
+    assert list(generated.as_numpy_iterator()) == [1, 2]
+    assert {name: seen.names.count(name) for name in seen.names} == {'mapped': 8, 'even': 4, 'inner': 2, 'PyFunc': 3}
+    given = {int(out[0]) for call, out in zip(seen.returned, seen.outputs, strict=True) if call.site.name == 'mapped'}
+    assert given == {*range(1, 9)}
+    generator = [call for call in seen.calls if call.site.name == 'PyFunc']
+    assert {call.site.function for call in generator} == {numbers} and type(generator[-1].error) is StopIteration
+    assert sorted(call.ordinal for call in seen.calls if call.site.name == 'mapped') == [*range(8)]
+    assert threading.get_native_id() not in {call.thread for call in seen.calls if call.site.name == 'mapped'}
+
+
+def test_values_of_every_kind(tf: Any, seen: Seen) -> None:
+    ragged = tf.ragged.constant([[1.0, 2.0], [3.0]])
+    doubled = tf.py_function(lambda rows: rows * 2, [ragged], tf.RaggedTensorSpec([None, None], tf.float32))
+    assert doubled.to_list() == [[2, 4], [6]]
+    tf.py_function(lambda x: x, [tf.constant([1.5, 2], tf.bfloat16)], tf.bfloat16)
+    tf.py_function(lambda x: x, [tf.constant(['a', 'bc'])], tf.string)
+    sparse = tf.sparse.from_dense([[0, 7], [0, 0]])
+    tf.py_function(lambda x: x, [sparse], tf.SparseTensorSpec([2, 2], tf.int32))
+    np.testing.assert_array_equal(seen.inputs[0][0], [1, 2, 3])
+    assert str(seen.outputs[1][0].dtype) == 'bfloat16' and seen.outputs[1][0].tolist() == [1.5, 2]
+    assert seen.outputs[2][0].tolist() == [b'a', b'bc']
+    host = seen.calls[0].site.host
+    assert host.to_numpy(sparse).tolist() == [[0, 7], [0, 0]]
+    assert [row.tolist() for row in host.to_numpy(ragged)] == [[1, 2], [3]]
+    assert host.to_numpy(tf.Variable([1.0, 2.0])).tolist() == [1, 2]
+    assert host.to_numpy(None).dtype == object and host.to_numpy(None).shape == ()
+    with tf.Graph().as_default():
+        assert host.tensor_name(tf.constant(1, name='c')) == 'c:0'
+    assert host.tensor_name(tf.constant(1)) == ''
+
+
+def test_outputs_are_replaced(tf: Any, seen: Seen) -> None:
+    def replace(call: Any, proceed: Any) -> Any:
+        outputs = proceed()
+        host = call.site.host
+        return [host.from_numpy(np.full_like(host.to_numpy(output), 9), output) for output in outputs]
+
+    def skip(call: Any, proceed: Any) -> Any:
+        return [np.float32(8)]
+
+    traced = tf.function(lambda x: tf.py_function(add_one, [x], tf.float32))
+    numpied = tf.function(lambda x: tf.numpy_function(add_one, [x], tf.float32))
+    for change, expected in ((replace, 9), (skip, 8)):
+        seen.change = change
+        assert float(traced(1.0)) == float(numpied(1.0)) == expected
+        assert float(tf.py_function(add_one, [1.0], tf.float32)) == expected
+        assert float(tf.numpy_function(add_one, [np.float32(1)], tf.float32)) == expected
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = tf.py_function(add_one, [x], tf.float32)
+    assert float(y) == 8 and float(tape.gradient(y, x)) == 0        # what was not computed has no gradient
+
+
+def test_a_value_that_does_not_fit_is_refused(tf: Any, seen: Seen) -> None:
+    host = seen.calls[0].site.host if tf.py_function(add_one, [1.0], tf.float32) is not None else None
+    like = tf.constant([1.0, 2.0])
+    with pytest.raises(ValueError, match=r'got float64\[2\], expected float32\[2\]'):
+        host.from_numpy(np.zeros(2), like)
+    with pytest.raises(ValueError, match=r'got float32\[3\], expected float32\[2\]'):
+        host.from_numpy(np.zeros(3, np.float32), like)
+    assert host.from_numpy(np.zeros(2, np.float32), like).dtype == tf.float32
+
+
+def test_a_call_is_made_again_and_a_function_replaced(tf: Any, seen: Seen) -> None:
+    traced = tf.function(lambda x: tf.py_function(add_one, [x], tf.float32))
+    numpied = tf.function(lambda x: tf.numpy_function(add_one, [x], tf.float32))
+    for function in (traced, numpied):
+        seen.calls.clear()
+        assert float(function(tf.constant(1.0))) == 2
+        call = seen.calls[0]
+        host, site = call.site.host, call.site
+        (again,) = host.call_again(site, [np.float32(4)])
+        assert host.to_numpy(again) == 5 and len(seen.calls) == 1
+        host.replace(site, lambda x: x * 10, 1)
+        assert float(function(tf.constant(1.0))) == 10
+        with pytest.raises(ValueError, match='cannot be called with 1 argument'):
+            host.replace(site, lambda: None, 1)
+        host.replace(site, add_one, 1)
+        assert float(function(tf.constant(1.0))) == 2
+
+
+def test_gradients_are_those_of_tensorflow(tf: Any, seen: Seen) -> None:
+    def square(x: Any) -> Any:
+        return x * x
+
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = tf.py_function(square, [x], tf.float32)
+    assert float(tape.gradient(y, x)) == 6
+    traced = tf.function(lambda: tf.py_function(square, [x], tf.float32))
+    with tf.GradientTape() as tape:
+        y = traced()
+    assert float(tape.gradient(y, x)) == 6
+
+    @tf.custom_gradient
+    def custom(x: Any) -> Any:
+        return (tf.numpy_function(lambda a: a * 5, [x], tf.float32),
+                lambda dy: tf.numpy_function(lambda g: g * 7, [dy], tf.float32))
+
+    with tf.GradientTape() as tape:
+        y = tf.function(lambda v: custom(v))(x)
+    assert float(tape.gradient(y, x)) == 7
+    assert len(seen.calls) == 4
+
+
+def test_a_loaded_model_calls_the_function_it_was_saved_with(tf: Any, seen: Seen, tmp_path: Any) -> None:
+    class Model(tf.Module):     # type: ignore[misc, name-defined]
+        @tf.function(input_signature=[tf.TensorSpec((), tf.float32)])
+        def __call__(self, x: Any) -> Any:
+            return tf.py_function(add_one, [x], tf.float32, name='saved')
+
+    model = Model()
+    tf.saved_model.save(model, str(tmp_path / 'model'))
+    assert float(tf.saved_model.load(str(tmp_path / 'model'))(tf.constant(1.0))) == 2
+    assert seen.names == ['saved'] and seen.calls[0].site.function is add_one
+
+
+def test_several_threads(tf: Any, seen: Seen) -> None:
+    traced = tf.function(lambda x: tf.py_function(add_one, [x], tf.float32, name='shared'))
+    found: list[float] = []
+
+    def work(start: int) -> None:
+        for number in range(start, start + 20):
+            found.append(float(traced(tf.constant(float(number)))))
+            found.append(float(tf.py_function(add_one, [float(number)], tf.float32, name='own')))
+
+    threads = [threading.Thread(target=work, args=(100 * index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wanted = [start + number + 1 for start in range(0, 400, 100) for number in range(20) for _ in range(2)]
+    assert sorted(found) == wanted
+    assert sorted(float(out[0]) for out in seen.outputs) == wanted
+    assert len({call.run.id for call in seen.calls if call.site.name == 'own'}) == 4
+    assert len({(call.site.id, call.ordinal) for call in seen.calls}) == 160
+
+
+def test_nothing_is_kept_alive(tf: Any, seen: Seen) -> None:
+    import gc
+    import weakref
+
+    class Function:
+        def __call__(self, x: Any) -> Any:
+            return x
+
+    def make() -> tuple[Any, Any]:
+        user = Function()
+        with tf.Graph().as_default() as graph:
+            y = tf.compat.v1.py_func(user, [tf.constant(1.0)], tf.float32)
+            with tf.compat.v1.Session() as session:
+                session.run(y)
+        return weakref.ref(user), weakref.ref(graph)
+
+    references = make()
+    seen.calls.clear()
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+
+
+def test_detaching_in_the_middle_of_a_call(tf: Any) -> None:
+    attachment = pyfuncdbg.attach('tensorflow')
+    hook = Seen()
+    hooks.add(hook)
+
+    def leave(value: Any) -> Any:
+        attachment.detach()
+        return value + 1
+
+    try:
+        traced = tf.function(lambda x: tf.py_function(leave, [x], tf.float32))
+        assert float(traced(tf.constant(1.0))) == 2 and len(hook.outputs) == 1
+        assert float(traced(tf.constant(2.0))) == 3 and len(hook.outputs) == 1
+    finally:
+        hooks.remove(hook)
