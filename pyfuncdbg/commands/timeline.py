@@ -15,7 +15,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.views.timeline import timeline_view
 
 KINDS = ('python', 'op', 'gradient', 'all')
-MOST = 5_000
+MOST = 2_000
 _TIME = re.compile(r'(\d{1,12}(?:\.\d{1,9})?)\s*(us|ms|s)?')
 _UNITS = {'us': 1e-6, 'ms': 1e-3, 's': 1.0, None: 1e-3}
 

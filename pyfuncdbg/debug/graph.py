@@ -95,7 +95,8 @@ class Graph:
 
     def is_fed(self, name: str) -> bool:
         """Whether this is the node of a fed tensor, and no node of the run."""
-        return self.plan is not None and name not in self.nodes and any(owner(feed) == name for feed in self.plan.feeds)
+        return self.plan is not None and name not in self.nodes and any(
+            feed.startswith(name) and owner(feed) == name for feed in self.plan.feeds)
 
     def has(self, name: str) -> bool:
         """Whether it is a node, or something that nodes take tensors of."""
@@ -103,7 +104,7 @@ class Graph:
 
     def constant(self, name: str) -> Constant | None:
         """What a constant holds, by the name of its node."""
-        return next((known for tensor, known in self.constants.items() if owner(tensor) == name), None)
+        return self.constants.get(f'{name}:0')
 
     def inputs(self, name: str, *, control: bool = False) -> list[Use]:
         """What a node takes; `Use.node` is the one that it comes from."""

@@ -52,7 +52,7 @@ class Lineage:
     Attributes:
         node: Of whom.
         rows: In the order in which they are drawn; as many as were asked for.
-        reached: How many nodes, feeds and constants there are in that direction, whatever the depth.
+        reached: How many nodes and feeds there are in that direction, whatever the depth; constants do not count.
         shown: How many of them are among the rows.
         depth: Levels that were asked for.
         control: Whether control inputs count.
@@ -90,8 +90,11 @@ def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit:
     levels = _levels(node, beyond)
     rows = _rows(graph, node, beyond, levels, depth, limit, lambda tensor: value(tensor), direction)
     plan = graph.plan
-    return Lineage(node, direction, tuple(rows), len(levels) - 1, len({row.node for row in rows}) - 1, depth, control,
-                   graph.run, plan.label if plan is not None else '')
+    reached = sum(graph.constant(name) is None for name in levels)
+    shown = len({row.node for row in rows if row.constant is None})
+    own = graph.constant(node) is None
+    return Lineage(node, direction, tuple(rows), reached - own, shown - own, depth, control, graph.run,
+                   plan.label if plan is not None else '')
 
 
 def _levels(node: str, beyond: Callable[[str], Sequence[Use]]) -> dict[str, int]:

@@ -60,11 +60,16 @@ class Reading:
         """What the index answers."""
         return self._index.database.execute(sql, parameters).fetchall()
 
-    def site(self, key: int) -> SiteRecord:
+    def sites(self) -> list[SiteRecord]:
+        """All sites, by process and id: in one query."""
+        return [self.site(key, payload) for key, payload in self.rows('SELECT key, payload FROM sites ORDER BY key')]
+
+    def site(self, key: int, payload: bytes | None = None) -> SiteRecord:
+        """One site; its payload if that is at hand."""
         known = self._sites.get(key)
         if known is None:
             process = key >> SITE_BITS
-            rows = self.rows('SELECT payload FROM sites WHERE key = ?', (key,))
+            rows = [(payload,)] if payload is not None else self.rows('SELECT payload FROM sites WHERE key = ?', (key,))
             try:
                 known = decode.site_record(unpacked(rows[0][0]), process) if rows else None
             except (ValueError, TypeError) as error:

@@ -138,8 +138,7 @@ class Trace:
 
     def sites(self) -> list[SiteRecord]:
         """All sites, by process and id."""
-        return self._answer(lambda: [
-            self._reading.site(key) for (key,) in self._reading.rows('SELECT key FROM sites ORDER BY key')])
+        return self._answer(self._reading.sites)
 
     def runs(self) -> list[RunRecord]:
         """All runs, in order of their start."""

@@ -13,6 +13,7 @@ LONGEST = 60
 ARROWS = 450
 TEXT = 48_000
 """Mermaid refuses diagrams of more than 500 arrows or 50,000 characters."""
+_FOR_ARROWS = 14_000
 _PLAIN = frozenset(' /:=,[]')
 _SHAPES = {'op': ('["', '"]'), 'python': ('[["', '"]]'), 'feed': ('(["', '"])'), 'constant': ('("', '")'),
            'leaf': ('{{"', '"}}'), 'elsewhere': ('("', '")')}
@@ -25,7 +26,7 @@ def mermaid(diagram: Diagram) -> str:
     boxes = 0
     for place, box in enumerate(diagram.boxes):
         line = f'    n{place}{_box(box)}'
-        if room < len(line) + 1:
+        if room - len(line) < _FOR_ARROWS:
             break
         room -= len(line) + 1
         lines.append(line)
