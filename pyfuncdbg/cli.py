@@ -37,8 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         action = _read(sys.argv[1:] if argv is None else argv)
     except PyfuncdbgError as error:
         from pyfuncdbg.views.escape import one_line, visible
-        # A mistake in a condition is marked on a line of its own; of anything else a name may hold line breaks.
-        text = visible(str(error)) if str(error).startswith('bad condition: ') else one_line(str(error))
+        # A mistake in an expression is marked on a line of its own; of anything else a name may hold line breaks.
+        marked = str(error).startswith('bad condition: ') or str(error).endswith('^')
+        text = visible(str(error)) if marked else one_line(str(error))
         print(f'pyfuncdbg: {text}', file=sys.stderr)
         return 2
     # Outside of the try: an error of the user's program is the program's, whatever its class.

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from pyfuncdbg.commands.command import Command, Context, parser_of
 from pyfuncdbg.commands.help import described, find_command
-from pyfuncdbg.commands.line import joined, split_expression, split_redirect, words
+from pyfuncdbg.commands.line import joined, joined_expression, split_expression, split_redirect, words
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
@@ -89,7 +89,7 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         CommandError: The line cannot be read, names nothing that exists, or needs a stop.
         TraceError: The trace cannot be read, or does not hold what was asked for.
     """
-    text, redirect = line if isinstance(line, str) else joined(line), ''
+    text, redirect = line if isinstance(line, str) else _joined(line, context, table), ''
     if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
         return _in_python(line, context, table)
     first = next(words(text), None)
@@ -103,6 +103,13 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         _append(redirect, answer.text(context.width))
         return Answer(answer.command, answer.result, answer.as_json, redirect)
     return answer
+
+
+def _joined(argv: Sequence[str], context: Context, table: Sequence[Command]) -> str:
+    if argv and _takes_expression(argv[0], table):
+        parser = parser_of(find_command(argv[0], table), context.width)
+        return f'{joined(argv[:1])} {joined_expression(argv[1:], parser)}'
+    return joined(argv)
 
 
 def name_of(line: str, table: Sequence[Command] = TABLE) -> str:

@@ -98,6 +98,29 @@ def joined(argv: Sequence[str]) -> str:
     return ' '.join(_quoted(word) for word in argv)
 
 
+def joined_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """A word list for a command with an expression: options are quoted as need be, the expression stands as it is.
+
+    A shell has taken the quotes off already: `show T eval 'x[1, 2] + 1'` comes as one word.
+    """
+    options = options_of(parser)
+    wanted = sum(1 for action in parser._actions if not action.option_strings)
+    end = 0
+    while end < len(argv):
+        word = argv[end]
+        if word == '--':
+            end += 1
+            break
+        action = options.get(word.partition('=')[0]) if word.startswith('-') else None
+        if action is not None:
+            end += 1 if '=' in word or action.nargs == 0 else 2
+        elif wanted:
+            end, wanted = end + 1, wanted - 1
+        else:
+            break
+    return ' '.join([*map(_quoted, argv[:end]), *argv[end:]])
+
+
 def _quoted(word: str) -> str:
     plain = word and not any(c.isspace() or c in '\'"\\[]' for c in word) and not word.startswith('>>')
     return word if plain else '"' + word.replace('\\', '\\\\').replace('"', '\\"') + '"'

@@ -5,9 +5,11 @@ import glob
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyfuncdbg.commands.index import Index, parse_index
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, DroppedError, nearest
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
@@ -133,7 +135,20 @@ def earlier(trace: Queries, found: Found) -> Found:
     return of_call(before, TensorSpec(before.number, side, slot, None))
 
 
-def newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:
+def elements(trace: Queries, spec: TensorSpec, found: Found) -> np.ndarray:
+    """The elements of a tensor that was found.
+
+    Raises:
+        DroppedError: They were not kept; with the newest run of which they were.
+    """
+    try:
+        return found.tensor.to_numpy()
+    except DroppedError as error:
+        run = _newest_kept(trace, spec, found)
+        raise DroppedError(f"{error}{f'. Of run {run} it was kept: --run {run}' if run else ''}") from None
+
+
+def _newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:
     """The newest run of which the elements of a tensor were kept, where those of `found` were not."""
     if _NUMBERED.fullmatch(spec.owner) or spec.side or not found.tensor.name:
         return None

@@ -11,11 +11,10 @@ from pyfuncdbg.commands.arguments import positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.index import parse_ranges, sliced
 from pyfuncdbg.commands.live import LiveValue, live_value
-from pyfuncdbg.commands.lookup import Found, TensorSpec, earlier, find_call, find_tensor, newest_kept, of_call, parse_tensor
+from pyfuncdbg.commands.lookup import Found, TensorSpec, earlier, elements, find_call, find_tensor, of_call, parse_tensor
 from pyfuncdbg.commands.writing import written
 from pyfuncdbg.debug.differences import difference
 from pyfuncdbg.debug.provenance import Provenance, provenance
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.views.preview import Ranges
@@ -48,7 +47,7 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
     tensor, values = found.tensor, None if live is None else live.values
     needed = spec.index is not None or bool(args.write)
     if live is None and (needed or (tensor.level == 'full' and not args.summary)):
-        values = _kept(context, spec, found) if isinstance(found, Found) else None
+        values = elements(context.trace, spec, found) if isinstance(found, Found) else None
     origin = provenance(context.trace, found.call, tensor) if isinstance(found, Found) else None
     index = ''
     if spec.index is not None and values is not None:
@@ -59,20 +58,6 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
     file = written(values, args.write) if args.write and values is not None else ''
     return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, file, origin,
                        not args.no_picture)
-
-
-def _kept(context: Context, spec: TensorSpec, found: Found) -> np.ndarray:
-    """The elements.
-
-    Raises:
-        DroppedError: They were not kept; with the newest run of which they were.
-    """
-    try:
-        return found.tensor.to_numpy()
-    except DroppedError as error:
-        run = newest_kept(context.trace, spec, found)
-        hint = f". Of run {run} it was: 'pt {spec.name} --run {run}'" if run else ''
-        raise DroppedError(f'{error}{hint}') from None
 
 
 def _typed(text: str) -> str:
@@ -93,7 +78,7 @@ def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, fo
     else:
         run = context.stop.run.id if context.stop is not None and context.stop.run is not None else None
         before = find_tensor(context.trace, spec, other_than=run)
-    values = found.values if isinstance(found, LiveValue) else _kept(context, spec, found)
+    values = found.values if isinstance(found, LiveValue) else elements(context.trace, spec, found)
     old = before.tensor.to_numpy()
     name = found.tensor.name or spec.name
     if spec.index is not None:

@@ -171,10 +171,10 @@ def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, st
         return text, {}
     pattern = re.compile(r'(?<![\w/.])(' + '|'.join(re.escape(name) for name in known if ':' in name) + r')(?!\w)')
     meaning: dict[str, str] = {}
-    parts, depth, position = [], 0, 0
+    parts, position = [], 0
     for match in pattern.finditer(text):
         between = text[position:match.start()]
-        depth += between.count('[') + between.count('{') - between.count(']') - between.count('}')
+        depth = _open_slices(text[:match.start()])
         word = re.sub(r'\W', '_', match[0])
         word = word if not word[0].isdigit() else '_' + word[1:]
         parts += [between, word if depth <= 0 else match[0]]
@@ -182,6 +182,20 @@ def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, st
             meaning[word] = match[0]
         position = match.end()
     return ''.join(parts) + text[position:], meaning
+
+
+def _open_slices(text: str) -> int:
+    """How many subscripts and dicts are open at the end, in which a colon has a meaning; a list is none."""
+    found: list[bool] = []
+    last = ''
+    for char in text:
+        if char in '[{':
+            found.append(char == '{' or last.isalnum() or last in ('_', ')', ']', '`', '"', "'"))
+        elif char in ']}' and found:
+            found.pop()
+        if not char.isspace():
+            last = char
+    return sum(found)
 
 
 def _compiled(text: str, mode: str) -> CodeType:

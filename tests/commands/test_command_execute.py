@@ -20,7 +20,7 @@ from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'help']
-ELSEWHERE = ('tape', 'check')                # they need a trace with gradients: test_command_tape, test_debug_check
+ELSEWHERE = ('eval', 'tape', 'check')                # see test_command_eval, test_command_tape, test_debug_check
 
 
 def text(line, context):
@@ -236,10 +236,10 @@ def test_help_lists_every_command_once(context):
 def test_commands_that_need_a_stop_and_expressions(context, tmp_path):
     def arguments(parser):
         parser.add_argument('-n', type=int, default=1)
-    echo = Command('eval', 'evaluate', 'look', lambda c, a: [c.stop, a.n, a.text], str, arguments, ('e',), needs_stop=True,
+    echo = Command('echo', 'evaluate', 'look', lambda c, a: [c.stop, a.n, a.text], str, arguments, ('e',), needs_stop=True,
                    expression='text')
-    with pytest.raises(CommandError, match="'eval' acts on a stopped thread"):
-        execute('eval x', context, (*TABLE, echo))
+    with pytest.raises(CommandError, match="'echo' acts on a stopped thread"):
+        execute('echo x', context, (*TABLE, echo))
     stopped = replace(context, stop='here')
     assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, (echo,)).result == ['here', 2, 'x["a b"] >> 1 -- it\'s']
-    assert execute('eval -h', context, (echo,)).result.usage == 'eval [-n N] [--json] [-h] TEXT'
+    assert execute('echo -h', context, (echo,)).result.usage == 'echo [-n N] [--json] [-h] TEXT'
