@@ -52,7 +52,6 @@ class Attachment:
         if self._installed is None:
             module, kind = ADAPTERS[self.name]
             self._installed = getattr(importlib.import_module(module), kind)()
-            self._watch = None
 
     def await_import(self) -> None:
         """Attach as soon as the program imports the framework."""
@@ -60,6 +59,7 @@ class Attachment:
         self._watch.install()
 
     def _imported(self) -> None:
+        self._watch = None
         try:
             self.install()
         except AttachError as error:

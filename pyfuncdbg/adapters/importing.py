@@ -71,7 +71,12 @@ class _Loader:
         if spec is not None:
             spec.loader = self._loader
         module.__loader__ = self._loader
-        self._loader.exec_module(module)
+        try:
+            self._loader.exec_module(module)
+        except BaseException as error:
+            if error.__traceback__ is not None:     # without this frame
+                error.__traceback__ = error.__traceback__.tb_next
+            raise
         self._watch.loaded()
 
     def __getattr__(self, name: str) -> Any:

@@ -312,6 +312,7 @@ def test_nothing_is_kept_alive(tf: Any, seen: Seen) -> None:
 
     references = make()
     seen.calls.clear()
+    seen.returned.clear()
     gc.collect()
     assert [reference() for reference in references] == [None, None]
 

@@ -144,6 +144,7 @@ def test_an_exception_lives_no_longer_than_its_error(tf: Any, seen: Seen) -> Non
     error = raised(tf, 'tf.function')
     reference = weakref.ref(error.__cause__)
     seen.calls.clear()
+    seen.returned.clear()
     del error
     gc.collect()
     assert reference() is None
