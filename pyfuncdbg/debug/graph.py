@@ -276,7 +276,8 @@ def _exactly(graph: Graph, name: str) -> list[str]:
 
 
 def _by_end(graph: Graph, name: str) -> list[str]:
-    return [known for known in graph.nodes if known.endswith('/' + owner(name))]
+    end = '/' + owner(name)
+    return list(dict.fromkeys(known for known in (*graph.nodes, *graph.users) if known.endswith(end)))
 
 
 def _by_function(graph: Graph, name: str) -> list[str]:

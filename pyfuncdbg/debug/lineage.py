@@ -141,6 +141,6 @@ def _branch(graph: Graph, name: str, level: int, use: Use | None, again: Literal
     sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
         'feed' if graph.is_fed(name) else 'elsewhere')
     tensor = use.tensor if use is not None and direction == 'inputs' else (
-        node.site.outputs[0] if node is not None and node.site.outputs else f'{name}:0')
+        f'{name}:0' if node is None else next(iter(node.site.outputs), ''))
     return Branch(level, name, node.site.op_type if node is not None else '', node.site.function if node is not None else '',
                   sort, use, again, hidden, last, value(tensor) if tensor and constant is None else None, constant)

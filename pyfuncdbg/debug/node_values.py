@@ -12,7 +12,12 @@ from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.tensors import view_of
 from pyfuncdbg.debug.value import described
 from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.record.dtypes import little_endian
 from pyfuncdbg.record.records import CallRecord, TensorRecord
+
+_SMALL = 1024
+"""Bytes of a value up to which its elements are at hand."""
+_HERE = b'here'
 
 
 class NodeValues:
@@ -54,10 +59,18 @@ class NodeValues:
         return replace(call.outputs[slot], name=name)
 
     def _live(self, name: str) -> TensorRecord | None:
-        if self._view is None or self._stop is None or self._stop.run is None or not self._view.holds(name):
+        """What the stopped run holds of it, if this is the graph of that run."""
+        stop, view = self._stop, self._view
+        if stop is None or view is None or stop.run is None or stop.run.id != self._graph.run:
             return None
-        tensor = described(self._view.value(name), self._stop.run.host).tensor
-        return tensor and replace(tensor, name=name)
+        node = self._graph.nodes.get(owner(name))
+        if not (name in view.feeds or (node is not None and name in node.site.outputs)) or not view.holds(name):
+            return None
+        found = described(view.value(name), stop.run.host)
+        if found.tensor is None or found.array is None or found.array.nbytes > _SMALL or found.array.dtype.hasobject:
+            return found.tensor and replace(found.tensor, name=name)
+        stored = little_endian(found.array).tobytes()
+        return replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored)
 
     def _fed(self) -> dict[str, TensorRecord]:
         """Feeds of the run, by name."""

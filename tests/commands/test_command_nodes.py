@@ -1,0 +1,327 @@
+"""graph, ni, li, lo, lp, ls, ps and timeline on traces of real programs, saved and at a stop."""
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import numpy as np
+import pydot
+import pytest
+from test_command_graph import Program, debugger, typing
+
+import pyfuncdbg
+from pyfuncdbg import tf
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.errors import CommandError
+
+
+def slow(x):
+    time.sleep(0.02)
+    return x - x.mean()
+
+
+def quick(x):
+    return x * np.float32(2)
+
+
+def breaks(x):
+    raise ValueError('on purpose')
+
+
+HERE = 'test_command_nodes.py'
+SLOW_LINE = slow.__code__.co_firstlineno
+
+
+@pytest.fixture(scope='module')
+def recorded(tmp_path_factory):
+    path = tmp_path_factory.mktemp('nodes') / 'nodes.pfd'
+    with pyfuncdbg.record(path, ops=True), tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+        with tf.device('/cpu:0'), tf.name_scope('part'):
+            centred = tf.numpy_function(slow, [x], tf.float32, name='centred')
+            centred.set_shape([2])
+            scaled = tf.multiply(centred, tf.constant([3.0, 0.5], name='factors'), name='scaled')
+        twice = tf.numpy_function(quick, [scaled], tf.float32, name='twice')
+        with tf.control_dependencies([tf.no_op(name='gate')]):
+            total = tf.add(twice, scaled, name='total')
+        broken = tf.numpy_function(breaks, [total], tf.float32, name='breaks')
+        never = tf.negative(broken, name='never')
+        with tf.Session(graph=graph) as session:
+            with pytest.raises(tf.errors.OpError):
+                session.run(never, {x: [1.0, 3.0]})
+            for values in ([1.0, 3.0], [2.0, 8.0], [0.0, np.inf]):
+                session.run(total, {x: values})
+    with pyfuncdbg.load(path) as trace:
+        yield Context(trace)
+
+
+def text(line, context, width=100):
+    return execute(line, context).text(width)
+
+
+def rows(line, context):
+    return [(row.depth, row.node, row.again, row.hidden) for row in execute(line, context).result.lineage.rows]
+
+
+# ---------------------------------------------------------------- ni
+def test_the_card_has_inputs_outputs_values_and_where_it_was_made(recorded):
+    card = execute('ni scaled', recorded).result
+    assert (card.name, card.site.op_type, card.calls, card.sort) == ('part/scaled', 'Mul', 4, 'node')
+    assert [(given.use.tensor, given.sort) for given in card.inputs] == [
+        ('part/centred:0', 'node'), ('part/factors:0', 'constant')]
+    assert card.inputs[1].constant.first == (3.0, 0.5)
+    (made,) = card.outputs
+    assert {use.node for use in made.users} == {'twice', 'total'} and made.value.stats.nan == 1
+    assert 'CPU:0' in card.device.upper()
+    shown = text('ni scaled', recorded)
+    assert f'{HERE}:' in shown and "name='scaled')" in shown and 'float32[2] = 3 0.5' in shown and 'NaN 1' in shown
+
+
+def test_a_wrapped_function_is_counted_once(recorded):
+    card = execute('ni centred', recorded).result
+    assert card.calls == 4 and card.total >= 0.08 and card.newest.label == 'part/centred[3]'
+    assert f'slow  {__file__}:{SLOW_LINE}' in text('ni centred', recorded, 200)
+
+
+@pytest.mark.parametrize('named', ['total', 'total:0', 'total[1]'])
+def test_names_of_a_node(recorded, named):
+    assert execute(f'ni {named}', recorded).result.name == 'total'
+
+
+def test_a_call_number_and_a_function_name_a_node(recorded):
+    number = execute('calls --site quick', recorded).result.calls[1].number
+    card = execute(f'ni #{number}', recorded).result
+    assert card.name == 'twice' and card.run == recorded.trace.call(number).run
+    assert execute('ni slow', recorded).result.name == 'part/centred'
+
+
+def test_control_inputs_feeds_and_nodes_that_did_not_run(recorded):
+    assert execute('ni total', recorded).result.before == ('gate',)
+    assert execute('ni gate', recorded).result.after == ('total',)
+    feed = execute('ni x', recorded).result
+    assert feed.sort == 'feed' and feed.outputs[0].users[0].node == 'part/centred'
+    never = execute('ni never', recorded).result
+    assert never.newest is None and never.calls == 0 and 'did not run' in text('ni never', recorded)
+
+
+def test_values_of_one_run(recorded):
+    first = min(call.run for call in recorded.trace.calls(site='total'))
+    card = execute(f'ni total --run {first}', recorded).result
+    assert card.outputs[0].value.to_numpy().tolist() == [-9.0, 1.5] and card.calls == 1
+    assert 'run #' in text(f'ni total --run {first}', recorded)
+
+
+def test_options_of_the_card(recorded):
+    assert 'calls, the newest first' in text('ni -d total', recorded)
+    assert len(execute('ni -d total', recorded).result.dumps) == 4
+    short, whole = text('ni total', recorded), text('ni -t total', recorded, 200)
+    assert 'frames further out, -t shows all' in short and 'further out' not in whole
+    assert whole.count(' in ') > short.count(' in ') and 'pytest' in whole
+
+
+def test_unknown_nodes(recorded):
+    with pytest.raises(CommandError, match=r"no node 'scald' in this trace\. Did you mean 'scaled'"):
+        execute('ni scald', recorded)
+    with pytest.raises(CommandError, match='There is no run 12345'):
+        execute('li total --run 12345', recorded)
+    with pytest.raises(CommandError, match='no node named'):
+        execute("ni ' '", recorded)
+
+
+# ---------------------------------------------------------------- li and lo
+def test_each_node_is_printed_once(recorded):
+    found = rows('li total', recorded)
+    assert found[0] == (0, 'total', '', 0)
+    assert sum(node == 'part/scaled' and not again for _, node, again, _ in found) == 1
+    assert (1, 'part/scaled', '', 0) in found and (2, 'part/scaled', 'below', 0) in found      # open where it is nearer
+    assert {node for _, node, _, _ in found} == {'total', 'twice', 'part/scaled', 'part/centred', 'part/factors', 'x'}
+    shown = text('li total', recorded)
+    assert '^ its inputs stand below' in shown and shown.startswith('5 nodes' if 'gate' in shown else '4 nodes')
+
+
+def test_depth_control_types_and_limits(recorded):
+    assert rows('li -d 1 total', recorded) == [(0, 'total', '', 0), (1, 'twice', '', 1), (1, 'part/scaled', '', 2)]
+    assert '... 2 further' in text('li -d 1 total', recorded)
+    assert (1, 'gate', '', 0) in rows('li -c total', recorded) and '^ctrl gate' in text('li -c total', recorded)
+    assert '[AddV2]' in text('li -t total', recorded) and '[AddV2]' not in text('li total', recorded)
+    assert len(rows('li -n 2 total', recorded)) == 2 and ', 1 shown' in text('li -n 2 total', recorded).splitlines()[0]
+
+
+def test_outputs(recorded):
+    found = rows('lo x', recorded)
+    assert [node for depth, node, _, _ in found if depth == 1] == ['part/centred']
+    assert 'total in1' in text('lo scaled', recorded)
+    assert [node for depth, node, _, _ in rows('lo factors', recorded) if depth == 1] == ['part/scaled']
+
+
+# ---------------------------------------------------------------- graph and diagrams
+def test_the_list_of_nodes(recorded):
+    result = execute('graph', recorded).result
+    names = [row.site.name for row in result.rows]
+    assert names.index('part/centred') < names.index('part/scaled') < names.index('total') and result.feeds == ('x:0',)
+    shown = text('graph', recorded)
+    assert 'did not run' in shown and 'NaN 1' in shown and 'order v' in shown
+    assert execute('graph --sort time -n 1', recorded).result.rows[0].site.name == 'part/centred'
+    assert [row.site.name for row in execute('graph --site MUL*', recorded).result.rows] == []
+    assert [row.site.name for row in execute('graph --site Mul', recorded).result.rows] == ['part/scaled']
+
+
+def test_the_graph_as_dot(recorded):
+    (graph,) = pydot.graph_from_dot_data(text('graph --as dot', recorded, 20))         # never cut at the console's width
+    labels = {node.get_name(): node.get_label() for node in graph.get_nodes() if node.get_label()}
+    joined = {(labels[edge.get_source()].strip('"').split('\\n')[0], labels[edge.get_destination()].strip('"').split('\\n')[0])
+              for edge in graph.get_edges()}
+    assert {('x', 'part/centred'), ('part/centred', 'part/scaled'), ('part/factors', 'part/scaled'), ('twice', 'total'),
+            ('gate', 'total')} <= joined
+    assert any('NaN or Inf' in label for label in labels.values())
+
+
+def test_diagrams_of_trees(recorded):
+    shown = text('li total --as mermaid', recorded)
+    assert shown.startswith('flowchart TD\n') and '"total<br/>AddV2<br/>float32[2]' in shown
+    (graph,) = pydot.graph_from_dot_data(text('lo x --as dot', recorded))
+    assert len(graph.get_edges()) == 5
+    with pytest.raises(CommandError, match="'svg' is no form: expected text, mermaid or dot"):
+        execute('graph --as svg', recorded)
+
+
+# ---------------------------------------------------------------- lp, ls, ps
+def test_time_of_their_own_adds_up(recorded):
+    result = execute('lp', recorded).result
+    assert result.rows[0].name == 'part/centred' and result.rows[0].calls == 4 and result.rows[0].own >= 0.06
+    outer = [call for call in recorded.trace.calls(kind='op') if not call.parent]
+    assert result.own == pytest.approx(sum(call.duration for call in recorded.trace.calls() if not call.parent), rel=1e-6)
+    assert outer and sum(row.own for row in execute('lp --by line -n 999', recorded).result.rows) == pytest.approx(result.own)
+
+
+def test_ways_to_add_up(recorded):
+    by_function = {row.name: row for row in execute('lp --by function', recorded).result.rows}
+    assert (by_function['slow'].line, by_function['slow'].calls) == (SLOW_LINE, 4)
+    by_line = execute('lp --by line', recorded).result.rows[0]
+    assert by_line.filename == __file__ and 'centred = tf.nump' in text('lp --by line', recorded, 160)
+    assert {row.name for row in execute('lp --by type', recorded).result.rows} >= {'PyFunc', 'Mul', 'AddV2'}
+    assert [row.filename for row in execute('lp --by file', recorded).result.rows] == [__file__]
+
+
+def test_filters_of_the_profile(recorded):
+    assert [row.name for row in execute('lp --over 10ms', recorded).result.rows] == ['part/centred']
+    assert [row.name for row in execute('lp --site quick', recorded).result.rows] == ['twice']
+    assert execute('lp --file no_such.py', recorded).result.total == 0
+    assert 'self at least 0.01 s' in text('lp --over 10ms', recorded)
+    names = [row.name for row in execute('lp --sort name', recorded).result.rows]
+    assert names == sorted(names) and [row.name for row in execute('lp --sort name -r', recorded).result.rows] == names[::-1]
+    with pytest.raises(CommandError, match='is no time: expected something like 1.5ms'):
+        execute('lp --over fast', recorded)
+
+
+def test_source_files(recorded):
+    (row,) = execute('ls', recorded).result.rows
+    assert row.filename == __file__ and row.functions >= 2 and row.nodes >= 6
+    assert execute('ls --path */none/*', recorded).result.total == 0
+
+
+def test_annotated_source(recorded):
+    result = execute(f'ps {HERE}', recorded).result.source
+    lines = {line.number: line for line in result.lines}
+    assert [node.mark.site.name for node in lines[SLOW_LINE].nodes] == ['part/centred']
+    made = next(line for line in result.lines if 'tf.numpy_function(slow' in line.text)
+    assert made.own >= 0.06 and made.nodes[0].mark.site.name == 'part/centred'
+    shown = text(f'ps {HERE}', recorded)
+    assert 'called by part/centred PyFunc  4x' in shown and 'lines' in shown
+    assert execute(f'ps {HERE}:{made.number}', recorded).result.source.lines[0].number == made.number - 8
+    with pytest.raises(CommandError, match="Did you mean 'test_command_nodes.py'"):
+        execute('ps test_comand_nodes.py', recorded)
+    with pytest.raises(CommandError, match='there is no line 99999'):
+        execute(f'ps {HERE}:99999', recorded)
+
+
+def test_a_file_that_has_changed_or_gone(tmp_path, monkeypatch):
+    program = tmp_path / 'there' / 'model.py'
+    program.parent.mkdir()
+    program.write_text('import numpy as np\nfrom pyfuncdbg import tf\n\n\ndef half(x):\n    return x / 2\n\n\n'
+                       'print(tf.numpy_function(half, [np.float32(3)], tf.float32))\n')
+    with pyfuncdbg.record(tmp_path / 'moved.pfd'):
+        exec(compile(program.read_text(), str(program), 'exec'), {'__name__': 'model'})
+    with pyfuncdbg.load(tmp_path / 'moved.pfd') as trace:
+        context = Context(trace)
+        assert execute('ps model.py', context).result.source.warnings == ()
+        program.write_text('# new\n' + program.read_text())
+        (warning,) = execute('ps model.py', context).result.source.warnings
+        assert "line 5 was 'def half(x):', it is at line 6 now" in warning
+        program.unlink()
+        gone = execute('ps model.py', context).result.source
+        assert gone.read == '' and 'is not on this machine' in gone.warnings[0]
+        assert [line.text for line in gone.lines if line.known][:2] == ['def half(x):', '    return x / 2']
+        assert 'not here' in text('ls', context)
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / 'model.py').write_text('\n' * 20)
+        assert execute('ps model.py', context).result.source.read == str(tmp_path / 'model.py')
+
+
+# ---------------------------------------------------------------- timeline
+def test_calls_of_threads_lie_beside_each_other(tmp_path):
+    def work():
+        tf.numpy_function(slow, [np.float32([1, 2])], tf.float32)
+    with pyfuncdbg.record(tmp_path / 'threads.pfd', ops=True):
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    with pyfuncdbg.load(tmp_path / 'threads.pfd') as trace:
+        window = execute('timeline', Context(trace)).result.timeline
+        assert len(window.lanes) == window.threads == window.total == 3
+        assert all([span.kind for row in lane.rows for span in row] == ['python'] for lane in window.lanes)
+        assert execute('timeline --kind op', Context(trace)).result.timeline.total == 0
+        shown = text('timeline', Context(trace))
+        assert shown.count('[PyFunc') == 3 and shown.splitlines()[0].startswith('3 calls')
+        with pytest.raises(CommandError, match='there is nothing between'):
+            execute('timeline --from 9s --to 8s', Context(trace))
+        with pytest.raises(CommandError, match='is no time'):
+            execute('timeline --from soon', Context(trace))
+
+
+def test_a_part_of_the_timeline(recorded):
+    whole = execute('timeline', recorded).result.timeline
+    part = execute(f'timeline --to {(whole.start + (whole.end - whole.start) / 4) * 1e3:.6f}', recorded).result.timeline
+    assert 0 < part.total < whole.total
+    around = execute('timeline --call twice[0]', recorded).result.timeline
+    assert any(span.label == 'twice[0]' for lane in around.lanes for row in lane.rows for span in row)
+
+
+# ---------------------------------------------------------------- at a stop
+def test_at_a_stop_the_values_of_the_run_are_shown():
+    program = Program()
+    with typing('cont', nodes=False) as typist:
+        typist.lines = iter(['cont', 'ni py', 'li scaled', 'graph', 'lo half', 'ps test_command_graph.py', 'lp', 'timeline',
+                             'ni out', 'cont'])
+        debugger.breakpoints.set('scaled')
+        try:
+            assert program.run() == [20.25, 30.25]
+        finally:
+            for entry in list(debugger.breakpoints.entries):
+                debugger.breakpoints.clear(entry)
+    assert not any(isinstance(answer, str) for answer in typist.answers), typist.answers
+    card, tree, graph = typist.answers[1], typist.answers[2].lineage, typist.answers[3]
+    assert card.outputs[0].value.to_numpy().tolist() == [2.0, 3.0] and card.run is not None
+    assert [row.value.to_numpy().tolist() for row in tree.rows if row.node == 'py'] == [[2.0, 3.0]]
+    assert {row.site.name for row in graph.rows} >= {'half', 'py', 'up', 'scaled', 'out'}
+    assert typist.answers[8].newest is None
+
+
+@pytest.mark.parametrize('line', ['graph', 'ni total', 'li total', 'lo x', 'lp', 'ls', f'ps {HERE}', 'timeline',
+                                  'graph --as dot', 'li total --as mermaid'])
+def test_every_answer_is_plain_data(recorded, line):
+    assert json.loads(execute(f'{line} --json', recorded).json, parse_constant=pytest.fail)
+
+
+def test_eager_calls_are_in_no_graph(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'eager.pfd', ops=True):
+        tf.numpy_function(quick, [np.float32([1, 2])], tf.float32, name='eagerly')
+    with pyfuncdbg.load(tmp_path / 'eager.pfd') as trace:
+        context = Context(trace)
+        assert 'called eagerly' in text('ni quick', context)
+        with pytest.raises(CommandError, match='no graph ran in this trace'):
+            execute('graph', context)
