@@ -4,9 +4,12 @@ At each stop the broker picks the usable one of greatest priority; without one a
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from pyfuncdbg.debug.debugger import Debugger
+from pyfuncdbg.errors import nearest
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.prompt.conversation import Conversation
 from pyfuncdbg.prompt.debugpy import DebugpyClient
 from pyfuncdbg.prompt.interrupt import listen
@@ -16,6 +19,9 @@ from pyfuncdbg.prompt.pending import Pending, Typed
 from pyfuncdbg.prompt.pipe import Pipe
 from pyfuncdbg.prompt.terminal import Terminal
 
+UIS = ('auto', 'inspector', 'prompt', 'none')
+"""Who may be asked."""
+
 _installed: dict[int, tuple[Pending, Lending]] = {}
 
 
@@ -24,23 +30,38 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
 
     Args:
         debugger: Whose stops.
-        ui: 'auto', 'inspector', 'prompt', or 'none': stops are logged and the program goes on. None leaves it as it is.
+        ui: 'auto', which the environment variable PYFUNCDBG_UI may decide; 'inspector', 'prompt', or 'none': stops are
+            logged and the program goes on. None leaves it as it is.
         commands: Carried out at the first stop, before anybody is asked.
     """
     if ui is not None:
         debugger.broker.wanted = ui
+    if debugger.broker.wanted == 'auto':
+        debugger.broker.wanted = _preferred()
     installed = _installed.get(id(debugger))
     if installed is None:
         pending = Pending()
         conversation = Conversation(debugger, pending)
-        installed = _installed[id(debugger)] = pending, Lending(conversation, pending)
-        debugger.broker.add(DebugpyClient(debugger))
-        debugger.broker.add(Kernel(conversation, debugger))
-        debugger.broker.add(Terminal(conversation))
-        debugger.broker.add(Pipe(conversation, pending))
+        elsewhere = DebugpyClient(debugger), Kernel(conversation, debugger)
+        installed = _installed[id(debugger)] = pending, Lending(conversation, pending, debugger.broker, elsewhere)
+        for front_end in (installed[1], *elsewhere, Terminal(conversation), Pipe(conversation, pending)):
+            debugger.broker.add(front_end)
     pending, lending = installed
     if ui == 'inspector':
         lending.forgive()
         debugger.broker.add(lending)
+        why = lending.why_not()
+        if why:
+            say(f'no inspector: {why}')
     pending.add(list(commands))
     listen()
+
+
+def _preferred() -> str:
+    """What 'auto' means to this user."""
+    wanted = os.environ.get('PYFUNCDBG_UI', 'auto')
+    if wanted in UIS:
+        return wanted
+    if wanted:
+        say(f'PYFUNCDBG_UI={wanted}: expected {", ".join(UIS)}.{nearest(wanted, UIS)}')
+    return 'auto'

@@ -9,11 +9,11 @@ import atexit
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.commands.remote import described
-from pyfuncdbg.debug.broker import Broker
+from pyfuncdbg.debug.broker import Broker, FrontEnd
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.aside import say
@@ -38,14 +38,18 @@ class Lending:
 
     Args:
         conversation, pending: Of the prompt: for commands that are carried out before anybody is asked.
+        broker: Whether the user wants the inspector, or whatever fits.
+        elsewhere: Front ends at which the user sits if they can be used; then the terminal is not looked at.
     """
 
     name = 'inspector'
     priority = 200
 
-    def __init__(self, conversation: Conversation, pending: Pending) -> None:
+    def __init__(self, conversation: Conversation, pending: Pending, broker: Broker, elsewhere: Sequence[FrontEnd]) -> None:
         self._conversation = conversation
         self._pending = pending
+        self._broker = broker
+        self._elsewhere = elsewhere
         self._device = device_of(0)
         self._lock = threading.RLock()
         self._forget()
@@ -58,13 +62,15 @@ class Lending:
         self._borrower: Borrower | None = None
         self._output: HeldOutput | None = None
         self._stop: Stop | None = None
-        self._failed = self._told = False
+        self._failed = False
 
     # ------------------------------------------------------------------ any thread
     def usable(self) -> bool:
         if not self._device or self._failed or os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
             return False
         try:
+            if self._broker.wanted == 'auto' and any(other.usable() for other in self._elsewhere):
+                return False
             return os.tcgetpgrp(self._opened()) == os.getpgrp() and (self._lease is not None or self._fits())
         except OSError:
             return False

@@ -1,0 +1,189 @@
+"""A program on a real pseudo-terminal that it lends to an inspector, and the screen that a person would see."""
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import re
+import signal
+import sys
+import termios
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pexpect
+import pyte
+
+ROOT = Path(__file__).resolve().parents[2]
+READY = 'n next +s step'
+"""Stands in the last line of the inspector when keys are taken."""
+
+PROGRAM = '''
+import sys, time
+import numpy as np
+import pyfuncdbg
+from pyfuncdbg import tf
+v1 = tf.compat.v1
+
+def norm(x):
+    mu = x.mean()
+    y = x - mu
+    print('norm of', x.tolist())
+    return y
+
+graph = tf.Graph()
+with graph.as_default():
+    a = v1.placeholder(tf.float32, [3], name='a')
+    b = tf.numpy_function(norm, [a], tf.float32, name='norm')
+    c = tf.multiply(b, 2., name='c')
+
+def train(steps, ui):
+    with v1.Session(graph=graph) as plain:
+        sess = pyfuncdbg.DebugSession(plain, ui=ui) if ui else plain
+        for step in range(steps):
+            print('step', step, sess.run(c, {a: np.arange(3, dtype=np.float32) * step}))
+    print('end')
+'''
+"""What most tests run, and add a few lines to."""
+
+
+class Display(pyte.Screen):
+    """An emulated screen with a second one for full-screen programs, which pyte lacks."""
+
+    first: tuple[Any, Any] | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether a full-screen program has it."""
+        return self.first is not None
+
+    def set_mode(self, *modes: int, **options: Any) -> None:
+        if options.get('private') and 1049 in modes and self.first is None:
+            self.first = copy.deepcopy(self.buffer), copy.copy(self.cursor)
+            self.erase_in_display(2)
+        super().set_mode(*(mode for mode in modes if mode != 1049), **options)
+
+    def reset_mode(self, *modes: int, **options: Any) -> None:
+        if options.get('private') and 1049 in modes and self.first is not None:
+            (self.buffer, self.cursor), self.first = self.first, None
+        super().reset_mode(*(mode for mode in modes if mode != 1049), **options)
+
+    def mouse(self) -> bool:
+        """Whether moves of the mouse are reported."""
+        return any(mode << 5 in self.mode for mode in (1000, 1003))
+
+
+class Terminal:
+    """A person at a terminal.
+
+    Args:
+        folder: Where the program is, and everything it leaves.
+        source: The program, put behind `PROGRAM`; None to start `args` alone.
+        args: Instead of the program, behind `python`.
+        environment: More variables.
+        size: Rows and columns.
+    """
+
+    def __init__(self, folder: Path, source: str | None, *args: str, environment: dict[str, str] | None = None,
+                 size: tuple[int, int] = (30, 100)) -> None:
+        if source is not None:
+            (folder / 'train.py').write_text(PROGRAM + source)
+            args = (*args, 'train.py')
+        kept = {name: value for name, value in os.environ.items()
+                if name not in ('NO_COLOR', 'COLUMNS', 'LINES', 'PYTHONBREAKPOINT', 'PYFUNCDBG_UI')}
+        env = {**kept, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm-256color', 'XDG_STATE_HOME': str(folder / 'state'),
+               'XDG_RUNTIME_DIR': str(folder), **(environment or {})}
+        self.child = pexpect.spawn(sys.executable, list(args), cwd=str(folder), env=env, dimensions=size, timeout=30)
+        self.child.delaybeforesend = None
+        self.modes = termios.tcgetattr(self.child.child_fd)
+        self.display = Display(size[1], size[0])
+        self._stream = pyte.ByteStream(self.display)
+        self.raw = b''
+
+    # ------------------------------------------------------------------ looking
+    @property
+    def screen(self) -> str:
+        """What is on the screen now."""
+        return '\n'.join(line.rstrip() for line in self.display.display).rstrip()
+
+    def read(self, seconds: float = 0.05) -> bool:
+        """Take in what has been written; False at the end of the program."""
+        try:
+            data = self.child.read_nonblocking(1 << 16, timeout=seconds)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return True
+
+    def until(self, *wanted: str, full: bool | None = None, seconds: float = 20) -> str:
+        """Wait until all of this is on the screen at once, on that of a full-screen program or not; the screen then."""
+        end = time.monotonic() + seconds
+        while not (all(re.search(word, self.screen) for word in wanted) and full in (None, self.display.full)):
+            alive = self.read()
+            assert alive or all(re.search(word, self.screen) for word in wanted), f'it ended with:\n{self.screen}'
+            assert time.monotonic() < end, f'{wanted} did not come; there was:\n{self.screen}'
+        return self.screen
+
+    def stopped(self, *wanted: str) -> str:
+        """Wait until the inspector shows a stop, and takes keys."""
+        return self.until('STOPPED', READY, *wanted, full=True)
+
+    def end(self) -> str:
+        """Wait for the end of the program; what is on the screen then."""
+        stop = time.monotonic() + 20
+        while self.read():
+            assert time.monotonic() < stop, f'it does not end; there is:\n{self.screen}'
+        self.child.wait()
+        return self.screen
+
+    @property
+    def code(self) -> int:
+        """Exit code, negative for a signal."""
+        return -self.child.signalstatus if self.child.signalstatus else self.child.exitstatus
+
+    def restored(self) -> bool:
+        """Whether the terminal is as it was before the program started."""
+        modes = self.display.mode
+        return (not self.display.full and not self.display.mouse() and 2004 << 5 not in modes
+                and 25 << 5 in modes and termios.tcgetattr(self.child.child_fd) == self.modes)
+
+    # ------------------------------------------------------------------ typing
+    def type(self, line: str) -> None:
+        """A command line, as soon as the line for it is there."""
+        self.until(READY)
+        self.child.send(':')
+        self.until(r'(?m)^(?!.*n next).*/ search$')
+        self.child.send(line + '\r')
+
+    def key(self, key: str) -> None:
+        """One key."""
+        self.child.send(key)
+
+    def inspector(self) -> int:
+        """Process number of the inspector."""
+        for name in os.listdir('/proc'):
+            if name.isdigit():
+                try:
+                    words = Path(f'/proc/{name}/cmdline').read_bytes().split(b'\0')
+                except OSError:
+                    continue
+                if str(self.child.pid).encode() in words and any(b'inspector.lent' in word for word in words):
+                    return int(name)
+        return 0
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        inspector = self.inspector()
+        for number in (self.child.pid, inspector):
+            if number:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+        if self.child.child_fd >= 0:
+            self.child.close(force=True)

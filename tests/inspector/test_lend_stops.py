@@ -1,0 +1,201 @@
+"""A program that lends its terminal to the inspector: stops on the screen, and a program that prints what it would."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lent_terminal import PROGRAM, ROOT, Terminal
+from listening import wait_until
+
+
+def printed(folder: Path, source: str) -> str:
+    """What the program prints without us, as a terminal shows it."""
+    plain = source.replace("'inspector'", "'none'")
+    (folder / 'plain.py').write_text(PROGRAM + plain)
+    done = subprocess.run([sys.executable, 'plain.py'], cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    return done.stdout
+
+
+def screen_lines(screen: str) -> list[str]:
+    return [line for line in screen.splitlines() if line.strip()]
+
+
+def test_from_card_to_card_and_out(tmp_path) -> None:
+    source = "print('begin')\ntrain(3, 'inspector')\n"
+    with Terminal(tmp_path, source) as terminal:
+        terminal.stopped('run 1 of session 1')
+        terminal.type('run')
+        terminal.stopped('end of run 1')
+        terminal.type('run')
+        terminal.stopped('run 2 of session 1')
+        terminal.type('break norm')
+        terminal.until('breakpoint 1 set', full=True)
+        terminal.type('run')
+        terminal.stopped(r'norm\[1\]', 'breakpoint 1')
+        terminal.type('into')
+        terminal.stopped('train.py:9')
+        terminal.key('n')
+        terminal.stopped('train.py:10')
+        terminal.type('p mu.item() + 41')
+        terminal.until('42')
+        terminal.type('quit')
+        assert screen_lines(terminal.end()) == screen_lines(printed(tmp_path, source))
+        assert terminal.code == 0
+        assert b'Traceback' not in terminal.raw
+
+
+def test_a_key_runs_and_the_second_stop_comes_soon(tmp_path) -> None:
+    with Terminal(tmp_path, "train(2, 'inspector')") as terminal:
+        terminal.stopped('run 1 of')
+        terminal.key('c')
+        screen = terminal.stopped('run 2 of')
+        assert 'step 0' not in screen           # that is on the other screen
+        terminal.key('c')
+        terminal.end()
+        assert terminal.code == 0 and 'step 1 [-2.  0.  2.]' in terminal.screen
+
+
+def test_output_is_held_and_written_in_order(tmp_path) -> None:
+    """Of Python, of C and of a child process, on another thread and by a command."""
+    source = '''
+import os, subprocess, threading
+from pathlib import Path
+go, done = Path('go'), Path('done')
+
+def chatter():
+    while not go.exists():
+        time.sleep(0.01)
+    for number in range(20):
+        print('thread', number)
+    print('part', end=' ')
+    os.write(1, b'of C\\n')
+    subprocess.run(['echo', 'of a child'])
+    print('to stderr', file=sys.stderr)
+    done.write_text('')
+
+thread = threading.Thread(target=chatter)
+thread.start()
+train(1, 'inspector')
+thread.join()
+'''
+    with Terminal(tmp_path, source) as terminal:
+        terminal.stopped('run 1 of')
+        (tmp_path / 'go').write_text('')
+        wait_until((tmp_path / 'done').exists)
+        terminal.type('p print("of a command")')
+        time.sleep(0.3)
+        terminal.read()
+        assert 'thread' not in terminal.screen and terminal.display.full
+        terminal.type('quit')
+        lines = screen_lines(terminal.end())
+        expected = [*(f'thread {number}' for number in range(20)), 'of C', 'part of a child', 'to stderr']
+        assert lines[:20] == expected[:20]
+        assert 'of C' in lines[20] + lines[21] and 'of a child' in lines and 'to stderr' in lines
+        assert 'of a command' in lines and lines[-2:] == ['step 0 [0. 0. 0.]', 'end']
+        assert terminal.code == 0
+
+
+def test_much_output_is_held(tmp_path) -> None:
+    source = '''
+import threading
+from pathlib import Path
+
+def chatter():
+    for number in range(20_000):
+        print('line', number)
+    Path('done').write_text('')
+
+threading.Timer(2, chatter).start()
+train(1, 'inspector')
+'''
+    with Terminal(tmp_path, source) as terminal:
+        terminal.stopped('run 1 of')
+        wait_until((tmp_path / 'done').exists, 60)
+        terminal.type('quit')
+        terminal.end()
+        shown = re.findall(rb'line (\d+)\r', terminal.raw)
+        assert shown == [str(number).encode() for number in range(20_000)]
+
+
+def test_the_terminal_is_the_programs_again_between_stops(tmp_path) -> None:
+    """It asks a question between two stops, as ever."""
+    source = '''
+import termios
+with v1.Session(graph=graph) as plain:
+    sess = pyfuncdbg.DebugSession(plain, ui='inspector')
+    for step in range(2):
+        sess.run(a, {a: np.zeros(3, np.float32)})
+        print('typed:', input('name? '), sys.stdout.isatty())
+'''
+    with Terminal(tmp_path, source) as terminal:
+        for number, name in ((1, 'anna'), (2, 'berta')):
+            terminal.stopped(f'run {number} of')
+            terminal.key('c')
+            terminal.until(r'name\?$', full=False)
+            assert terminal.restored()
+            terminal.child.send(name + '\r')
+        terminal.end()
+        assert terminal.code == 0
+        assert screen_lines(terminal.screen) == ['name? anna', 'typed: anna True', 'name? berta', 'typed: berta True']
+
+
+def test_a_stop_at_pythons_own_prompt(tmp_path) -> None:
+    """With readline, which has the terminal in modes of its own."""
+    with Terminal(tmp_path, '', '-i') as terminal:
+        terminal.until('(?m)^>>>$')
+        for number in (1, 2):
+            terminal.child.send('sess = pyfuncdbg.DebugSession(v1.Session(graph=graph), ui="inspector")\r')
+            terminal.until('(?m)^>>>$', full=False)
+            terminal.child.send('sess.run(c, {a: np.zeros(3)})\r')
+            terminal.stopped('run 1 of session')
+            terminal.type('run')
+            terminal.stopped('end of run')
+            terminal.key('c')
+            terminal.until(r'array\(\[0., 0., 0.\], dtype=float32\)\n>>>$', full=False)
+            terminal.child.send(f'{number} + 4X\x7f1\r')         # a line that is edited
+            terminal.until(f'^{number + 41}$'.replace('^', '(?m)^'), full=False)
+        terminal.child.send('exit()\r')
+        terminal.end()
+        assert terminal.code == 0 and terminal.raw.count(b'norm of') == 2
+
+
+@pytest.mark.parametrize('function', ['breakpoint()', "pyfuncdbg.break_at('norm')"])
+def test_a_breakpoint_without_a_debug_session(tmp_path, function) -> None:
+    source = f'''
+def here(x):
+    {"breakpoint()" if function == "breakpoint()" else "pass"}
+    return x * 2
+with graph.as_default():
+    d = tf.numpy_function(here, [c], tf.float32, name='here')
+{function if function != "breakpoint()" else ""}
+print('got', v1.Session(graph=graph).run(d, {{a: np.ones(3)}}))
+'''
+    with Terminal(tmp_path, source) as terminal:
+        terminal.stopped('here' if function == 'breakpoint()' else 'norm')
+        terminal.key('c')
+        terminal.end()
+        assert terminal.code == 0 and 'got [0. 0. 0.]' in terminal.screen
+
+
+def test_closing_the_inspector_is_quit(tmp_path) -> None:
+    with Terminal(tmp_path, "train(3, 'inspector')") as terminal:
+        terminal.stopped('run 1 of')
+        terminal.key('\x11')                    # Ctrl-Q
+        terminal.end()
+        assert terminal.code == 0 and 'step 2 [-4.  0.  4.]' in terminal.screen and 'inspector' not in terminal.screen
+
+
+def test_commands_of_a_file_come_first(tmp_path) -> None:
+    (tmp_path / 'commands').write_text('p 6 * 7\nbreak norm\nrun\n')
+    with Terminal(tmp_path, "train(1, 'inspector')", '-m', 'pyfuncdbg', 'run', '-x', 'commands') as terminal:
+        screen = terminal.stopped('norm')
+        assert 'norm' in screen
+        terminal.type('quit')
+        terminal.end()
+        assert '42' in terminal.screen and terminal.code == 0
