@@ -171,8 +171,8 @@ def test_the_list_of_nodes(recorded):
 def test_the_graph_as_dot(recorded):
     (graph,) = pydot.graph_from_dot_data(text('graph --as dot', recorded, 20))         # never cut at the console's width
     labels = {node.get_name(): node.get_label() for node in graph.get_nodes() if node.get_label()}
-    joined = {(labels[edge.get_source()].strip('"').split('\\n')[0], labels[edge.get_destination()].strip('"').split('\\n')[0])
-              for edge in graph.get_edges()}
+    names = {place: label.strip('"').split('\\n')[0] for place, label in labels.items()}
+    joined = {(names[edge.get_source()], names[edge.get_destination()]) for edge in graph.get_edges()}
     assert {('x', 'part/centred'), ('part/centred', 'part/scaled'), ('part/factors', 'part/scaled'), ('twice', 'total'),
             ('gate', 'total')} <= joined
     assert any('NaN or Inf' in label for label in labels.values())
@@ -191,9 +191,9 @@ def test_diagrams_of_trees(recorded):
 def test_time_of_their_own_adds_up(recorded):
     result = execute('lp', recorded).result
     assert result.rows[0].name == 'part/centred' and result.rows[0].calls == 4 and result.rows[0].own >= 0.06
-    outer = [call for call in recorded.trace.calls(kind='op') if not call.parent]
-    assert result.own == pytest.approx(sum(call.duration for call in recorded.trace.calls() if not call.parent), rel=1e-6)
-    assert outer and sum(row.own for row in execute('lp --by line -n 999', recorded).result.rows) == pytest.approx(result.own)
+    outermost = [call.duration for call in recorded.trace.calls() if not call.parent]
+    assert len(outermost) == 21 and result.own == pytest.approx(sum(outermost), rel=1e-6)
+    assert sum(row.own for row in execute('lp --by line -n 999', recorded).result.rows) == pytest.approx(result.own)
 
 
 def test_ways_to_add_up(recorded):
@@ -212,7 +212,7 @@ def test_filters_of_the_profile(recorded):
     assert 'self at least 0.01 s' in text('lp --over 10ms', recorded)
     names = [row.name for row in execute('lp --sort name', recorded).result.rows]
     assert names == sorted(names) and [row.name for row in execute('lp --sort name -r', recorded).result.rows] == names[::-1]
-    with pytest.raises(CommandError, match='is no time: expected something like 1.5ms'):
+    with pytest.raises(CommandError, match='is no time: expected something like'):
         execute('lp --over fast', recorded)
 
 
@@ -231,7 +231,7 @@ def test_annotated_source(recorded):
     shown = text(f'ps {HERE}', recorded)
     assert 'called by part/centred PyFunc  4x' in shown and 'lines' in shown
     assert execute(f'ps {HERE}:{made.number}', recorded).result.source.lines[0].number == made.number - 8
-    with pytest.raises(CommandError, match="Did you mean 'test_command_nodes.py'"):
+    with pytest.raises(CommandError, match="Did you mean 'test_command_nodes"):
         execute('ps test_comand_nodes.py', recorded)
     with pytest.raises(CommandError, match='there is no line 99999'):
         execute(f'ps {HERE}:99999', recorded)
