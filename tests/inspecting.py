@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from pyfuncdbg.inspector.app import Inspector
@@ -50,7 +52,7 @@ async def settled(pilot: Pilot[int]) -> None:
     quiet = 0
     async with asyncio.timeout(PATIENCE):
         while quiet < 3:
-            await pilot.pause()
+            await pilot._wait_for_screen()      # `pause` would wait for an idle processor, which a shared one rarely is
             busy = any(not worker.is_finished for worker in pilot.app.workers)
             quiet = 0 if busy else quiet + 1
             await asyncio.sleep(0.01)
@@ -58,14 +60,21 @@ async def settled(pilot: Pilot[int]) -> None:
 
 async def press(pilot: Pilot[int], *keys: str) -> str:
     """Press keys; the screen then."""
-    await pilot.press(*keys)
+    send(pilot, *keys)
     await settled(pilot)
     return screen(pilot)
 
 
+def send(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys and wait for nothing; `Pilot.press` waits for an idle processor after each."""
+    for key in keys:
+        char = ' ' if key == 'space' else key if len(key) == 1 else None
+        pilot.app.post_message(events.Key(_character_to_key(key) if len(key) == 1 else key, char))
+
+
 async def type_line(pilot: Pilot[int], line: str, *, enter: bool = True) -> str:
     """Type a command line; the screen then."""
-    await pilot.press('colon')
+    await press(pilot, 'colon')
     inspector(pilot).query_one('#line').value = line          # type: ignore[attr-defined]
     inspector(pilot).query_one('#line').cursor_position = len(line)  # type: ignore[attr-defined]
     return await press(pilot, *(['enter'] if enter else []))

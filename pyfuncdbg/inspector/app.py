@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.console import RenderableType
 from rich.text import Text
 from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Footer, Static
+from textual.widgets import ContentSwitcher, Footer, Input, Static
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector import place_bar
@@ -50,7 +49,6 @@ class Inspector(App[int]):
 
     Args:
         desk: What answers: a saved trace or a program.
-        program: Makes the pane in which a program shows its own screen, if it runs under a terminal of ours.
         past: Command lines of earlier sessions, the oldest first.
         keep: Keeps a command line for later sessions.
     """
@@ -61,11 +59,9 @@ class Inspector(App[int]):
     COMMANDS = App.COMMANDS | {Everything}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 
-    def __init__(self, desk: Desk, program: Callable[[], Widget] | None = None, *, past: tuple[str, ...] = (),
-                 keep: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__()
         self.desk = desk
-        self._program = program
         self._past, self._keep = past, keep
         self._waiting: deque[str] = deque()
         self._asking = ''
@@ -78,9 +74,6 @@ class Inspector(App[int]):
         with ContentSwitcher(initial='panes', id='places'):
             yield Panes(self.desk)
             yield Result(live=self.desk.live)
-            if self._program is not None:
-                with Container(id='program'):
-                    yield self._program()
         yield Static(id='too_small')
         yield Static(id='said')
         yield CommandLine(self._past, self._keep)
@@ -215,19 +208,20 @@ class Inspector(App[int]):
         self.query_one('#places', ContentSwitcher).current = 'result' if self.result.here else 'panes'
         if self.result.here:
             self.result.show_again()
-        self.call_after_refresh(self._focus)        # what has just become visible can have the keys then
+        self._focus()
 
     def _focus(self) -> None:
-        self.shown.focus()
+        """The keys go there at once: those that are waiting already were meant for it."""
+        self.screen.set_focus(cast(Widget, self.shown))
 
     def on_command_line_entered(self, message: CommandLine.Entered) -> None:
         """A line was typed."""
-        self.shown.focus()
+        self._focus()
         self.run_line(message.line)
 
     def on_command_line_given_up(self) -> None:
         """The command line was left."""
-        self.shown.focus()
+        self._focus()
 
     def on_sheet_chosen(self, message: Sheet.Chosen) -> None:
         """A line or word was chosen. A call that is not looked at yet is followed, everything else is typed."""
@@ -299,10 +293,10 @@ class Inspector(App[int]):
 
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that act on a program exist only where one runs; in the command line Tab completes."""
+        """Keys that act on a program exist only where one runs; a line that is typed has all keys but two."""
         if action == 'typed' and parameters and acts_on_stop(str(parameters[0])):
             return self.desk.live
-        return action != 'pane_by' or self.focused is not self.query_one(CommandLine).line
+        return None if isinstance(self.focused, Input) and action not in ('leave', 'cancel') else True
 
     def action_typed(self, line: str) -> None:
         """A key that types a command: carried out, or offered to be completed."""
@@ -359,16 +353,24 @@ class Inspector(App[int]):
     def action_leave(self) -> None:
         """Break off what runs; else to the panes."""
         if self._asking:
-            self.action_cancel()
+            self._cancel()
             return
         self.screen.set_class(False, '-zoomed')
         self.say('')
         self.result.visited.leave()
         self._show()
 
-    @work(thread=True, group='cancel', exit_on_error=False)
     def action_cancel(self) -> None:
-        """Break off the command that runs."""
+        """Break off the command that runs, or the line that is typed."""
+        if self._asking:
+            self._cancel()
+        elif isinstance(self.focused, Input):
+            self.query_one(CommandLine).give_up()
+        else:
+            self.say('nothing runs here; q leaves the inspector')
+
+    @work(thread=True, group='cancel', exit_on_error=False)
+    def _cancel(self) -> None:
         self.desk.cancel()
 
     def action_pane(self, name: str) -> None:

@@ -92,6 +92,7 @@ class CommandLine(Vertical):
         self._words: list[str] = []
         self._start = 0
         self._chosen = -1
+        self._asked = self._enter = False
         self.searching = False
 
     def compose(self) -> ComposeResult:
@@ -141,6 +142,9 @@ class CommandLine(Vertical):
         if self.searching:
             self.post_message(self.Sought(event.value, 1))
             return
+        if self._asked:                         # Tab and Enter typed fast: first the completion, then the line
+            self._enter = True
+            return
         self._set('')
         if text:
             self.remember(text)
@@ -183,6 +187,7 @@ class CommandLine(Vertical):
         if self.searching:
             return
         if not self._words:
+            self._asked = True
             self.post_message(self.Completing(self.line.value, self.line.cursor_position))
             return
         self._chosen = (self._chosen + by) % len(self._words)
@@ -191,8 +196,13 @@ class CommandLine(Vertical):
 
     def offer(self, text: str, words: Sequence[str], start: int) -> None:
         """The completions of a text that was asked about; forgotten if the line is another one by now."""
-        if self.line.value != text or not words:
-            return
+        enter, self._asked, self._enter = self._enter, False, False
+        if self.line.value == text and words:
+            self._offer(words, start)
+        if enter:
+            self.call_later(self.line.action_submit)
+
+    def _offer(self, words: Sequence[str], start: int) -> None:
         self._start = start
         if len(words) == 1:
             self._words = []
@@ -225,7 +235,7 @@ class CommandLine(Vertical):
         if event.option_index < len(self._words):
             self._insert(self._words[event.option_index] + ' ')
         self._hide()
-        self.line.focus()
+        self.screen.set_focus(self.line)
 
 
 def _shared(words: Sequence[str]) -> str:

@@ -75,7 +75,7 @@ _MOVING = (
     Key('z', 'z', 'zoom', 'zoom', 'one pane on the whole screen, and back'),
     Key('f2', 'F2', 'shade', 'light', 'light or dark'),
     Key('ctrl+c', 'Ctrl-C', 'cancel', 'break off', 'break off the command that runs'),
-    Key('q,ctrl+q', 'q', 'leave_inspector', 'quit', 'leave the inspector', True))
+    Key('q', 'q', 'leave_inspector', 'quit', 'leave the inspector', True))
 
 
 RUNNING = frozenset(command.name for command in TABLE if command.group == 'run')
@@ -96,8 +96,9 @@ def keys() -> tuple[Key, ...]:
 
 def bindings() -> list[Binding]:
     """The keys as the app binds them."""
-    return [Binding(one.key, one.action, one.label, show=one.footer, key_display=one.shown,
-                    priority=one.key in ('ctrl+c', 'ctrl+q')) for one in keys()]
+    # A key with priority acts before the next is read, so that what is typed fast goes where it was meant to go.
+    return [Binding(one.key, one.action, one.label, show=one.footer, key_display=one.shown, priority=one.key != 'escape')
+            for one in keys()]
 
 
 def acts_on_stop(line: str) -> bool:

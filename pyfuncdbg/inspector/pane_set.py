@@ -77,6 +77,7 @@ class Panes(Container):
         self.chosen = name
         for pane in PANES:
             self.query_one(f'#{pane.name}').set_class(pane.name == name, '-shown')
+        self.app.stylesheet.update(self)        # at once: what is not seen cannot have the keys
 
     def on_click(self, event: events.Click) -> None:
         """A pane was clicked."""

@@ -48,7 +48,7 @@ def _fitted(row: Text, notes: Sequence[Text], longest: int, *, whole: bool) -> F
         note = Text('  ').join(notes)
         column = min(longest, int(width * _CODE)) + 2
         room = width - max(column, row.cell_len + 2)
-        if note.cell_len <= room or (room >= _NOTED and not whole):
+        if note.cell_len <= room or (room >= _NOTED and len(notes) == 1 and not whole):
             line = row.copy()
             line.pad_right(max(2, column - row.cell_len))
             return cut(line.append_text(note), width)

@@ -1,0 +1,239 @@
+"""Commands in the inspector: every key, the command line, screens back and forward, the palette, mistakes of either side."""
+from __future__ import annotations
+
+import threading
+
+import pytest
+from inspecting import click, drive, inspector, opened, press, screen, send, settled, type_line, until
+from textual.command import CommandPalette
+
+from pyfuncdbg.inspector.desk import Desk, Reply
+from pyfuncdbg.inspector.keys import keys
+from pyfuncdbg.inspector.saved import SavedDesk
+
+
+def head(shown: str) -> str:
+    """The line that names the screen."""
+    return next(line for line in shown.split('\n')[1:4] if line.startswith('─'))
+
+
+TYPED = {'r': 'NaN born in call #13', 'h': 'BORN', 't': 'norm:0', 'g': 'tape of run #4', '?': 'keys'}
+"""What the screens show that keys lead to on a saved trace."""
+ELSEWHERE = set('. , f F : / [ ] z q n s N c w u D e i b d 1 2 3 4 5 6 Ctrl-P Esc Tab Shift-Tab F2 Ctrl-C'.split())
+"""Keys that other tests press."""
+
+
+def test_every_key_is_tested() -> None:
+    assert {key.shown for key in keys()} <= ELSEWHERE | set(TYPED)
+
+
+@pytest.mark.parametrize('key', TYPED)
+def test_a_key_types_its_command(trace, key) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            shown = await press(pilot, 'question_mark' if key == '?' else key)
+            assert TYPED[key] in shown
+            line = next(one.help.split("'")[1] for one in keys() if one.shown == key)
+            assert head(shown).startswith(f'─{line}─')
+            assert '[2 source]' in await press(pilot, 'escape') and not inspector(pilot).result.here
+    drive(test)
+
+
+def test_keys_for_a_program_that_runs_do_nothing_on_a_saved_trace(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            before = screen(pilot)
+            for key in 'nsNcwuDeib':
+                assert await press(pilot, key) == before
+            assert "'next' acts on a stopped thread, and none is stopped here" in await type_line(pilot, 'next')
+            assert ' n ' not in before.split('\n')[-1]
+    drive(test)
+
+
+def test_screens_back_and_forward(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            await type_line(pilot, 'call 1')
+            assert 'norm[0]' in screen(pilot).split('\n')[0]            # the panes follow
+            await type_line(pilot, 'pt #1:in0')
+            shown = await press(pilot, 'r')
+            assert head(shown).startswith('─report  (3 of 3)')
+            assert head(await press(pilot, 'left_square_bracket')).startswith('─pt #1:in0  (2 of 3)')
+            assert head(await press(pilot, 'alt+left')).startswith('─call 1  (1 of 3)')
+            shown = await press(pilot, 'left_square_bracket')
+            assert not inspector(pilot).result.here and 'def normalize' in shown
+            assert head(await press(pilot, 'right_square_bracket')).startswith('─call 1')
+            shown = await press(pilot, 'alt+right')
+            assert head(shown).startswith('─pt #1:in0  (2 of 3)')
+            assert head(await type_line(pilot, 'info')).startswith('─info  (3 of 3)')     # the report is forgotten
+            await pilot.resize_terminal(60, 20)
+            assert 'Python 3.' in await press(pilot) and max(map(len, screen(pilot).split('\n'))) <= 60
+    drive(test)
+
+
+def test_a_mistake_is_one_message_and_changes_nothing(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            shown = await type_line(pilot, 'call 99')
+            assert 'call 99: There is no call 99' in shown and 'norm[2]' in shown.split('\n')[0]
+            shown = await type_line(pilot, 'repotr')
+            assert "repotr: unknown command 'repotr'." in shown and 'report' in shown.split("'repotr'.")[1]
+            assert not inspector(pilot).result.here and len(inspector(pilot).result.visited) == 0
+            assert 'unknown' not in await press(pilot, 'escape')
+            assert 'no range' in await type_line(pilot, "pt #13:0 -r '[1'")
+    drive(test)
+
+
+def test_completion_and_history(trace) -> None:
+    async def test() -> None:
+        kept: list[str] = []
+        async with opened(trace, past=('calls --bad', 'info'), keep=kept.append) as pilot:
+            line = inspector(pilot).query_one('#line')
+            await press(pilot, 'colon', *'in')
+            shown = await press(pilot, 'tab')
+            assert line.value == 'in' and {'info', 'inject', 'interact'} <= set(shown.split())
+            for _ in range(20):
+                if line.value != 'info':
+                    await press(pilot, 'tab')
+            await press(pilot, 'enter')
+            assert inspector(pilot).result.visited.current.line == 'info' and kept == []
+            await press(pilot, 'colon', *'rep', 'tab', 'enter')
+            assert inspector(pilot).result.visited.current.line == 'report' and kept == ['report']
+            await press(pilot, 'colon', 'up')
+            assert line.value == 'report'
+            await press(pilot, 'up', 'up')
+            assert line.value == 'calls --bad'
+            await press(pilot, 'up')
+            assert line.value == 'calls --bad'
+            await press(pilot, 'down', 'down', 'down')
+            assert line.value == ''
+            await press(pilot, *'pt', 'space', *'norm[2', 'tab')
+            assert line.value.startswith('pt norm[2]')
+            await press(pilot, 'escape')
+            assert inspector(pilot).focused is inspector(pilot).result
+    drive(test)
+
+
+def test_the_palette_finds_commands_nodes_and_calls(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            for typed, wanted in (('heal', 'health'), ('best', 'lt --site best'), ('#7', 'call 7')):
+                await press(pilot, 'ctrl+p')
+                assert isinstance(pilot.app.screen, CommandPalette)
+                await press(pilot, *typed)
+                await until(pilot, wanted.split()[-1])
+                await settled(pilot)
+                await press(pilot, 'enter')
+                await settled(pilot)
+                if isinstance(pilot.app.screen, CommandPalette):
+                    await press(pilot, 'enter')
+                    await settled(pilot)
+                assert inspector(pilot).result.visited.current.line == wanted
+            await press(pilot, 'ctrl+p')
+            await press(pilot, *'inject')
+            await press(pilot, 'enter')
+            await settled(pilot)
+            await press(pilot)
+            assert inspector(pilot).query_one('#line').value.startswith('inject')
+    drive(test)
+
+
+def test_words_on_a_screen_type_commands(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, (160, 50)) as pilot:
+            await press(pilot, 'r')
+            shown = await click(pilot, "pt '#13:in0[1]'")
+            assert head(shown).startswith("─pt '#13:in0[1]'")
+            await press(pilot, 'left_square_bracket', 'home', 'slash', *'born', 'enter', 'escape')
+            assert head(await press(pilot, 'enter')).startswith('─call 13')
+    drive(test)
+
+
+def test_light_and_dark(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            dark = inspector(pilot).shown.background_colors[1].brightness
+            await press(pilot, 'f2')
+            assert inspector(pilot).shown.background_colors[1].brightness > 0.5 > dark
+            colours = {segment.style.color.get_truecolor() for segment in inspector(pilot).shown.render_line(0)
+                       if segment.style and segment.style.color}
+            assert colours
+            await press(pilot, 'f2')
+            assert inspector(pilot).shown.background_colors[1].brightness == dark
+    drive(test)
+
+
+def test_quit(trace) -> None:
+    async def test() -> None:
+        for leave in (lambda pilot: press(pilot, 'q'), lambda pilot: type_line(pilot, 'quit')):
+            async with opened(trace) as pilot:
+                await leave(pilot)
+                assert (pilot.app.return_code == 0 and not pilot.app.is_running) or pilot.app._exit
+    drive(test)
+
+
+class Broken(SavedDesk):
+    """A desk in which everything of ours fails."""
+
+    def answer(self, line: str, width: int) -> Reply:
+        raise ZeroDivisionError('not your\nfault')
+
+    def complete(self, text: str, position: int) -> tuple[list[str], int]:
+        raise ZeroDivisionError
+
+
+class Blind:
+    """A trace that cannot be asked."""
+
+    def __getattr__(self, name: str):
+        raise RuntimeError(f'no {name}')
+
+
+def test_a_mistake_of_ours_is_one_line_and_the_app_goes_on(trace) -> None:
+    async def test() -> None:
+        async with opened(Broken(trace)) as pilot:
+            shown = await press(pilot, 'r')
+            assert 'report: pyfuncdbg failed here: ZeroDivisionError: not your\\nfault' in shown and 'def normalize' in shown
+            await press(pilot, 'colon', *'rep', 'tab', 'escape')
+            inspector(pilot).desk.trace = Blind()
+            inspector(pilot).panes.repaint()
+            shown = await press(pilot, '1')
+            assert 'pyfuncdbg failed here: RuntimeError: no ' in shown
+            assert 'RuntimeError' in await press(pilot, 'full_stop')
+    drive(test)
+
+
+class Slow(SavedDesk):
+    """A desk whose commands take until they are broken off."""
+
+    def __init__(self, path) -> None:
+        super().__init__(path)
+        self.broken_off = threading.Event()
+
+    def answer(self, line: str, width: int) -> Reply:
+        if line == 'report':
+            assert self.broken_off.wait(60)
+            return Reply(line, 'report', '', None, 'interrupted')
+        return super().answer(line, width)
+
+    def cancel(self) -> None:
+        self.broken_off.set()
+
+
+def test_keys_work_while_a_command_runs_and_break_it_off(trace) -> None:
+    async def test() -> None:
+        desk: Desk = Slow(trace)
+        async with opened(desk) as pilot:
+            send(pilot, 'r', 'home', 'down', 'down')
+            await pilot.pause()
+            assert inspector(pilot).shown.cursor == 2 and not desk.broken_off.is_set()
+            await type_line_while_busy(pilot, 'info')
+            await press(pilot, 'escape')
+            assert desk.broken_off.is_set()
+            assert head(screen(pilot)).startswith('─info')              # what was typed meanwhile came next
+    drive(test)
+
+
+async def type_line_while_busy(pilot, line: str) -> None:
+    send(pilot, 'colon', *line, 'enter')
+    await pilot.pause()
