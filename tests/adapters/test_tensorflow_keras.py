@@ -1,0 +1,69 @@
+"""A Keras fit with Python functions in the dataset (4 parallel calls), in a layer and in the loss, as a user runs it."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt.pseudo_terminal import Terminal
+
+import pyfuncdbg
+from pyfuncdbg.record.trace import Trace
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+PROGRAM = str(Path(__file__).with_name('keras_digits.py'))
+DIGITS = str(HERE / 'pyfuncdbg' / 'demo' / 'digits.csv.gz')
+ENVIRONMENT = {'TF_CPP_MIN_LOG_LEVEL': '3', 'PYTHONPATH': str(HERE)}
+
+
+def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *args], cwd=folder, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
+                          timeout=200)
+
+
+def test_a_fit_is_the_same_bit_for_bit_and_all_its_calls_are_recorded(tmp_path: Path) -> None:
+    plain = run(tmp_path, PROGRAM, DIGITS)
+    watched = run(tmp_path, '-m', 'pyfuncdbg', 'run', PROGRAM, DIGITS)
+    assert plain.returncode == watched.returncode == 0, plain.stderr + watched.stderr
+    assert plain.stdout == watched.stdout and plain.stdout.startswith("losses ['0x1.")
+    with Trace.open(tmp_path / 'keras_digits.pfd') as trace:
+        assert [trace.count(site=name) for name in ('normalize', 'squash', 'penalty')] == [512, 8, 8]
+        threads = {call.thread for call in trace.calls(site='normalize')}
+        inputs = trace.calls(site='normalize', limit=1)[0].inputs
+    assert len(threads) > 1 and [tensor.dtype for tensor in inputs] == ['float32', 'int64']
+
+
+def test_a_predicate_stops_at_the_planted_element_and_steps_to_the_planted_line(tmp_path: Path) -> None:
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--ui', 'prompt', '--break', 'normalize', '--if', 'pixels.std() == 0',
+                  PROGRAM, '--planted', '77', DIGITS, environment=ENVIRONMENT, timeout=60) as terminal:
+        stopped = terminal.prompt()
+        assert "node 'normalize'" in stopped and 'number  int64 77' in stopped and stopped.count('STOPPED') == 1
+        terminal.type('step', 'STOPPED in normalize at keras_digits.py:', 'mean = pixels.mean()')
+        terminal.type('next', 'mean  float32 3.0')
+        terminal.type('next', 'spread  float32 0.0')
+        terminal.type('next', 'return shifted / spread', 'shifted  float32[64]')
+        terminal.type('p number, spread', '77')
+        terminal.type('bt', 'node normalize', 'keras_digits.py', 'in normalize')
+        terminal.type('next', 'STOPPED after call', 'NaN 64')
+        terminal.type('inject out0 pixels * 0', 'replaced, in this call')
+        # The same element comes by in the second epoch, and nothing else stops.
+        again = terminal.type('cont', 'STOPPED before call', "node 'normalize'", 'number  int64 77')
+        assert again.count('STOPPED') == 1
+        terminal.last('quit')
+        assert terminal.end() == 0
+        assert "losses ['0x1." in terminal.text     # without the NaN of the first epoch
+
+
+def test_an_abort_ends_the_program(tmp_path: Path) -> None:
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--ui', 'prompt', '--break', 'penalty', PROGRAM, DIGITS,
+                  environment=ENVIRONMENT, timeout=60) as terminal:
+        assert 'wanted  float32[64, 10]' in terminal.prompt()
+        terminal.last('abort')
+        assert terminal.end() == 130
+        assert 'Traceback' not in terminal.text and 'losses' not in terminal.text and 'aborted at stop 1' in terminal.text
+
+
