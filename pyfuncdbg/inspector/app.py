@@ -24,18 +24,18 @@ from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened
-from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call
+from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call, opening_words
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes, mistake
 from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.panes.table import PANES
 from pyfuncdbg.inspector.picture import Drawing, drawing
 from pyfuncdbg.inspector.result import Result
+from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.inspector.virtual import VirtualList
 from pyfuncdbg.record.records import CallRecord
-from pyfuncdbg.views.escape import visible
 
 WIDE = (110, 34)
 """Columns and rows from which on all panes are seen at once."""
@@ -69,13 +69,12 @@ class Inspector(App[int]):
     # ------------------------------------------------------------------ the screen
     def compose(self) -> ComposeResult:
         """Header, panes or a result, what was said, the command line, the keys."""
-        yield Static(id='header')
-        yield Static(id='bar')
+        yield place_bar.Heading()
         with ContentSwitcher(initial='panes', id='places'):
             yield Panes(self.desk)
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
-        yield Static(id='said')
+        yield Said()
         yield CommandLine(self._past, self._keep)
         yield Footer(show_command_palette=False, compact=True)
 
@@ -109,10 +108,7 @@ class Inspector(App[int]):
         self._title()
 
     def _title(self) -> None:
-        header = self.query_one('#header', Static)
-        header.update(place_bar.header(self.desk, self.scene, self.panes.info))
-        header.set_class(self.scene.stop is not None, 'hit')
-        self.query_one('#bar', Static).update(place_bar.bar(PANES, self.panes.chosen))
+        self.query_one(place_bar.Heading).tell(self.desk, self.scene, self.panes.info, self.panes.chosen)
         self.refresh_bindings()
 
     @property
@@ -146,9 +142,7 @@ class Inspector(App[int]):
 
     def say(self, shown: RenderableType | str, style: str = '') -> None:
         """Put a few lines above the command line; '' takes them away."""
-        said = self.query_one('#said', Static)
-        said.display = shown != ''
-        said.update(Text(visible(shown), style, overflow='fold') if isinstance(shown, str) else shown)
+        self.query_one(Said).say(shown, style)
 
     # ------------------------------------------------------------------ commands
     def run_line(self, line: str) -> None:
@@ -165,7 +159,7 @@ class Inspector(App[int]):
             self._answer(self._asking, self._width())
 
     def _width(self) -> int:
-        return self.result.columns if self.result.size.width else max(10, self.size.width - 1)
+        return self.result.columns
 
     @work(thread=True, group='commands', exit_on_error=False)
     def _answer(self, line: str, width: int) -> None:
@@ -254,6 +248,8 @@ class Inspector(App[int]):
     def _find(self, find: Callable[[Desk, Scene], CallRecord | None], *, none: str = '', quiet: bool = False) -> None:
         try:
             call, why = find(self.desk, self.scene), none
+            if call is not None and quiet:
+                why = opening_words(call)
         except PyfuncdbgError as error:
             call, why = None, str(error)
         except Exception as error:              # a mistake of ours: told in one line, the app goes on
@@ -263,6 +259,8 @@ class Inspector(App[int]):
     def on_found(self, message: Found) -> None:
         """Look at the call."""
         if message.call is not None:
+            if message.quiet and message.why:
+                self.say(f'{message.call.label} {message.why}')
             self.follow(Scene(message.call, self.desk.stop()))
         elif message.why:
             self.say(message.why, 'yellow')

@@ -55,17 +55,17 @@ class Typed:
 TYPED = (Typed('n', 'next', 'next'), Typed('s', 'step', 'step'), Typed('N', 'node', 'node'), Typed('c', 'cont', 'cont'),
          Typed('w', 'rewind ', 'rewind'), Typed('u', 'up', 'up'), Typed('D', 'down', 'down'), Typed('e', 'p ', 'eval'),
          Typed('i', 'inject ', 'inject'), Typed('b', 'break ', 'break'), Typed('d', 'diff ', 'diff'),
-         Typed('r', 'report', 'report'), Typed('h', 'health', 'health'), Typed('t', 'lt', 'tensors'),
+         Typed('r', 'report', 'report'), Typed('h', 'health', 'health'), Typed('t', 'lt', 'lt'),
          Typed('g', 'tape', 'tape'), Typed('question_mark', 'help', 'help'))
 """Keys that type commands; those whose command the table lacks do not exist."""
 
 _MOVING = (
-    Key('full_stop', '.', 'call_by(1)', 'next call', 'to the next call; every pane follows', True),
+    Key('full_stop', '.', 'call_by(1)', 'next', 'to the next call; every pane follows', True),
     Key('comma', ',', 'call_by(-1)', 'call before', 'to the call before'),
-    Key('f', 'f', "call_with('bad', 1)", 'next NaN', 'to the next call that gave NaN or infinity, or raised', True),
+    Key('f', 'f', "call_with('bad', 1)", 'NaN', 'to the next call that gave NaN or infinity, or raised', True),
     Key('F', 'F', "call_with('bad', -1)", 'NaN before', 'to the one before'),
-    Key('colon', ':', 'type', 'command', 'type a command; Tab completes it, Up and Down go through the history', True),
-    Key('slash', '/', 'search', 'search', 'search in the screen or pane; Enter, Up and Down go on', True),
+    Key('colon', ':', 'type', 'type', 'type a command; Tab completes it, Up and Down go through the history', True),
+    Key('slash', '/', 'search', 'find', 'search in the screen or pane; Enter, Up and Down go on', True),
     Key('ctrl+p', 'Ctrl-P', 'command_palette', 'palette', 'find a command, node or call by a part of its name'),
     Key('left_square_bracket,alt+left', '[', 'screen_back', 'back', 'to the screen before'),
     Key('right_square_bracket,alt+right', ']', 'screen_forward', 'forward', 'to the screen after'),

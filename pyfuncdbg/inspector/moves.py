@@ -21,6 +21,15 @@ def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
     return found[0] if found else None
 
 
+def opening_words(call: CallRecord) -> str:
+    """What a user is told about the call that the inspector begins with."""
+    if call.error is not None:
+        return 'is the first call that raised or gave NaN or infinity: r reports what happened, f goes to the next one'
+    if _is_bad(call):
+        return 'is the first call that gave NaN or infinity: h says where that began, f goes to the next one'
+    return 'is the first call; none raised or gave NaN or infinity. r reports what ran, "." goes to the next one'
+
+
 def flagged_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
     """The next call (`by` 1) or the one before (-1) that raised or gave NaN or infinity; None if there is none."""
     found = _flagged(desk, _FLAGGED)
@@ -34,8 +43,7 @@ def flagged_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
 
 def _flagged(desk: Desk, limit: int) -> list[CallRecord]:
     """Python calls that raised or made a non-finite value, in order of time; one that only passes it on, too."""
-    bad = [call for call in desk.trace.calls(kind='python', bad=True, limit=limit)
-           if any(tensor.stats is not None and tensor.stats.bad for tensor in call.outputs)]
+    bad = [call for call in desk.trace.calls(kind='python', bad=True, limit=limit) if _is_bad(call)]
     failed = desk.trace.calls(kind='python', failed=True, limit=limit)
     return sorted({call.number: call for call in (*bad, *failed)}.values(), key=lambda call: call.started)
 
@@ -59,3 +67,7 @@ def call_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
         if call.site.kind == here.site.kind:
             return call
     return None
+
+
+def _is_bad(call: CallRecord) -> bool:
+    return any(tensor.stats is not None and tensor.stats.bad for tensor in call.outputs)

@@ -3,13 +3,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
+from textual.widgets import Static
 
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.panes.table import PANES
 from pyfuncdbg.inspector.scene import Pane, Scene
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.units import count, size
+
+
+class Heading(Vertical):
+    """Both lines."""
+
+    DEFAULT_CSS = """
+    Heading { height: auto; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static(id='header')
+        yield Static(id='bar')
+
+    def tell(self, desk: Desk, scene: Scene, info: TraceInfo | None, chosen: str) -> None:
+        """Say what is looked at, and in which pane."""
+        line = self.query_one('#header', Static)
+        line.update(header(desk, scene, info))
+        line.set_class(scene.stop is not None, 'hit')
+        self.query_one('#bar', Static).update(bar(PANES, chosen))
 
 
 def header(desk: Desk, scene: Scene, info: TraceInfo | None) -> Content:

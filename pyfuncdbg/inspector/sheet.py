@@ -69,9 +69,8 @@ class Sheet(ScrollView, can_focus=True):
     @property
     def columns(self) -> int:
         """How wide a picture may be, with room for the scrollbar; before it is first seen, the whole screen."""
-        if not self.size.width:
-            return max(10, self.app.size.width - 1)
-        return max(10, self.size.width - (0 if self.show_vertical_scrollbar else 1))
+        width = self.outer_size.width - self.gutter.width if self.outer_size.width else self.app.size.width
+        return max(10, width - 1)
 
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:
         """Show a drawing; `keep` the place if nothing in it wants to be seen."""
