@@ -49,7 +49,9 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     plan = graph.plan
     assert plan is not None                     # of `plan_of`
     shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
-    return NodeList(shown, len(rows), sum(row.time is not None for row in rows), plan.label, plan.runs, run, plan.feeds,
+    ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
+        kind='op', run=run) > 0
+    return NodeList(shown, len(rows), sum(row.time is not None for row in rows), plan.label, plan.runs, ops, run, plan.feeds,
                     plan.fetches, filters_of(args, 'site', 'run'), args.sort)
 
 

@@ -27,8 +27,6 @@ from pyfuncdbg.views.source_files import source_files_view
 SHOWN = 40
 NODES = 3
 LINES = 400
-LOOKED_AT = 40
-"""Nodes of one line that are looked at for NaN."""
 AROUND = 2
 """Lines before and after one with nodes that are shown with it."""
 SORTS: dict[str, Callable[[SourceFile], Any]] = {
@@ -182,15 +180,15 @@ def _own(marks: Sequence[Mark]) -> float:
 
 def _line(trace: Queries, number: int, text: Mapping[int, str], marks: Sequence[Mark], most: int,
           run: int | None) -> AnnotatedLine:
-    """With the nodes that raised or gave NaN first, and then those that cost most."""
-    nodes = sorted((MarkedNode(mark, _value(trace, mark, run)) for mark in marks[:max(most, LOOKED_AT)]),
-                   key=lambda node: not _is_bad(node))[:most]
-    return AnnotatedLine(number, text.get(number, ''), number in text, _own(marks), tuple(nodes), len(marks) - len(nodes))
+    """With the nodes that raised or met NaN first, and then those that cost most."""
+    shown = sorted(marks, key=lambda mark: (mark.role != 'function', not _is_bad(mark)))[:most]
+    return AnnotatedLine(number, text.get(number, ''), number in text, _own(marks),
+                         tuple(MarkedNode(mark, _value(trace, mark, run)) for mark in shown), len(marks) - len(shown))
 
 
-def _is_bad(node: MarkedNode) -> bool:
-    stats = node.value.stats if node.value is not None else None
-    return (node.mark.time is not None and node.mark.time.failed > 0) or (stats is not None and stats.bad > 0)
+def _is_bad(mark: Mark) -> bool:
+    time = mark.time
+    return time is not None and (time.failed > 0 or time.bad > 0)
 
 
 def _value(trace: Queries, mark: Mark, run: int | None) -> TensorRecord | None:

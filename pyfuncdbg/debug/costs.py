@@ -24,7 +24,7 @@ class Cost:
         op_type, function: Of the node; '' where several fall together.
         filename, line: Of the line or file; of a node or function, where it was made; '' and 0 if unknown.
         nodes: How many fall together.
-        calls, failed: How often they ran, and raised.
+        calls, failed, bad: How often they ran, raised, and met NaN or infinities.
         own: Seconds in which no other recorded call ran inside.
         total: Seconds, with what ran inside.
         longest: Seconds of the longest call.
@@ -43,6 +43,7 @@ class Cost:
     total: float
     longest: float
     newest: str
+    bad: int
 
     @property
     def mean(self) -> float:
@@ -89,7 +90,7 @@ def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By) -> C
                 site.function if by in ('node', 'function') or alone else '', filename, line if by != 'file' else 0,
                 len(nodes), sum(time.calls for time in twins), sum(time.failed for time in twins),
                 sum(time.own for time in group), sum(time.total for time in twins), max(time.longest for time in group),
-                most.newest)
+                most.newest, sum(time.bad for time in twins))
 
 
 def _without_twins(group: list[SiteTime]) -> list[SiteTime]:

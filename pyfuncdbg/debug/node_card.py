@@ -4,6 +4,7 @@ Made from a trace, and at a stop also from the run that is stopped, on the threa
 """
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
+from pyfuncdbg.record.usage import SiteTime
 
 DUMPS = 20
 """Newest calls that are listed."""
@@ -52,7 +54,10 @@ class NodeCard:
         label, runs: What announced it, and how many runs have; '' and 0 for eager calls.
         run: What values are of, None for the newest calls.
         before, after: Control inputs, and the nodes that wait for it without taking a tensor.
-        calls, failed, total: How often it ran, with seconds; of `run` if one is given.
+        calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
+            one is given.
+        first_bad: Number of the first call with NaN or infinities, ''.
+        recorded: Whether a call of it would have been recorded.
         newest: Its newest call, None if it did not run.
         dumps: Newest calls with what was kept of them, if asked for.
         frames: The creation stack, outermost first.
@@ -74,7 +79,10 @@ class NodeCard:
     after: tuple[str, ...]
     calls: int
     failed: int
+    bad: int
+    first_bad: str
     total: float
+    recorded: bool
     newest: CallRecord | None
     dumps: tuple[CallRecord, ...]
     frames: tuple[Frame, ...]
@@ -91,7 +99,7 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
     node = graph.nodes.get(name)
     inputs = tuple(_given(graph, values, use) for use in graph.inputs(name))
     outputs = tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name))
-    calls, failed, total = _use(trace, graph, node)
+    time = _time(trace, graph, node)
     attrs = dict(node.site.attrs) if node is not None else {}
     device = attrs.get('_device', '')
     return NodeCard(
@@ -101,7 +109,9 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
         graph.plan.runs if graph.plan is not None else 0, graph.run, inputs, outputs,
         node.control if node is not None else (),
-        tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), calls, failed, total,
+        tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0),
+        time.calls if time else 0, time.failed if time else 0, time.bad if time else 0, _first_bad(trace, graph, node, time),
+        time.total if time else 0.0, node is None or bool(node.site.function) or trace.count(kind='op', run=graph.run) > 0,
         values.call(node) if node is not None else None, _dumps(trace, graph, node) if dumps else (),
         node.site.stack if node is not None else (), graph.constant(name), all_attrs, all_frames)
 
@@ -125,15 +135,20 @@ def _made(graph: Graph, values: NodeValues, name: str, output: str) -> Made:
     return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output))
 
 
-def _use(trace: Queries, graph: Graph, node: Node | None) -> tuple[int, int, float]:
-    """How often it was called, failed, and for how long; as a step of the graph where that was recorded."""
+def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:
+    """How often it was called, and what that cost; as a step of the graph where that was recorded."""
     if node is None:
-        return 0, 0, 0.0
+        return None
     keys = {(site.process, site.id) for site in node.sites}
-    uses = [use for use in (trace.usage() if graph.run is None else trace.profile(graph.run))
-            if (use.site.process, use.site.id) in keys]
-    most = max(uses, key=lambda use: (use.calls, use.total), default=None)
-    return (most.calls, most.failed, most.total) if most is not None else (0, 0, 0.0)
+    found = [time for time in trace.profile(graph.run) if (time.site.process, time.site.id) in keys]
+    return max(found, key=lambda time: (time.calls, time.total), default=None)
+
+
+def _first_bad(trace: Queries, graph: Graph, node: Node | None, time: SiteTime | None) -> str:
+    if node is None or time is None or not time.bad:
+        return ''
+    found = trace.calls(site=glob.escape(node.name), run=graph.run, bad=True, limit=1)
+    return found[0].number if found else ''
 
 
 def _dumps(trace: Queries, graph: Graph, node: Node | None) -> tuple[CallRecord, ...]:

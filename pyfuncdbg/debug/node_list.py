@@ -41,6 +41,7 @@ class NodeList:
     Attributes:
         label: What the runs are of.
         runs: How many there were.
+        ops: Whether nodes without a function were recorded.
         run: What times and values are of; None for all runs.
         feeds, fetches: Names of tensors.
     """
@@ -50,6 +51,7 @@ class NodeList:
     ran: int
     label: str
     runs: int
+    ops: bool
     run: int | None
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]

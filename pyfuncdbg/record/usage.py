@@ -57,6 +57,7 @@ class SiteTime:
         own: Seconds of `total` in which no other recorded call ran inside.
         longest: Seconds of the longest call, 0 if none finished.
         newest: Number of the newest call.
+        bad: How many calls have a NaN or infinity in an input or output.
     """
 
     site: SiteRecord
@@ -67,6 +68,7 @@ class SiteTime:
     own: float
     longest: float
     newest: str
+    bad: int = 0
 
     @property
     def mean(self) -> float | None:
@@ -78,11 +80,13 @@ def profile(reading: Reading, run: int | None = None, process: int | None = None
     """What every site that was called cost, of one run if given; most time of its own first."""
     where, parameters = condition(run=run, process=process)
     rows = reading.rows('SELECT site, count(*), count(nullif(flags & ?, 0)), count(duration), total(duration), '
-                        f'max(duration), max(id) FROM calls WHERE {where} GROUP BY site', [FAILED, *parameters])
+                        f'max(duration), max(id), count(nullif(flags & ?, 0)) FROM calls WHERE {where} GROUP BY site',
+                        [FAILED, BAD, *parameters])
     inner = _inner(reading, where, parameters)
     times = [SiteTime(reading.site(key), calls, failed, finished, total / 1e9,
-                      max(0.0, total - inner.get(key, 0)) / 1e9, (longest or 0) / 1e9, call_number(key >> SITE_BITS, newest))
-             for key, calls, failed, finished, total, longest, newest in rows]
+                      max(0.0, total - inner.get(key, 0)) / 1e9, (longest or 0) / 1e9, call_number(key >> SITE_BITS, newest),
+                      bad)
+             for key, calls, failed, finished, total, longest, newest, bad in rows]
     return sorted(times, key=lambda time: (-time.own, time.site.process, time.site.id))
 
 

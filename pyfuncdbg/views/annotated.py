@@ -74,10 +74,12 @@ def _node(node: MarkedNode, width: int) -> Text:
     what = mark.site.function if mark.role == 'made' and mark.site.function else mark.site.op_type
     row.append(f' {one_line(what, 40)}', 'dim' if mark.role == 'function' else 'none')
     if time is None:
-        return row.append('  did not run', 'blue')
+        return row.append('  no call recorded', 'blue')
     row.append(f'  {time.calls:,}x {seconds(time.own)}', 'none')
     if time.failed:
         row.append(f'  {time.failed:,} raised', 'bold red')
+    if time.bad:
+        row.append(f'  {time.bad:,} bad', 'bold red')
     held = glimpse(node.value)
     return row.append('  ').append_text(held) if held else row
 

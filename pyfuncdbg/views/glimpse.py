@@ -14,6 +14,7 @@ from pyfuncdbg.views.flags import flag_line, flags
 from pyfuncdbg.views.preview import element
 from pyfuncdbg.views.units import value
 
+_KEPT = ('stats only', 'nothing kept', 'no array')
 _SMALL = 4
 """Elements up to which they are shown themselves."""
 
@@ -32,7 +33,7 @@ def glimpse(tensor: TensorRecord | None, *, typed: bool = True) -> Text:
     text = Text(overflow='fold')
     if typed:
         text.append(typed_as(tensor.dtype, tensor.shape), 'dim')
-    found = flags(tensor)
+    found = [flag for flag in flags(tensor) if not flag.text.startswith(_KEPT)]
     bad, others = tuple(flag for flag in found if flag.bad), tuple(flag for flag in found if not flag.bad)
     for words in (flag_line(bad), Text(_elements(tensor) or _range(tensor)), flag_line(others)):
         if words:                               # NaN first: the end of a line may be cut off

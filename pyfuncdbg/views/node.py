@@ -16,7 +16,7 @@ from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.call import state
 from pyfuncdbg.views.escape import label, one_line, shortened
 from pyfuncdbg.views.glimpse import glimpse, glimpse_of_constant, holds_values, typed_as
-from pyfuncdbg.views.listing import highlighted
+from pyfuncdbg.views.listing import cut, highlighted
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, of_the_user, place
 from pyfuncdbg.views.units import count, milliseconds, seconds, size
@@ -41,7 +41,9 @@ def node_view(card: NodeCard) -> Page:
     if card.attrs:
         parts += [Text('attributes', 'bold'), *_attrs(card)]
     if card.frames:
-        parts += [Text('created at', 'bold'), *_stack(card.frames, everything=card.all_frames)]
+        stack = _stack(card.frames, everything=card.all_frames)
+        parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
+            cut(row, options.max_width) for line in stack for row in line.split('\n'))]
     if card.dumps:
         parts += [Text(f'{count(len(card.dumps), "call")}, the newest first', 'bold'), _dumps(card.dumps)]
     return Page(*parts)
@@ -55,7 +57,9 @@ def _title(card: NodeCard) -> Text:
         return text.append(f'  {card.sort}', 'cyan')
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
     if card.newest is None:
-        return text.append('  did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'), 'blue')
+        missing = 'its calls were not recorded: --ops' if not card.recorded else 'did not run' + (
+            f' in run #{card.run}' if card.run else ' while it was recorded')
+        return text.append(f'  {missing}', 'blue')
     return text.append('  ').append_text(state(card.newest))
 
 
@@ -80,6 +84,8 @@ def _facts(card: NodeCard) -> Table:
         words = Text(f'{count(card.calls, "call")}, {seconds(card.total)} in all{mean}', overflow='fold')
         if card.failed:
             words.append(f', {card.failed:,} raised', 'bold red')
+        if card.bad:
+            words.append(f', {card.bad:,} met NaN or Inf, #{one_line(card.first_bad, 20)} the first', 'bold red')
         if card.newest is not None:
             words.append(f'; the newest is #{one_line(card.newest.number, 20)} {one_line(card.newest.label, 60)}')
         grid.add_row('calls', words)

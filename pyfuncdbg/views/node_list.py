@@ -28,7 +28,9 @@ def node_list_view(found: NodeList) -> Page:
             more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
             title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}', 'not bold')
     first = heading(found.total, 'node', shown=len(found.rows), filters=found.filters, sort=found.sort)
-    if found.ran < found.total:
+    if not found.ops:
+        first.append('   ops not recorded: --ops', 'yellow')
+    elif found.ran < found.total:
         first.append(f'   {found.total - found.ran:,} did not run', 'blue')
 
     rows = found.rows
@@ -39,7 +41,7 @@ def node_list_view(found: NodeList) -> Page:
                  label(row.site.function, 'bold', 60) for row in rows]
         return fitted_table([
             Column('order', [Text(str(row.position)) for row in rows], 7, right=True),
-            Column('name', [_name(row) for row in rows], 0, least=20),
+            Column('name', [_name(row, found) for row in rows], 0, least=20),
             Column('type', kinds, 2, least=10),
             Column('function', [label(row.site.function if wide else '', 'bold', 60) for row in rows], 3, least=8),
             Column('inputs', [_inputs(row) for row in rows], 8, least=12),
@@ -47,12 +49,18 @@ def node_list_view(found: NodeList) -> Page:
             Column('calls', [Text(f'{row.time.calls:,}' if row.time is not None else '-') for row in rows], 6, right=True),
             Column('time', [Text(seconds(row.time.total) if row.time is not None else '') for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
-            Column('value', [_value(row) for row in rows], 1, least=18)], options, sort=found.sort)
+            Column('value', [_value(row, found) for row in rows], 1, least=18)], options, sort=found.sort)
     return Page(title, first, draw) if found.rows else Page(title, first)
 
 
-def _name(row: NodeRow) -> Text:
-    return label(row.site.name, 'blue' if row.time is None else 'red' if row.time.failed else '', 300)
+def _ran(row: NodeRow, found: NodeList) -> bool:
+    """Whether it ran, as far as that is known."""
+    return row.time is not None or not (found.ops or row.site.function)
+
+
+def _name(row: NodeRow, found: NodeList) -> Text:
+    style = 'blue' if not _ran(row, found) else 'red' if row.time is not None and (row.time.failed or row.time.bad) else ''
+    return label(row.site.name, style, 300)
 
 
 def _inputs(row: NodeRow) -> Text:
@@ -65,10 +73,12 @@ def _typed(row: NodeRow) -> Text:
     return Text(typed_as(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
 
 
-def _value(row: NodeRow) -> Text:
-    if row.time is not None and row.time.failed:
-        return Text(f'{row.time.failed:,} raised', 'bold red')
-    return Text('did not run', 'blue') if row.time is None else glimpse(row.value, typed=False)
+def _value(row: NodeRow, found: NodeList) -> Text:
+    if row.time is None:
+        return Text('' if _ran(row, found) else 'did not run', 'blue')
+    words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
+    text = Text(', '.join(words), 'bold red')
+    return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
 
 
 if __name__ == '__main__':
@@ -76,5 +86,5 @@ if __name__ == '__main__':
     from pyfuncdbg.debug.node_list import node_rows
     from pyfuncdbg.views.page import demo
     from pyfuncdbg.views.sample import sample
-    rows = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))
-    demo(node_list_view(NodeList(rows, len(rows), len(rows), 'Session.run', 3, None, ('mm:0',), ('scale:0',), {}, 'order')))
+    nodes = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))
+    demo(node_list_view(NodeList(nodes, 2, 2, 'Session.run', 3, True, None, ('mm:0',), ('scale:0',), {}, 'order')))

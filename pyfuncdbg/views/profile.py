@@ -43,7 +43,7 @@ def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filter
     if rows:
         parts.append(draw)
     if not ops:
-        parts.append(Text('only Python calls were recorded: --ops records the nodes of the graph too', 'dim'))
+        parts.append(Text('nodes of the graph were not recorded: --ops does that', 'dim'))
     return Page(*parts)
 
 
@@ -58,7 +58,8 @@ def _table(rows: Sequence[Cost], by: By, own: float, sort: str, options: Console
                Column('longest', [Text(seconds(cost.longest)) for cost in rows], 7, right=True)]
     if by not in ('node', 'function'):
         columns.append(Column('nodes', [Text(f'{cost.nodes:,}') for cost in rows], 8, right=True))
-    return fitted_table([*columns, *_named(rows, by, wide=wide)], options, sort=sort)
+    remarks = Column('remarks', [_remarks(cost) for cost in rows], 2, least=8)
+    return fitted_table([*columns, *_named(rows, by, wide=wide), remarks], options, sort=sort)
 
 
 def _bar(share: float, options: ConsoleOptions, *, wide: bool) -> Text:
@@ -68,7 +69,12 @@ def _bar(share: float, options: ConsoleOptions, *, wide: bool) -> Text:
 
 
 def _calls(cost: Cost) -> Text:
-    return Text(f'{cost.calls:,}').append(f' ({cost.failed:,} raised)' if cost.failed else '', 'bold red')
+    return Text(f'{cost.calls:,}')
+
+
+def _remarks(cost: Cost) -> Text:
+    words = [f'{number:,} {what}' for number, what in ((cost.failed, 'raised'), (cost.bad, 'bad')) if number]
+    return Text(', '.join(words), 'bold red')
 
 
 def _named(rows: Sequence[Cost], by: By, *, wide: bool) -> list[Column]:

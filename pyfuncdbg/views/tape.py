@@ -27,7 +27,7 @@ FLOW = 10
 """Characters of the bars in the tree."""
 DEEPEST = 16
 """Levels that are indented."""
-NAMED = 3
+NAMED = 2
 Marks = Mapping[tuple[str, int], EdgeMark]
 
 
@@ -35,7 +35,7 @@ def tape_view(tape: Tape) -> Page:
     """The tree from what was differentiated to its sources, then the gradients of the sources with their magnitudes."""
     title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source), f': {_derivative(tape)}',
                           f'{count(len(tape.nodes), "step")}', overflow='fold')
-    title.append(f'   bars and arrows: largest |gradient|, 10^{LOW} to 10^{HIGH}', 'dim')
+    title.append(f'   bars: |gradient| from 10^{LOW} to 10^{HIGH}', 'dim')
     parts: list[Part] = [title, *_births(tape)]
     tree = _Tree(tape)
 

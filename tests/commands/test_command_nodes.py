@@ -81,6 +81,7 @@ def test_the_card_has_inputs_outputs_values_and_where_it_was_made(recorded):
 
 def test_a_wrapped_function_is_counted_once(recorded):
     card = execute('ni centred', recorded).result
+    assert (card.bad, recorded.trace.call(card.first_bad).label) == (1, 'part/centred[3]')
     assert card.calls == 4 and card.total >= 0.08 and card.newest.label == 'part/centred[3]'
     assert f'slow  {__file__}:{SLOW_LINE}' in text('ni centred', recorded, 200)
 
@@ -162,7 +163,7 @@ def test_the_list_of_nodes(recorded):
     names = [row.site.name for row in result.rows]
     assert names.index('part/centred') < names.index('part/scaled') < names.index('total') and result.feeds == ('x:0',)
     shown = text('graph', recorded)
-    assert 'did not run' in shown and 'NaN 1' in shown and 'order v' in shown
+    assert 'did not run' in shown and '1 bad NaN 1' in text('graph', recorded, 160) and 'order v' in shown
     assert execute('graph --sort time -n 1', recorded).result.rows[0].site.name == 'part/centred'
     assert [row.site.name for row in execute('graph --site MUL*', recorded).result.rows] == []
     assert [row.site.name for row in execute('graph --site Mul', recorded).result.rows] == ['part/scaled']
@@ -229,7 +230,7 @@ def test_annotated_source(recorded):
     made = next(line for line in result.lines if 'tf.numpy_function(slow' in line.text)
     assert made.own >= 0.06 and made.nodes[0].mark.site.name == 'part/centred'
     shown = text(f'ps {HERE}', recorded)
-    assert 'called by part/centred PyFunc  4x' in shown and 'lines' in shown
+    assert 'called by part/centred PyFunc  4x' in shown and '1 bad' in shown
     assert execute(f'ps {HERE}:{made.number}', recorded).result.source.lines[0].number == made.number - 8
     with pytest.raises(CommandError, match="Did you mean 'test_command_nodes"):
         execute('ps test_comand_nodes.py', recorded)
