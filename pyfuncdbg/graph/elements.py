@@ -4,15 +4,25 @@ Fetches, feeds and control inputs go through it, on the thread that runs or buil
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.registry import CONSTANT
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 
 if TYPE_CHECKING:
     from pyfuncdbg.graph.graph import Graph
+
+
+def is_constant_around(graph: Graph, op: Operation) -> bool:
+    """Whether a node is a constant of a graph that this one is nested in, which can be repeated here."""
+    outer = graph.outer
+    while outer is not None and outer is not op.graph:
+        outer = outer.outer
+    return outer is not None and op.type == CONSTANT
 
 
 def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
@@ -59,7 +69,7 @@ def _named(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_
 
 def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
     op_name, _, slot = name.rpartition(':')
-    if not slot.isdigit() or ':' in op_name:
+    if not re.fullmatch(r'\s*[-+]?\d+\s*', slot) or ':' in op_name:
         raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of '
                          f'the form '
                          '"<op_name>:<output_index>".')
@@ -67,6 +77,6 @@ def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
     op = known.get(op_name)
     if op is None:
         raise KeyError(f'{refers}does not exist in the graph.{nearest(op_name, known)}')
-    if int(slot) >= len(op.outputs):
+    if not -len(op.outputs) <= int(slot) < len(op.outputs):
         raise KeyError(f'{refers}exists but only has {len(op.outputs)} outputs.')
     return op.outputs[int(slot)]

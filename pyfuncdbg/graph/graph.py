@@ -15,7 +15,7 @@ from pyfuncdbg.graph.collections import Collections
 from pyfuncdbg.graph.control import ControlStack
 from pyfuncdbg.graph.default_scope import DefaultScope
 from pyfuncdbg.graph.device_scopes import DeviceScopes
-from pyfuncdbg.graph.elements import element
+from pyfuncdbg.graph.elements import element, is_constant_around
 from pyfuncdbg.graph.gradient_rules import with_rule
 from pyfuncdbg.graph.misfit import completed
 from pyfuncdbg.graph.naming import Names
@@ -111,7 +111,7 @@ class Graph(Collections):
         with self._lock:
             self._check_open()
             admitted = [self.admit(tensor, inputs) for tensor in inputs]
-            full = self._names.node(op_type if name is None else name)
+            full = self._names.node(op_type if name is None else name, op_type == CONSTANT)
             if full in self._by_name:
                 if name is not None and name.endswith('/'):
                     raise ValueError(f'Duplicate node name in graph: {full!r}')
@@ -151,7 +151,7 @@ class Graph(Collections):
         """The placeholder that stands for an outer tensor in this function."""
         known = self._captured.get(id(tensor))
         if known is None:
-            constant = isinstance(tensor, SymbolicTensor) and tensor.op.type == CONSTANT
+            constant = isinstance(tensor, SymbolicTensor) and is_constant_around(self, tensor.op)
             with self.outside_scopes():
                 op = (self.create_op(CONSTANT, (), tensor.op.attrs, 'Const') if constant else  # type: ignore[attr-defined]
                       self.create_op(INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
@@ -293,7 +293,7 @@ class Graph(Collections):
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
         """Put new nodes where `op` is."""
         found = getattr(op, 'op', op)
-        return self.placing.beside(None if op is None else self._as_op(found), ignore_existing)
+        return self.placing.beside(self._as_op(found) if isinstance(found, str) else found, ignore_existing)
 
     def container(self, container_name: str) -> AbstractContextManager[str]:
         """Keep new variables in a container."""

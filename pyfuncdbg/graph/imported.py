@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.errors import NotFoundError, UnimplementedError
+from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.graphdef import OLDEST, PRODUCER
 from pyfuncdbg.graph.naming import is_node_name
 from pyfuncdbg.graph.nodedef import value_of
@@ -148,13 +149,13 @@ def check_known(op_type: str) -> None:
     try:
         lookup(op_type)
     except UnimplementedError as error:
-        near = error.message.partition('.')[2]
+        near = error.message.partition('.')[2].strip()
         raise NotFoundError(
             None, None, f"Op type not registered '{op_type}' in binary running on {platform.node()}. Make sure the Op and "
-                        f'Kernel are registered in the binary running in this process.{near} Note that if you are loading a '
+                        f'Kernel are registered in the binary running in this process. Note that if you are loading a '
                         'saved graph which used ops from tf.contrib (e.g. `tf.contrib.resampler`), accessing should be done '
                         'before importing the graph, as contrib ops are lazily registered when the module is first '
-                        'accessed.') from None
+                        'accessed.' + (f'\n{near}' if near else '')) from None
 
 
 def attributes(message: Any, name: str) -> dict[str, Any]:
@@ -180,12 +181,38 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
         if plain is not None:
             found[key] = _as_given(key, plain)
     if known is not None:
+        missing = [repr(key) for key in known.attrs if key not in found and not known.optional(key)]
+        if missing:
+            raise ValueError(f"NodeDef missing attr{'s' * (len(missing) > 1)} {', '.join(missing[::-1])} from {known.text}; "
+                             f'NodeDef: {{{{node {name}}}}}')
         for key in known.attrs:
             if key not in found:
-                if not known.optional(key):
-                    raise ValueError(f"NodeDef missing attr '{key}' from {known.text}; NodeDef: {{{{node {name}}}}}")
                 found[key] = _as_given(key, known.defaults[key])
+            _check_range(key, found[key], known, name)
     return found
+
+
+def check_types(op_type: str, name: str, attrs: Mapping[str, Any]) -> None:
+    """Refuse dtypes that TensorFlow's registry does not allow; asked where a node could not be made, for some ops take more.
+
+    Raises:
+        ValueError: Always then.
+    """
+    known = signature(op_type)
+    for key, value in attrs.items() if known is not None else ():
+        allowed = known.allowed(key) if isinstance(value, DType) and known is not None else []
+        if allowed and value not in allowed:
+            raise ValueError(f"Value for attr '{key}' of {value.kernel_name} is not in the list of allowed values: "
+                             f"{', '.join(dtype.kernel_name for dtype in allowed)}\n\t; NodeDef: {{{{node {name}}}}}")
+
+
+def _check_range(key: str, value: Any, known: Signature, name: str) -> None:
+    least = known.least(key)
+    number = value if isinstance(value, int) else len(value) if isinstance(value, list) else None
+    if least is not None and number is not None and number < least:
+        what = 'Value' if isinstance(value, int) else 'Length'
+        raise ValueError(f"{what} for attr '{key}' of {number} must be at least minimum {least}\n\t; NodeDef: "
+                         f'{{{{node {name}}}}}; {known.text}')
 
 
 def _as_given(key: str, value: Any) -> Any:
@@ -199,7 +226,10 @@ def _as_given(key: str, value: Any) -> Any:
 
 
 def _reason(error: Exception, value: Any) -> str:
-    return 'AttrValue has invalid DataType' if value.WhichOneof('value') in ('type', 'list') else str(error)
+    kind = value.WhichOneof('value')
+    if kind == 'type':
+        return f'AttrValue has invalid DataType enum: {value.type}' if value.type else 'AttrValue has invalid DataType'
+    return 'AttrValue has invalid DataType' if kind == 'list' else str(error)
 
 
 def _check_kind(key: str, value: Any, known: Signature, name: str) -> None:
@@ -211,7 +241,10 @@ def _check_kind(key: str, value: Any, known: Signature, name: str) -> None:
         fits = wanted.startswith('list(') and kinds <= {wanted[5:-1]}
     else:
         found = _KINDS.get(field, 'placeholder')
-        fits = found == wanted or field is None
+        if field is None:
+            raise ValueError(f"AttrValue missing value with expected type '{wanted}'\n\t for attr '{key}'\n\t; NodeDef: "
+                             f'{{{{node {name}}}}}; {known.text}')
+        fits = found == wanted
     if not fits:
         raise ValueError(f"AttrValue had value with type '{found}' when '{wanted}' expected\n\t for attr '{key}'\n\t; "
                          f'NodeDef: {{{{node {name}}}}}; {known.text}')

@@ -13,6 +13,14 @@ def is_node_name(name: str) -> bool:
     return _NODE.fullmatch(name) is not None
 
 
+def _check_scope(name: str, around: str) -> None:
+    if not (_SCOPE if around else _NODE).match(name):
+        raise ValueError(f"'{name}' is not a valid root scope name. A root scope name has to match the following "
+                         f'pattern: {_NODE.pattern}' if not around else
+                         f"'{name}' is not a valid scope name. A scope name has to match the following pattern: "
+                         f'{_SCOPE.pattern}')
+
+
 class _Here(threading.local):
     """The scope of one thread."""
 
@@ -57,16 +65,19 @@ class Names:
             self._used[key] = 1
         return f'{name}_{count - 1}'
 
-    def node(self, name: str) -> str:
-        """The full name of a new node; one that ends in '/' is taken exactly as it is.
+    def node(self, name: str, constant: bool = False) -> str:
+        """The full name of a new node; one that ends in '/' is taken exactly as it is. Constants open no scope.
 
         Raises:
             ValueError: Not a node name.
         """
-        exact = name[-1:] == '/'
+        exact = isinstance(name, str) and name[-1:] == '/'
         bare = name[:-1] if exact else name
-        if not _NODE.match(bare):
-            raise ValueError(f'`{bare}` is not a valid node name. Accepted names conform to Regex /{_NODE}/')
+        if not exact and not constant:
+            _check_scope(name, self._here.scope)
+        full = bare if exact or not self._here.scope else f'{self._here.scope}/{bare}'
+        if (exact or constant) and not _NODE.match(full):
+            raise ValueError(f'`{full}` is not a valid node name. Accepted names conform to Regex /{_NODE}/')
         if exact:
             self._used.setdefault(bare.lower(), 1)
             return bare
@@ -81,11 +92,7 @@ class Names:
         here = self._here
         before = here.scope
         if name:
-            if not (_SCOPE if before else _NODE).match(name):
-                raise ValueError(f"'{name}' is not a valid root scope name. A root scope name has to match the following "
-                                 f'pattern: {_NODE.pattern}' if not before else
-                                 f"'{name}' is not a valid scope name. A scope name has to match the following pattern: "
-                                 f'{_SCOPE.pattern}')
+            _check_scope(name, before)
             here.scope = scope = name[:-1] if name.endswith('/') else self.unique(name)
         else:
             here.scope = scope = ''

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyfuncdbg.errors import NotFoundError
 from pyfuncdbg.graph.registry import is_registered
 from pyfuncdbg.graph.tensor import Tensor
 
@@ -21,5 +22,9 @@ def outside_call(op_type: str, inputs: Sequence[Any], settings: Mapping[str, Any
         if not isinstance(value, Tensor):
             raise TypeError(f'Input #{place} is not a tensor: {value}')
     if not is_registered(op_type):
-        raise RuntimeError(f"Op type not registered '{op_type}' in binary running on this machine.")
+        from pyfuncdbg.graph.imported import check_known  # the protobuf library takes 60 ms to load
+        try:
+            check_known(op_type)
+        except NotFoundError as error:
+            raise RuntimeError(error.message) from None
     return inputs, {name: value_of(value) for name, value in (settings.get('attrs') or {}).items()}

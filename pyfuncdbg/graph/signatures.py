@@ -60,6 +60,11 @@ class Signature:
         names = [name.strip().removeprefix('DT_').lower() for name in found[1].split(',')] if found is not None else []
         return [as_dtype(name) for name in names]
 
+    def least(self, attr: str) -> int | None:
+        """The least value of an attr, or length of a list."""
+        found = re.search(rf'attr={re.escape(attr)}:[^;]*?,min=(\d+)', self.text)
+        return None if found is None else int(found[1])
+
     def optional(self, attr: str) -> bool:
         """Whether a node need not have this attr."""
         return attr in self.defaults

@@ -247,6 +247,18 @@ def _clash(a: TensorShape, b: TensorShape) -> str:
             f'{texts[0]} and {texts[1]}.')
 
 
+def loaded(initializer: Any, feed_dict: Any, session: Any) -> None:
+    """Run an initializer for another value.
+
+    Raises:
+        ValueError: There is no session.
+    """
+    session = session or context.default_session()
+    if session is None:
+        raise ValueError('Either session argument should be provided or default session should be established')
+    session.run(initializer, feed_dict)
+
+
 def evaluated(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
     """Run `fetch` in `session` or the thread's default session; `what` begins the error message."""
     tensor = 'eval' in what

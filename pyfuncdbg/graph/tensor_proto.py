@@ -115,13 +115,13 @@ def make_ndarray(tensor: Any) -> Any:
         TypeError: It has no dtype that an array can have.
         ValueError: Its content does not fit its shape.
     """
+    sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
     try:
         dtype = as_dtype(tensor.dtype)
     except TypeError:
         raise TypeError(f'Unsupported tensor type: {tensor.dtype}. See '
                         'https://www.tensorflow.org/api_docs/python/tf/dtypes for more information.') from None
-    sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
-    if tensor.tensor_shape.unknown_rank or any(size < 0 for size in sizes) or (
+    if any(size < 0 for size in sizes) or (
             math.prod(sizes) * max(dtype.size, 8) >= _LARGEST * 8):
         raise ValueError(f'Cannot parse tensor from proto: dtype: {dtype.proto_name} has no shape that is known.')
     if not dtype.is_numpy_compatible:
@@ -151,8 +151,7 @@ def _flat(tensor: Any, dtype: DType, count: int) -> Any:
         found[:] = list(given)
     else:
         found = np.array(given, np.uint64 if field == 'uint64_val' else None if given else np.int64).astype(dtype.array)
-    if len(found) > count:
-        raise ValueError(f'Cannot parse tensor from proto: {len(found)} elements are more than the {count} of its shape.')
+    found = found[:count]
     if len(found) == 1 < count:
         return np.broadcast_to(found, (count,))
     if len(found) < count:

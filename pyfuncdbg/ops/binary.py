@@ -21,7 +21,9 @@ from pyfuncdbg.ops.inference import (
     REAL,
     Allowed,
     broadcast_rule,
+    check_attr_type,
     check_eager,
+    check_eager_types,
     invalid,
     merge_all_rule,
     permit,
@@ -112,35 +114,48 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
         if hasattr(operand, 'combined'):            # a composite, which knows what its values go with
             return operand.combined(lambda a, b: elementwise(op, a, b, name, names), x, y)
     if current_graph() is None:
-        x, y = _alike(x, y, names)
+        x, y = _alike(op, x, y, names)
         return elementwise(op, x, y, name, names)
     other = graph_of_inputs((x, y))
     if other is not None:
         with other.as_default():
             return elementwise(op, x, y, name, names)
     with scope(name, op) as full:               # a constant beside `add` is `add/y`
-        return apply(op, _alike(x, y, names), None, full)
+        return apply(op, _alike(op, x, y, names), None, full)
 
 
 def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
     """In a graph the shape rule says it."""
     if current_graph() is None:
+        if op == 'AddV2' and x.dtype is dtypes.string:
+            op = 'Add'
         if x.dtype is not y.dtype:
+            check_eager_types(op, (x, y))
             wanted, found = x.dtype.kernel_name, y.dtype.kernel_name
             raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {wanted} tensor but is a '
                           f'{found} tensor [Op:{op}] name: ')
         check_eager(op, x)
 
 
-def _alike(x: Any, y: Any, names: tuple[str, str]) -> tuple[Any, Any]:
+_OF_BOOLS = ('LogicalAnd', 'LogicalOr')
+_EACH = ('Add', 'AddV2', 'RealDiv')
+"""Ops whose arguments TensorFlow converts each by itself."""
+
+
+def _alike(op: str, x: Any, y: Any, names: tuple[str, str]) -> tuple[Any, Any]:
     """Both as tensors, of one dtype if that can be; if not, the op says what does not fit."""
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return x, y
+    if op in _OF_BOOLS and current_graph() is None:
+        return tuple(value if isinstance(value, Tensor) else convert_to_tensor(value, dtypes.bool)  # type: ignore[return-value]
+                     for value in (x, y))
     try:
         x, y = convert_together([x, y], names=names)
         return x, y
     except TypeError:
-        return convert_to_tensor(x, name=names[0]), convert_to_tensor(y, name=names[1])
+        if op in _EACH or current_graph() is not None:
+            return convert_to_tensor(x, name=names[0]), convert_to_tensor(y, name=names[1])
+        raise
 
 
 def _nonzero(x: Any, y: Any) -> None:
@@ -302,10 +317,21 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: Not a list of at least one tensor.
     """
-    if not isinstance(inputs, (list, tuple)) or not inputs:
+    inputs = list(inputs)
+    if not inputs or any(value is None for value in inputs):
         raise ValueError('Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.')
-    tensors = convert_together(inputs, names=[f'inputs_{i}' for i in range(len(inputs))], op='AddN')
-    return apply('Identity' if len(tensors) == 1 else 'AddN', tensors, None, name)
+    labels = [f'inputs_{i}' for i in range(len(inputs))]
+    if current_graph() is None:
+        tensors = [convert_to_tensor(value) for value in inputs]
+        refused = next((i for i, tensor in enumerate(tensors) if tensor.dtype is not tensors[0].dtype), None)
+        if refused is not None:
+            raise invalid(f'cannot compute AddN as input #{refused}(zero-based) was expected to be a '
+                          f'{tensors[0].dtype.kernel_name} tensor but is a {tensors[refused].dtype.kernel_name} tensor '
+                          '[Op:AddN] name: ')
+        check_attr_type('AddN', 'T', tensors[0].dtype)
+    else:
+        tensors = convert_together(inputs, names=labels, op='AddN')
+    return apply('Identity', tensors, None, name) if len(tensors) == 1 else apply('AddN', tensors, {'N': len(tensors)}, name)
 
 
 # ---------------------------------------------------------------- division
@@ -328,7 +354,9 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _widened(x: Any, y: Any) -> tuple[Any, Any]:
-    x, y = _alike(x, y, ('x', 'y'))
+    x, y = _alike('RealDiv', x, y, ('x', 'y'))
+    if x.dtype is not y.dtype:
+        raise TypeError(f'`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.')
     if x.dtype.is_integer and x.dtype is y.dtype:
         wide = {'DstT': _WIDE[x.dtype]}
         return apply('Cast', (x,), wide), apply('Cast', (y,), wide)
@@ -348,6 +376,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`, but 0 where `y` is 0."""
+    x, y = _widened(x, y)
     return _div_no_nan(x, y, name or 'div_no_nan')
 
 

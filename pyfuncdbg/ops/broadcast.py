@@ -13,7 +13,7 @@ from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradi
 from pyfuncdbg.graph.shapes import TensorShape, as_shape, broadcast, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, invalid
+from pyfuncdbg.ops.inference import as_static_shape, check_attr_type, invalid
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
 
@@ -117,7 +117,9 @@ register(OpDef('BroadcastTo', _broadcast_to, _broadcast_to_types, _broadcast_to_
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Repeat `input` along its axes of size 1, and new ones in front, to have this shape."""
-    return apply('BroadcastTo', (convert_to_tensor(input), convert_to_tensor(shape, dtype_hint=dtypes.int32)), None, name)
+    sizes = convert_to_tensor(shape, dtype_hint=dtypes.int32)
+    check_attr_type('BroadcastTo', 'Tidx', sizes.dtype)
+    return apply('BroadcastTo', (convert_to_tensor(input), sizes), None, name)
 
 
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import UnimplementedError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
-from pyfuncdbg.graph.dtypes import DType, as_dtype
+from pyfuncdbg.graph.dtypes import DType, as_dtype, of_value
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
@@ -17,6 +18,10 @@ from pyfuncdbg.runtime.dispatch import apply
 
 def _cast(x: Any, DstT: DType) -> Any:
     target = DstT.array
+    if x.dtype.kind == 'O' or target.kind == 'O':
+        if x.dtype.kind == target.kind:
+            return x.copy()
+        raise UnimplementedError(None, None, f'Cast {of_value(x).kernel_name} to {DstT.kernel_name} is not supported')
     if x.dtype.kind == 'c' and target.kind != 'c' and target.kind != 'b':
         x = x.real                      # without NumPy's warning
     if target.kind in 'iu' and x.dtype.kind == 'f' and target.itemsize < 4:
@@ -43,16 +48,12 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` in another dtype; the tensor itself if it has that one. Floats become integers by truncation.
 
     Raises:
-        TypeError: To or from a dtype that is no number, such as string.
+        UnimplementedError: To or from a dtype that is no number, such as string; in a graph when it runs.
     """
     target = as_dtype(dtype)
     x = convert_to_tensor(x)
     if x.dtype is target:
         return x
-    for kind in (x.dtype, target):
-        if kind.array.kind == 'O':
-            raise TypeError(f'Cast {x.dtype.name} to {target.name} is not supported; use tf.strings.to_number or '
-                            f'tf.as_string')
     return apply('Cast', (x,), {'SrcT': x.dtype, 'DstT': target}, name)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops.binary import maximum
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.comparison import where
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.filling import ones_like
 from pyfuncdbg.ops.filling import range as range_to
+from pyfuncdbg.ops.inference import check_eager_types
 from pyfuncdbg.ops.joining import stack
 from pyfuncdbg.ops.linalg import l2_loss
 from pyfuncdbg.ops.reduction import reduce_sum
@@ -38,9 +42,15 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     """
     with scope(name, 'clip_by_norm') as full:
         values = _values(t, 't')
+        check_eager_types('Mul', (values, values))
+        if np.isscalar(clip_norm):
+            clip_norm = 0 if clip_norm < 0 else clip_norm  # type: ignore[operator]
+        else:
+            clip_norm = cast(maximum(clip_norm, 0), values.dtype)
         squares = reduce_sum(values * values, axes, keepdims=True)
         positive = squares > 0
         safe = where(positive, squares, ones_like(squares))     # the root of 0 has no gradient
+        check_eager_types('Sqrt', (safe,))
         length = where(positive, sqrt(safe), squares)
         scaled = values * clip_norm
         values.shape.assert_is_compatible_with(scaled.shape)

@@ -127,8 +127,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None:
         return apply('Where', (convert_to_tensor(condition),), None, name)
     condition = convert_to_tensor(condition, dtypes.bool)
-    x, y = convert_together([x, y], names=('t', 'e'), op=name or 'SelectV2')
-    return apply('SelectV2', (condition, x, y), None, name)
+    with scope(name, 'SelectV2') as full:
+        x, y = convert_together([x, y], names=('t', 'e'), op=name or 'SelectV2')
+        return apply('SelectV2', (condition, x, y), None, full or name)
 
 
 def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:

@@ -65,7 +65,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """
     real, imag = convert_to_tensor(real), convert_to_tensor(imag)
     if real.dtype is not imag.dtype or real.dtype not in _COMPLEX:
-        raise TypeError(f'The `real` and `imag` components have incompatible types: {real.dtype.name} {imag.dtype.name}. '
+        raise TypeError(f'The `real` and `imag` components have incorrect types: {real.dtype.name} {imag.dtype.name}. '
                         f'They must be consistent, and one of {list(_COMPLEX)}')
     return apply('Complex', (real, imag), None, name)
 
@@ -73,6 +73,8 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
 def real(input: Any, name: str | None = None) -> Tensor:
     """The real part; a real tensor is returned as it is."""
     x = convert_to_tensor(input)
+    if not x.dtype.is_numeric:
+        raise TypeError(f'input must be a numeric tensor, but got tensor with dtype {x.dtype}')
     return apply('Real', (x,), None, name) if x.dtype.is_complex else x
 
 

@@ -14,6 +14,7 @@ from pyfuncdbg.graph.registry import CONSTANT, Attrs, OpDef, Output, Typed, regi
 from pyfuncdbg.graph.sequences import holds_tensor
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.ops.conversions import converted, registered
 from pyfuncdbg.ops.graph_constant import array_of
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
@@ -55,6 +56,10 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     convert = getattr(value, '_as_tensor', None)
     if convert is not None:
         return _of_dtype(convert(), wanted)
+    if registered:
+        found = converted(value, wanted, name)
+        if found is not NotImplemented:
+            return found
     if isinstance(value, (list, tuple)) and _holds_symbolic(value):
         return _packed(value, wanted, name)
     if wanted is None and dtype_hint is not None:

@@ -20,12 +20,14 @@ from pyfuncdbg.ops.inference import (
     check_dtype,
     check_same_dtype,
     check_types,
+    int_attr,
     invalid,
     text,
     with_rank,
 )
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import DEVICE
 
 _ATTRS = ('strides', 'padding', 'explicit_paddings', 'data_format', 'dilations')
 
@@ -43,6 +45,7 @@ def _parts(x: Any, kernel: Any, attrs: Attrs) -> tuple[Any, list[windows.Axis], 
 def _check_rank(x: Any, filters: Any, rank: int) -> None:
     for name, value in (('input', x), ('filter', filters)):
         if value.ndim != rank:
+            name = 'convolution input' if name == 'input' and value.ndim else name
             raise invalid(f'{name} must be {rank}-dimensional: {text(TensorShape(value.shape))}')
 
 
@@ -172,7 +175,7 @@ def per_axis(value: Any, count: int, first: bool, name: str) -> list[int]:
         ValueError: Another number of them.
     """
     value = 1 if value is None else value
-    given = [int(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else [int(value)]
+    given = [int_attr(v, name) for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
     if len(given) == 1:
         given = given * count
     if len(given) == count:
@@ -299,6 +302,10 @@ def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_f
     """A convolution of each channel with filters of its own; filter [height, width, channels, results per channel]."""
     with scope(name, 'depthwise'):
         x, weights = convert_together([input, filter], ('tensor_in', 'filter_in'), 'depthwise')
+        given = x.shape.sizes and x.shape.sizes[1 if (data_format or '').startswith('NC') else -1], weights.shape[2]
+        if None not in given and given[0] != given[1] and current_graph() is None:
+            raise invalid(f'{{{{function_node __wrapped__DepthwiseConv2dNative_device_{DEVICE}}}}} input and filter must '
+                          f'have the same depth: {given[0]} vs {given[1]} [Op:DepthwiseConv2dNative] name: ')
         h, w, depth, each = (sizes_of(weights)[i] for i in range(4))
         sizes = apply('Pack', (h, w, constant(np.int32(1)), depth * each), {'axis': 0, 'N': 4})
         grouped = apply('Reshape', (weights, sizes))            # as many groups as channels

@@ -21,6 +21,7 @@ from pyfuncdbg.ops.joining import stack
 from pyfuncdbg.ops.reduction import reduce_max
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.eager import EagerTensor
 
 
 # ---------------------------------------------------------------- bincount
@@ -154,6 +155,13 @@ def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype
 
 
 # ---------------------------------------------------------------- predictions
+def _check_classes(label: str, x: Any, count: Any) -> None:
+    if np.any(x._value < 0):
+        raise invalid(f'`{label}` contains negative values.')
+    if np.any(x._value >= count._value):
+        raise invalid(f'`{label}` out of bound')
+
+
 def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None,
                      dtype: Any = dtypes.int32, name: str | None = None) -> Tensor:
     """How often each label (row) was predicted as each class (column).
@@ -167,6 +175,9 @@ def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, wei
             count = apply('Maximum', (reduce_max(rows), reduce_max(columns))) + 1
         else:
             count = cast(convert_to_tensor(num_classes), dtypes.int64)
+        for label, x in (('labels', rows), ('predictions', columns)):
+            if isinstance(x, EagerTensor):
+                _check_classes(label, x, count)
         kind = as_dtype(dtype)
         values = ones_like(columns, kind) if weights is None else cast(convert_to_tensor(weights), kind)
         return scatter_nd(stack([rows, columns], 1), values, stack([count, count]))

@@ -7,16 +7,25 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.ops.inference import FLOAT, broadcast_shapes, check_dtype, check_same_dtype, invalid, with_rank
+from pyfuncdbg.ops.inference import (
+    FLOAT,
+    broadcast_shapes,
+    check_dtype,
+    check_eager_types,
+    check_same_dtype,
+    invalid,
+    with_rank,
+)
 from pyfuncdbg.ops.nn import log_probabilities, log_softmax, softmax
 from pyfuncdbg.ops.reduction import reduce_sum
-from pyfuncdbg.ops.scope import scope
+from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.unary import exp, log1p, negative
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -28,6 +37,11 @@ _UNSIGNED = {4: np.uint32, 8: np.uint64}
 # ---------------------------------------------------------------- against probabilities
 def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     """(loss per row, gradient by the logits)."""
+    try:
+        logits, labels = np.broadcast_arrays(logits, labels)
+    except ValueError:
+        sizes = [f'[{",".join(map(str, x.shape))}]' for x in (logits, labels)]
+        raise invalid(f'logits and labels must be broadcastable: logits_size={sizes[0]} labels_size={sizes[1]}') from None
     log_p = log_probabilities(logits)
     # Where a label is 0 the term is 0, also for a probability of 0.
     terms = np.where(labels == 0, logits.dtype.type(0), labels * log_p)
@@ -75,17 +89,20 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
     """The cross entropy of each row: `labels` are probabilities along `axis`, `logits` unscaled log probabilities."""
     with scope(name, 'softmax_cross_entropy_with_logits'):
         logits = convert_to_tensor(logits)
-        labels = cast(labels, logits.dtype) if isinstance(labels, Tensor) else convert_to_tensor(labels, logits.dtype)
+        labels = cast(convert_to_tensor(labels, dtype_hint=logits.dtype), logits.dtype)
+        check_eager_types('SoftmaxCrossEntropyWithLogits', (logits, labels))
         count = logits.shape.rank
         if axis != -1 and axis != (count or 0) - 1:
             order = np.arange(count or 0, dtype=np.int32)
+            if not -len(order) <= axis < len(order):
+                call('Range', {'start': axis + 1, 'limit': len(order), 'delta': 1})         # refuses it
             order[[axis, -1]] = order[[-1, axis]]
             logits, labels = (apply('Transpose', (x, constant(order))) for x in (logits, labels))
-        if count == 2:
+        if count == 2 and labels.shape.rank == 2:
             return apply('SoftmaxCrossEntropyWithLogits', (logits, labels))[0]
         shape = sizes_of(logits)
-        width = apply('ConcatV2', (vector([-1]), shape[-1:], constant(np.int32(0))))
-        rows = [apply('Reshape', (x, width)) for x in (logits, labels)]
+        rows = [apply('Reshape', (x, apply('ConcatV2', (vector([-1]), sizes_of(x)[-1:], constant(np.int32(0))))))
+                for x in (logits, labels)]
         return apply('Reshape', (apply('SoftmaxCrossEntropyWithLogits', rows)[0], shape[:-1]))
 
 
@@ -156,12 +173,15 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     with scope(name, 'SparseSoftmaxCrossEntropyWithLogits'):
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
         a, b = labels.shape.rank, logits.shape.rank
-        if a is not None and b is not None and a != b - 1:
+        if a is not None and b and b is not None and a != b - 1:
             raise ValueError('`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: '
                              f'labels.shape={labels.shape} of rank {a} and logits.shape={logits.shape} of rank {b}')
         if labels.shape.is_fully_defined() and logits.shape.is_fully_defined() and labels.shape != logits.shape[:-1]:
             raise ValueError('`labels.shape` must equal `logits.shape` except for the last dimension. Received: '
                              f'labels.shape={labels.shape} and logits.shape={logits.shape}')
+        if b == 0:
+            raise ValueError(f'`logits` cannot be a scalar. Received logits={logits}`')
+        check_eager_types('SparseSoftmaxCrossEntropyWithLogits', (logits, labels))
         if b == 2:
             return apply('SparseSoftmaxCrossEntropyWithLogits', (logits, labels))[0]
         width = apply('ConcatV2', (vector([-1]), sizes_of(logits)[-1:], constant(np.int32(0))))
@@ -179,9 +199,14 @@ def sparse_softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: A
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
     """The cross entropy of each element: `max(x, 0) - x * z + log(1 + exp(-|x|))`."""
     with scope(name, 'logistic_loss') as full:
-        logits, labels = convert_together([logits, labels], names=('logits', 'labels'), op='logistic_loss')
+        if current_graph() is None:
+            logits, labels = convert_to_tensor(logits), convert_to_tensor(labels)
+        else:
+            logits, labels = convert_together([logits, labels], names=('logits', 'labels'), op='logistic_loss')
         if not labels.shape.is_compatible_with(logits.shape):
             raise ValueError(f'`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).')
+        check_eager_types('Mul', (logits, labels))
+        check_eager_types('Exp', (logits,))
         zeros = apply('ZerosLike', (logits,))
         positive = logits >= zeros
         relu = apply('SelectV2', (positive, logits, zeros))

@@ -9,6 +9,7 @@ import numpy as np
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType, as_dtype
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape, unknown
@@ -43,7 +44,7 @@ register(OpDef('OnesLike', lambda x: np.ones(x.shape, x.dtype) if x.ndim else x.
 
 # ---------------------------------------------------------------- fill
 def _fill(dims: Any, value: Any) -> Any:
-    sizes = dims.tolist()
+    sizes = dims.reshape(-1).tolist()                   # TensorFlow counts elements, not axes
     for n in sizes:
         if n < 0:
             raise invalid(f'Dimension {n} must be >= 0')
@@ -65,6 +66,8 @@ register(OpDef('Fill', _fill, _fill_types, _fill_gradient))
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor of shape `dims` with `value` in every place."""
+    if isinstance(dims, float) and current_graph() is None:
+        convert_to_tensor(dims, dtypes.int32)           # refuses it
     return call('Fill', {'dims': dims, 'value': value}, None, name, dims=dtypes.int32)
 
 
@@ -131,8 +134,17 @@ _arange: Any = np.arange
 
 
 def _range(start: Any, limit: Any, delta: Any) -> Any:
+    if start.ndim or limit.ndim or delta.ndim:
+        start, limit, delta = (_one(value, label) for value, label in ((start, 'start'), (limit, 'limit'), (delta, 'delta')))
     _check_range(start, limit, delta)
     return _arange(start, limit, delta, start.dtype)
+
+
+def _one(value: Any, label: str) -> Any:
+    """The number in a tensor of one element, whatever its rank, as TensorFlow takes it."""
+    if value.size != 1:
+        raise invalid(f'{label} must be a scalar, not shape [{",".join(map(str, value.shape))}]')
+    return value.reshape(-1)[0]
 
 
 def _check_range(start: Any, limit: Any, delta: Any) -> None:
@@ -145,9 +157,9 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
 
 def _range_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     known = [constant_value(t) for t in inputs]
-    if any(v is None for v in known):
+    if any(v is None or v.size != 1 for v in known):
         return [(inputs[0].dtype, unknown(1))]
-    start, limit, delta = (v[()] for v in known)
+    start, limit, delta = (v.reshape(-1)[0] for v in known)
     try:
         _check_range(start, limit, delta)
     except InvalidArgumentError as error:
@@ -168,11 +180,13 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
         tensors = [value if isinstance(value, Tensor) else convert_to_tensor(value, kind, name=label)
                    for value, label in ((start, 'start'), (limit, 'limit'), (delta, 'delta'))]
         if kind is None:
+            assert all(t.dtype in _RANGE_ORDER for t in tensors)        # the error that TensorFlow has for text
             kind = max((t.dtype for t in tensors), key=_RANGE_ORDER.index)
         return apply('Range', [cast(t, kind) for t in tensors], None, full or name)
 
 
 def _linspace(start: Any, stop: Any, num: Any) -> Any:
+    num = _one(num, 'num') if num.ndim else num
     if num <= 0:
         raise invalid(f'Requires num > 0: {num}')
     return np.linspace(start, stop, int(num), dtype=start.dtype, axis=0)
@@ -194,12 +208,32 @@ def _linspace_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 register(OpDef('LinSpace', _linspace, _linspace_types, _linspace_gradient))
 
 
+def count(value: Any, label: str, hint: DType | None = None) -> Tensor:
+    """How many of something.
+
+    Raises:
+        TypeError: It is no integer.
+    """
+    tensor = convert_to_tensor(value, dtype_hint=hint, name=label)
+    if not tensor.dtype.is_integer:
+        shown = constant_value(tensor)
+        raise TypeError(f'Argument `tensor` (name: {label}) must be of type integer. Received `tensor` = '
+                        f'{tensor if shown is None else shown} of dtype: {tensor.dtype}')
+    return tensor
+
+
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """`num` evenly spaced values from `start` to `stop`, both included, along a new axis."""
     start, stop = convert_together([start, stop], names=('start', 'stop'), op='linspace')
     if start.dtype.is_integer:
         start, stop = cast(start, dtypes.float64), cast(stop, dtypes.float64)
-    spaced = apply('LinSpace', (start, stop, convert_to_tensor(num)), None, name or 'linspace')
+    num = count(num, 'num')
+    known = ints(num)
+    if known is not None and known[0] <= 0:
+        if known[0]:
+            range(1, num)                               # refuses it
+        return fill([0, *start.shape.as_list()], constant(start.dtype.as_numpy_dtype(0)))
+    spaced = apply('LinSpace', (start, stop, num), None, name or 'linspace')
     if not axis:
         return spaced
     rank = spaced.shape.rank or 1
@@ -212,6 +246,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 def _one_hot(indices: Any, depth: Any, on: Any, off: Any, axis: int = -1) -> Any:
     if depth < 0:
         raise invalid(f'depth must be non-negative, got: {depth}')
+    if not -1 <= axis <= np.ndim(indices):
+        raise invalid(f'Expected axis to be -1 or between [0, {np.ndim(indices) + 1}).  But received: {axis}')
     place = axis if axis >= 0 else np.ndim(indices)
     hot = np.expand_dims(indices, place) == np.arange(depth).reshape([-1] + [1] * (np.ndim(indices) - place))
     return np.where(hot, on, off)
@@ -245,17 +281,33 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
         kind = dtypes.float32 if on_value is None and off_value is None else convert_to_tensor(
             on_value if on_value is not None else off_value).dtype
     with scope(name, 'one_hot') as full:
+        _check_values(on_value, off_value, None if dtype is None else kind)
         on = convert_to_tensor(1 if on_value is None else on_value, kind, name='on_value')
         off = convert_to_tensor(0 if off_value is None else off_value, kind, name='off_value')
         arguments = {'indices': indices, 'depth': depth, 'on_value': on, 'off_value': off}
         return call('OneHot', arguments, {'axis': -1 if axis is None else axis}, full, 'one_hot')
 
 
+def _check_values(on: Any, off: Any, kind: DType | None) -> None:
+    given = [(label, convert_to_tensor(value).dtype) for label, value in (('on_value', on), ('off_value', off))
+             if value is not None and current_graph() is None]
+    for label, dtype in given:
+        if kind is not None and dtype is not kind:
+            raise TypeError(f'dtype {dtype} of {label} does not match dtype parameter {kind}')
+    if len(given) == 2 and given[0][1] is not given[1][1]:
+        raise TypeError(f'dtype {given[0][1]} of on_value does not match dtype {given[1][1]} of off_value')
+
+
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = dtypes.float32,
         name: str | None = None) -> Tensor:
     """Ones on the diagonal, zeros elsewhere; repeated over `batch_shape`."""
+    columns = num_rows if num_columns is None else num_columns
+    if not all(isinstance(size, (int, np.integer, Tensor)) or hasattr(size, '_as_tensor') for size in (num_rows, columns)):
+        raise TypeError('Arguments `num_rows` and `num_columns` must be positive integer values. Received: '
+                        f'num_rows={num_rows}, num_columns={columns}')
+    if not isinstance(num_rows, Tensor) and not isinstance(columns, Tensor) and min(num_rows, columns) < 0:
+        fill([min(num_rows, columns)], 1)               # refuses it
     with scope(name, 'eye'):
-        columns = num_rows if num_columns is None else num_columns
         square = one_hot(range(num_rows), columns, dtype=dtype)
         if batch_shape is None:
             return square
@@ -271,6 +323,8 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, na
         if end.shape.rank not in (None, 0):
             raise ValueError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen} with shape "
                              f"'{end.shape}' instead")
+        if end.dtype is dtypes.string and current_graph() is None:
+            convert_to_tensor(0, end.dtype)             # refuses it
         row = range(0, cast(end, lengths.dtype), 1, lengths.dtype)
         mask = apply('Less', (row, expand_dims(lengths, -1)))
         return cast(mask, dtype)

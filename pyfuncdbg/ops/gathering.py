@@ -8,13 +8,14 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, axis_in, ints, invalid
+from pyfuncdbg.ops.inference import as_static_shape, axis_in, check_least, int_attr, ints, invalid
 from pyfuncdbg.ops.joining import concat
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.shaping import expand_dims, reshape, size
@@ -109,6 +110,7 @@ register(OpDef('GatherV2Grad', _gather_grad, lambda inputs, attrs: [(inputs[3].d
 def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: int = 0,
            name: str | None = None) -> Tensor:
     """The slices of `params` along `axis` (the first after the batch axes) that `indices` name."""
+    batch_dims = int_attr(batch_dims, 'batch_dims')
     axis = batch_dims if axis is None else axis
     arguments = {'params': params, 'indices': indices, 'axis': axis}
     return call('GatherV2', arguments, {'batch_dims': batch_dims}, name, indices=dtypes.int32)
@@ -149,6 +151,8 @@ def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0, reads: bool
 
 
 def _gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
+    if not params.ndim:
+        raise invalid('params must be at least a vector')
     found = params[_coordinates(indices, params.shape, batch_dims, reads=True)]
     return np.asarray(found, object) if params.dtype == object else found
 
@@ -167,12 +171,29 @@ def _gather_nd_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(params.dtype, TensorShape.of((*wanted[:-1], *sizes[depth:])))]
 
 
+def _check_updates(indices: Any, updates: Any, whole: tuple[int, ...]) -> None:
+    if not indices.ndim:
+        raise invalid('Indices shape must have rank at least one. Found:[]')
+    outer, depth = indices.ndim - 1, indices.shape[-1]
+    if updates.shape[outer:] != whole[depth:] and updates.shape[:outer] == indices.shape[:-1]:
+        raise invalid(f'Dimensions [{depth},{len(whole)}) of input[shape=[{",".join(map(str, whole))}]] must match '
+                      f'dimensions [{outer},{updates.ndim}) of updates[shape=[{",".join(map(str, updates.shape))}]]')
+    if updates.shape[:outer] != indices.shape[:-1]:
+        shapes = [','.join(map(str, x.shape)) for x in (indices, updates)]
+        raise invalid(f'Dimensions [0,{outer}) of indices[shape=[{shapes[0]}]] must match dimensions [0,{outer}) of '
+                      f'updates[shape=[{shapes[1]}]]')
+
+
 def _scatter_nd(indices: Any, updates: Any, shape: Any, batch_dims: int = 0) -> Any:
     if updates.dtype == object:
         total = np.full(shape.tolist(), b'', object)
         total[_coordinates(indices, total.shape, batch_dims)] = updates
         return total
+    if shape.ndim != 1:
+        raise invalid('Shape must be a vector')
     total = np.zeros(shape.tolist(), updates.dtype)
+    if not batch_dims:
+        _check_updates(indices, updates, total.shape)
     np.add.at(total, _coordinates(indices, total.shape, batch_dims), updates)
     return total
 
@@ -193,13 +214,24 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at the coordinates in the last axis of `indices`."""
+    if not isinstance(indices, Tensor) and not isinstance(shape, Tensor) and current_graph() is None:
+        indices = convert_to_tensor(indices, dtype_hint=dtypes.int32)
+        shape = convert_to_tensor(shape, indices.dtype)         # of one type
     return call('ScatterNd', {'indices': indices, 'updates': updates, 'shape': shape}, None, name,
                 indices=dtypes.int32, shape=dtypes.int32)
 
 
 def _written(tensor: Any, indices: Any, updates: Any, write: Any) -> Any:
     result = tensor.copy()
+    if not indices.ndim:
+        raise invalid('Indices shape must have rank at least one. Found:[]')
     index = _coordinates(indices, result.shape)
+    if updates.shape[:indices.ndim - 1] != indices.shape[:-1]:
+        raise invalid('Outer dimensions of indices and update must match. Indices shape: '
+                      f'[{",".join(map(str, indices.shape))}], updates shape:[{",".join(map(str, updates.shape))}]')
+    if updates.shape[indices.ndim - 1:] != result.shape[indices.shape[-1]:]:
+        raise invalid('Inner dimensions of output shape must match inner dimensions of updates shape. Output: '
+                      f'[{",".join(map(str, result.shape))}] updates: [{",".join(map(str, updates.shape))}]')
     if write is None:
         result[index] = updates
     else:
@@ -240,7 +272,7 @@ register(OpDef('TensorScatterMin', lambda t, i, u: _written(t, i, u, np.minimum.
 
 def _scatter(op: str, tensor: Any, indices: Any, updates: Any, name: str | None) -> Tensor:
     tensor = convert_to_tensor(tensor)
-    updates = convert_to_tensor(updates, dtype_hint=tensor.dtype)
+    updates = convert_to_tensor(updates, None if isinstance(updates, Tensor) else tensor.dtype)
     return call(op, {'tensor': tensor, 'indices': indices, 'updates': updates}, None, name, indices=dtypes.int32)
 
 
@@ -300,6 +332,9 @@ def _dynamic_stitch(*values: Any) -> Any:
     indices, data = values[:half], values[half:]
     rest = data[0].shape[indices[0].ndim:]
     size = max((int(i.max()) + 1 for i in indices if i.size), default=0)
+    for index in indices:
+        if index.size and index.min() < 0:
+            raise invalid(f'indices[{int(np.argmin(index))}] is out of range')
     result = np.zeros((size, *rest), data[0].dtype)
     for index, value in zip(indices, data, strict=True):
         result[index] = value
@@ -324,6 +359,11 @@ register(OpDef('DynamicStitch', _dynamic_stitch, _dynamic_stitch_types, _dynamic
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """One tensor with `data[k]` at the places `indices[k]`; the last of several wins."""
+    if len(indices) != len(data):
+        raise ValueError(f"List argument 'data' to 'dynamic_stitch' Op with length {len(data)} must match length "
+                         f"{len(indices)} of argument 'indices'.")
+    if not indices:
+        check_least('DynamicStitch', 'N', 0)
     return apply('DynamicStitch', [*(convert_to_tensor(i) for i in indices), *(convert_to_tensor(d) for d in data)], None,
                  name)
 

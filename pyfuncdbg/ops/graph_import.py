@@ -58,6 +58,8 @@ def _message(graph_def: Any) -> Any:
     from pyfuncdbg.graph.messages import GraphDef
     if isinstance(graph_def, GraphDef):
         return graph_def
+    if getattr(getattr(graph_def, 'DESCRIPTOR', None), 'name', '') != GraphDef.DESCRIPTOR.name:
+        raise TypeError('Argument `graph_def` must be a GraphDef proto.')
     try:                                        # a message of TensorFlow's own, or of another pool
         return GraphDef.FromString(graph_def.SerializeToString())
     except Exception:                           # whatever it is, it is no GraphDef
@@ -82,7 +84,10 @@ def _checked_elements(return_elements: Any) -> list[str]:
         raise TypeError(f'Argument `return_elements` must be a list of strings. Obtained {return_elements}.')
     names = [element.decode() if isinstance(element, bytes) else element for element in found]
     for text in names:
-        if ':' in text and (text.count(':') > 1 or not text.rpartition(':')[2].isdecimal()):
+        if text.count(':') > 1:
+            raise ValueError(f"Cannot convert '{text}' to a tensor name. Tensor names should not contain more than 1 `:`. "
+                             f"Obtained {text.count(':')}")
+        if ':' in text and not text.rpartition(':')[2].isdecimal():
             raise ValueError(f"Cannot convert '{text}' to a tensor name. Second component of the name following the `:` "
                              f"should be an int. Got {text.partition(':')[2]}.")
     return names

@@ -5,9 +5,11 @@ the node and its input shapes; functions here that end in `_rule` make such rule
 """
 from __future__ import annotations
 
-import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
@@ -81,26 +83,11 @@ def check_eager(op: str, x: Any) -> None:
         InvalidArgumentError: With TensorFlow's text.
     """
     if id(x.dtype) not in _permitted[op] and current_graph() is None:
+        check_types(op, (x,))
         allowed = ', '.join(d.kernel_name for d in _names[op])
         raise invalid(f"Value for attr 'T' of {x.dtype.kernel_name} is not in the list of allowed values: {allowed}\n\t; "
                       f"NodeDef: "
                       f'{{{{node {op}}}}} [Op:{op}] name: ')
-
-
-@functools.cache
-def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
-    """By input of one tensor: its place, the attr with its type, which are allowed, and TensorFlow's list of them."""
-    from pyfuncdbg.graph.signatures import signature  # takes 1 ms, and eager programs do without
-    known = signature(op)
-    found = []
-    for place, argument in enumerate(known.inputs if known is not None else ()):
-        if argument.number:
-            break
-        listed = known.allowed(argument.type) if known is not None else ()
-        if listed:
-            found.append((place, argument.type, {id(dtype): dtype for dtype in listed},
-                          ', '.join(dtype.kernel_name for dtype in listed)))
-    return tuple(found)
 
 
 def check_types(op: str, inputs: Sequence[Any]) -> None:
@@ -109,16 +96,10 @@ def check_types(op: str, inputs: Sequence[Any]) -> None:
     Raises:
         InvalidArgumentError: With TensorFlow's text.
     """
-    seen: dict[str, DType] = {}
-    for place, attr, allowed, names in _types(op):
-        dtype = inputs[place].dtype
-        first = seen.setdefault(attr, dtype)
-        if first is not dtype:
-            raise invalid(f'cannot compute {op} as input #{place}(zero-based) was expected to be a {first.kernel_name} '
-                          f'tensor but is a {dtype.kernel_name} tensor [Op:{op}] name: ')
-        if id(dtype) not in allowed:
-            raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: {names}"
-                          f'\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ')
+    from pyfuncdbg.graph.type_faults import fault  # takes 1 ms, and eager programs do without
+    found = fault(op, inputs)
+    if found:
+        raise invalid(found)
 
 
 def check_eager_types(op: str, inputs: Sequence[Any]) -> None:
@@ -143,6 +124,35 @@ def check_attr_type(op: str, attr: str, dtype: DType) -> None:
     if allowed and dtype not in allowed and current_graph() is None:
         raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: "
                       f"{', '.join(d.kernel_name for d in allowed)}\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ")
+
+
+def check_least(op: str, attr: str, value: int) -> None:
+    """Refuse an attr that is below what TensorFlow's registry asks for.
+
+    Raises:
+        InvalidArgumentError: In eager mode.
+        ValueError: In a graph.
+    """
+    from pyfuncdbg.graph.signatures import signature  # takes 1 ms, and eager programs do without
+    known = signature(op)
+    least = known.least(attr) if known is not None else None
+    if least is not None and value < least:
+        text = f"Value for attr '{attr}' of {value} must be at least minimum {least}\n\t; NodeDef: {{{{node {op}}}}}"
+        raise invalid(f'{text} [Op:{op}] name: ') if current_graph() is None else ValueError(text)
+
+
+def int_attr(value: Any, argument: str) -> int:
+    """A number that becomes an attr of a node.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if isinstance(value, (int, float, np.number)):
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"Expected int for argument '{argument}' not {value!r}.") from None
 
 
 def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[Typed]) -> None:

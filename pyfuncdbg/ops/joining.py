@@ -14,8 +14,8 @@ from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import axis_in, ints, invalid, merged, text
-from pyfuncdbg.ops.scope import call, scope
+from pyfuncdbg.ops.inference import axis_in, check_attr_type, ints, invalid, merged, text
+from pyfuncdbg.ops.scope import call, graph_of_inputs, scope
 from pyfuncdbg.runtime.dispatch import apply
 
 
@@ -52,6 +52,8 @@ def _concat_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     _check_one_dtype('ConcatV2', parts)
     dtype, at = parts[0].dtype, ints(axis)
     count = next((x.shape.rank for x in parts if x.shape.rank is not None), None)
+    if count == 0:
+        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
     if count is None or at is None:
         return [(dtype, unknown(count))]
     place = axis_in(at[0], count)
@@ -96,15 +98,25 @@ def concat(values: Any, axis: Any, name: str = 'concat') -> Tensor:
     """Tensors one after the other along an existing axis."""
     if not isinstance(values, (list, tuple)):
         values = [values]
+    other = graph_of_inputs(values)
+    if other is not None:
+        with other.as_default():
+            return concat(values, axis, name)
     with scope(name, 'concat') as full:
         parts = _together(values)
         if not parts and current_graph() is None:
-            raise invalid("OpKernel 'ConcatV2' has constraint on attr 'T' not in NodeDef '[N=0, Tidx=DT_INT32]'")
+            raise invalid("OpKernel 'ConcatV2' has constraint on attr 'T' not in NodeDef '[N=0, Tidx=DT_INT32]', KernelDef: "
+                          '\'op: "ConcatV2" device_type: "CPU" constraint { name: "T" allowed_values { list { type: '
+                          'DT_QINT32 } } } host_memory_arg: "axis"\' [Op:ConcatV2] name: concat')
         if not parts:
             raise ValueError("List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2.")
         if len(parts) == 1:
+            at = convert_to_tensor(axis, dtypes.int32, name='axis')
+            if at.shape.rank not in (None, 0):
+                raise ValueError(f'Shape {at.shape} must have rank 0')
             return apply('Identity', parts)
         axis = convert_to_tensor(axis, dtype_hint=dtypes.int32, name='axis')
+        check_attr_type('ConcatV2', 'Tidx', axis.dtype)
         return apply('ConcatV2', (*parts, axis), {'N': len(parts)}, full or name)
 
 
@@ -152,7 +164,7 @@ def stack(values: Any, axis: int = 0, name: str = 'stack') -> Tensor:
     if not parts:
         return convert_to_tensor(parts, name=name)
     rank = parts[0].shape.rank
-    if rank is not None and not -rank - 1 <= axis <= rank:
+    if rank is not None and (axis < -rank - 1 or axis > rank):
         raise ValueError(f'Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})')
     return apply('Pack', parts, {'axis': axis, 'N': len(parts)}, name)
 
@@ -189,7 +201,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = 'unst
     value = convert_to_tensor(value)
     if num is None:
         sizes = value.shape.sizes
-        if sizes is not None and not -len(sizes) <= axis < len(sizes):
+        if sizes is not None and (axis < -len(sizes) or axis >= len(sizes)):
             raise ValueError(f'Argument `axis` = {axis} not in range [{-len(sizes)}, {len(sizes)})')
         num = None if sizes is None else sizes[axis]
         if num is None:
@@ -221,6 +233,8 @@ def _split_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
 
 def _split_v(x: Any, lengths: Any, axis: Any, num_split: int) -> Any:
     sizes, at = lengths.tolist(), int(axis)
+    if not -x.ndim <= at < x.ndim:
+        raise invalid(f'-input rank(-{x.ndim}) <= split_dim < input rank ({x.ndim}), but got {at}')
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = x.shape[at] - sum(sizes) - 1
     if sum(sizes) != x.shape[at] or min(sizes, default=0) < 0:
@@ -260,10 +274,15 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
     Raises:
         ValueError: The number of parts is not known.
     """
+    if current_graph() is None and not isinstance(axis, Tensor):
+        axis = convert_to_tensor(axis, dtypes.int32)
     if isinstance(num_or_size_splits, (int, np.integer)):
         attrs = {'num_split': int(num_or_size_splits)}
         return call('Split', {'split_dim': axis, 'value': value}, attrs, name)
     lengths = convert_to_tensor(num_or_size_splits, dtype_hint=dtypes.int32)
+    if lengths.shape.rank == 0:
+        raise ValueError('Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: '
+                         f'{num_or_size_splits}')
     num = lengths.shape.num_elements() if num is None else num
     if num is None:
         raise ValueError(f'Cannot infer argument `num` from shape {num_or_size_splits}')
@@ -276,6 +295,9 @@ def _tile(x: Any, multiples: Any) -> Any:
     if multiples.size != x.ndim:
         raise invalid(f'Expected multiples argument to be a vector of length {x.ndim} but got length '
                                                f'{multiples.size}')
+    if multiples.size and multiples.min() < 0:
+        place = int(np.argmax(multiples < 0))
+        raise invalid(f'Expected multiples[{place}] >= 0, but got {multiples[place]}')
     return np.tile(x, multiples) if x.ndim else x
 
 
@@ -309,9 +331,13 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- reverse
 def _reverse(x: Any, axis: Any) -> Any:
+    seen = set()
     for place, at in enumerate(axis.tolist()):
         if not -x.ndim <= at < x.ndim:
             raise invalid(f"'axis'[{place}] = {at} is out of valid range [0, {x.ndim - 1}")
+        if at % x.ndim in seen:
+            raise invalid(f'axis {at % x.ndim} specified more than once.')
+        seen.add(at % x.ndim)
     return np.flip(x, tuple(axis.tolist())) if x.ndim else x
 
 
@@ -322,8 +348,6 @@ register(OpDef('ReverseV2', _reverse, lambda inputs, attrs: [(inputs[0].dtype, i
 @overridable
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """The tensor backwards along each of the axes in the list `axis`."""
-    if not isinstance(axis, Tensor):
-        axis = np.atleast_1d(axis).astype(np.int32)
-    return call('ReverseV2', {'tensor': tensor, 'axis': axis}, None, name)
+    return call('ReverseV2', {'tensor': tensor, 'axis': axis}, None, name, axis=dtypes.int32)
 
 

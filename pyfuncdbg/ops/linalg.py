@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
-from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import (
     FLOAT,
     NUMBER,
@@ -26,7 +28,7 @@ from pyfuncdbg.ops.inference import (
 from pyfuncdbg.ops.reduction import reduce_max, reduce_sum
 from pyfuncdbg.ops.scope import scope
 from pyfuncdbg.ops.unary import abs as absolute
-from pyfuncdbg.ops.unary import conj
+from pyfuncdbg.ops.unary import conj, sqrt
 from pyfuncdbg.runtime.dispatch import apply
 
 
@@ -38,9 +40,9 @@ def _matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False
         except ValueError:
             raise invalid(f'Matrix size-incompatible: In[0]: {text(as_shape(a.shape))}, '
                           f'In[1]: {text(as_shape(b.shape))}') from None
-    k, value = (0, a) if a.ndim != 2 else (1, b)
-    raise invalid(f'In[{k}] ndims must be >= 2' if value.ndim < 2 else
-                  f'In[{k}] is not a matrix. Instead it has shape {text(as_shape(value.shape))}')
+    if a.ndim != b.ndim:
+        raise invalid(f'In[0] and In[1] has different ndims: {text(as_shape(a.shape))} vs. {text(as_shape(b.shape))}')
+    raise invalid(f'In[0] and In[1] ndims must be == 2: {a.ndim}')
 
 
 def _equal_sizes(m: int | None, n: int | None) -> None:
@@ -212,10 +214,15 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         ValueError: A rank is not known, or the numbers of axes differ.
     """
     with scope(name, 'Tensordot') as full:
-        a, b = convert_together([a, b], names=('a', 'b'), op='Tensordot')
+        if current_graph() is None:
+            a, b = convert_to_tensor(a), convert_to_tensor(b)
+        else:
+            a, b = convert_together([a, b], names=('a', 'b'), op='Tensordot')
         if a.shape.rank is None or b.shape.rank is None:
             raise ValueError('tensordot needs tensors of known rank; use ensure_shape or set_shape first')
-        left, right = _contracted(a.shape.rank, b.shape.rank, axes)
+        left, right = _contracted(a.shape.rank, b.shape.rank, axes, a)
+        if a.dtype is not b.dtype:
+            check_eager_types('MatMul', (a, b))
         free_a = [i for i in range(a.shape.rank) if i not in left]
         free_b = [i for i in range(b.shape.rank) if i not in right]
         sizes_a, sizes_b = sizes_of(a), sizes_of(b)
@@ -229,16 +236,26 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         return result
 
 
-def _contracted(rank_a: int, rank_b: int, axes: Any) -> tuple[list[int], list[int]]:
+def _contracted(rank_a: int, rank_b: int, axes: Any, shown: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, (int, np.integer)):
-        if axes < 0 or axes > min(rank_a, rank_b):
-            raise ValueError(f'`axes` must be an integer between 0 and {min(rank_a, rank_b)}. Received: axes={axes}')
+        if axes < 0:
+            raise ValueError(f'`axes` must be at least 0. Received: {axes}.')
+        if axes > rank_a:
+            raise ValueError(f'`axes` must not be larger than the number of dimensions of tensor {shown}.  Received {axes}, '
+                             f'vs tensor dimensions {rank_a}.')
         return list(range(rank_a - axes, rank_a)), list(range(axes))
+    if not isinstance(axes, (list, tuple)):
+        axes = constant_value(convert_to_tensor(axes, dtypes.int32))
+        return _contracted(rank_a, rank_b, int(axes) if not axes.ndim else axes.tolist(), shown)
+    if len(axes) != 2:
+        raise ValueError(f'`axes` must be an integer or have length 2. Received {axes}.')
     left, right = (np.atleast_1d(np.asarray(part)).tolist() for part in axes)
     if len(left) != len(right):
         raise ValueError(f'Different number of contraction axes `a` and `b`, {len(left)} != {len(right)}.')
+    for places, rank in ((left, rank_a), (right, rank_b)):
+        if any(not -rank <= place < rank for place in places):
+            raise IndexError('list index out of range')
     return [i % rank_a for i in left], [i % rank_b for i in right]
-
 
 
 
@@ -290,14 +307,15 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool |
     Raises:
         ValueError: `ord` is none of these.
     """
-    if (isinstance(ord, str) and ord not in ('euclidean', 'fro')) or (not isinstance(ord, str) and not ord > 0):
-        raise ValueError(f"'ord' must be a supported vector norm: 'euclidean' or a positive number, got {ord}")
+    _check_norm(ord, axis)
     with scope(name, 'norm'):
         x = convert_to_tensor(tensor)
+        if x.dtype is dtypes.string:
+            raise TypeError(f'Expected numeric or variant tensor, got dtype {x.dtype!r}.')
         keep = bool(keepdims or keep_dims)
         if ord in ('euclidean', 'fro', 2):
             squares = reduce_sum(x * conj(x), axis, True)
-            root = apply('Sqrt', (squares,))
+            root = sqrt(squares)
             return root if keep else _without(root, axis)
         size = absolute(x)
         if ord == 1:
@@ -305,6 +323,19 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool |
         if ord == np.inf:
             return reduce_max(size, axis, keep)
         return reduce_sum(size ** ord, axis, keep) ** (1.0 / ord)
+
+
+def _check_norm(ord: Any, axis: Any) -> None:
+    if isinstance(axis, (list, tuple)):
+        if len(axis) != 2 or axis[0] == axis[1]:
+            raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
+        if ord not in ('euclidean', 'fro', 1, 2, np.inf):
+            raise ValueError(f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}")
+        return
+    if axis is not None and not isinstance(axis, (int, np.integer)):
+        raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
+    if ord != 'euclidean' and (isinstance(ord, str) or not ord > 0):
+        raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
 
 
 def _without(x: Tensor, axis: Any) -> Tensor:

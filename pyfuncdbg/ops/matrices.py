@@ -176,6 +176,8 @@ def _solve(a: Any, b: Any, adjoint: bool = False) -> Any:
 
 
 def _fit(a: Any, b: Any) -> None:
+    if a.ndim != b.ndim:
+        raise invalid('All input tensors must have the same rank.')
     if b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         raise invalid('Input matrix and rhs are incompatible.')
 

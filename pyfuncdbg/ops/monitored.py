@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from pyfuncdbg.errors import OutOfRangeError
 from pyfuncdbg.graph import context
 from pyfuncdbg.ops.collections import global_variables_initializer, local_variables_initializer
+from pyfuncdbg.runtime.graph_runs import BaseSession
 from pyfuncdbg.runtime.session import Session
 
 
@@ -286,3 +287,20 @@ def _disjoint(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str) ->
 
 def _identity(key: Any) -> Any:
     return key if isinstance(key, str) else id(key)
+
+
+def start_queue_runners(sess: Any = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
+                        collection: str = 'queue_runners') -> list[Any]:
+    """Start the threads that fill the graph's queues: none, because no op here has a queue.
+
+    Raises:
+        ValueError: There is no session.
+        TypeError: `sess` is none.
+    """
+    found = sess or context.default_session()
+    if found is None:
+        raise ValueError('Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or '
+                         'pass an explicit session to tf.start_queue_runners(sess=sess)')
+    if not isinstance(found, (BaseSession, MonitoredSession)):
+        raise TypeError(f'sess must be a `tf.Session` object. Given class: {type(found)}')
+    return []

@@ -18,6 +18,7 @@ from pyfuncdbg.ops.inference import (
     FLOAT,
     at_least_rank,
     check_eager,
+    check_eager_types,
     check_same_dtype,
     invalid,
     permit,
@@ -41,6 +42,10 @@ permit('LogSoftmax', _TAKEN)
 
 
 def _shifted(logits: Any) -> Any:
+    if not logits.ndim:
+        raise invalid('logits must have >= 1 dimension, got []')
+    if not logits.size:
+        return logits
     return logits - _largest.reduce(logits, -1, None, None, True)
 
 
@@ -76,8 +81,8 @@ def _along(op: str, logits: Any, axis: int, name: str | None) -> Tensor:
     if axis == -1 or (count is not None and axis == count - 1):
         return apply(op, (x,), None, name)
     if count is None or not -count <= axis < count:
-        raise invalid(f'`axis` (axis = {axis}) must be in the range [{-(count or 0)}, {count or 0}) where '
-                                               f'{count} is the number of dimensions in the input.')
+        raise invalid(f'`dim` must be in the range [{-(count or 0)}, {count or 0}) where {count} is the number of '
+                      f'dimensions in the input. Received: dim={axis}')
     order = np.arange(count, dtype=np.int32)
     order[[axis, -1]] = order[[-1, axis]]
     with scope(name, op):
@@ -102,6 +107,10 @@ def _channel_axis(attrs: Attrs) -> int:
 
 def _bias_add(value: Any, bias: Any, data_format: str = 'NHWC') -> Any:
     axis = 1 if data_format == 'NCHW' else -1
+    if value.ndim < 2:
+        raise invalid(f'Input tensor must be at least 2D: [{",".join(map(str, value.shape))}]')
+    if bias.ndim != 1:
+        raise invalid(f'Biases must be 1D: [{",".join(map(str, bias.shape))}]')
     if bias.ndim != 1 or value.ndim < 2 or value.shape[axis] != bias.shape[0]:
         raise invalid('Must provide as many biases as the last dimension of the input tensor: '
                                    f'[{",".join(map(str, bias.shape))}] vs. [{",".join(map(str, value.shape))}]')
@@ -150,9 +159,10 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
         ValueError: Another data format.
     """
     if data_format is not None and data_format not in ('NHWC', 'NCHW', 'N...C', 'NC...'):
-        raise ValueError('`data_format` must be of the form `N...C` or `NC...`')
+        raise ValueError(f'`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}')
     form = 'NCHW' if data_format and data_format.startswith('NC') else 'NHWC'
     value, bias = convert_together([value, bias], names=('value', 'bias'), op='BiasAdd')
+    check_eager_types('BiasAdd', (value, bias))
     return apply('BiasAdd', (value, bias), {'data_format': form}, name)
 
 
@@ -166,7 +176,7 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
         variance = reduce_mean(difference, axes, True, 'variance')
         if keepdims:
             return mean, variance
-        gone = {'squeeze_dims': [int(a) for a in np.atleast_1d(axes)]}
+        gone = {'squeeze_dims': [] if axes is None else [int(a) for a in np.atleast_1d(axes)]}
         return apply('Squeeze', (mean,), gone), apply('Squeeze', (variance,), gone)
 
 
@@ -174,8 +184,9 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     """`x` divided by its Euclidean norm along `axis`."""
     with scope(name, 'l2_normalize') as full:
         x = convert_to_tensor(x)
+        check_eager_types('Square', (x,))
         squares = reduce_sum(apply('Square', (x,)), axis, True)
-        inverse = apply('Rsqrt', (apply('Maximum', (squares, constant(squares.dtype.as_numpy_dtype(epsilon)))),))
+        inverse = apply('Rsqrt', (apply('Maximum', (squares, convert_to_tensor(epsilon, squares.dtype))),))
         return apply('Mul', (x, inverse), None, full)
 
 
@@ -202,11 +213,14 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
         ValueError: A rate out of range, or an integer tensor.
     """
     with scope(name, 'dropout'):
+        if not isinstance(rate, (int, float, np.number, np.ndarray, Tensor)) and not hasattr(rate, '_as_tensor'):
+            raise ValueError(f'`rate` must be a scalar or scalar tensor. Received: rate={rate}')
         if isinstance(rate, (int, float)) and not 0 <= rate < 1:
             raise ValueError(f'`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}')
         x = convert_to_tensor(x)
         if not x.dtype.is_floating:
-            raise ValueError(f'`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x.dtype={x.dtype}')
+            raise ValueError('`x.dtype` must be a floating point tensor as `x` will be scaled. Received: '
+                             f'x_dtype={x.dtype}')
         if isinstance(rate, (int, float)) and rate == 0:
             return x
         if isinstance(rate, (int, float)):
@@ -214,6 +228,7 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
             rate = convert_to_tensor(rate, x.dtype)
         else:
             rate = convert_to_tensor(rate, x.dtype)
+            rate.shape.assert_has_rank(0)
             scaled = x * (1 / (1 - rate))
         shape = sizes_of(x) if noise_shape is None else convert_to_tensor(noise_shape, dtype_hint=dtypes.int32)
         chosen = random_uniform(shape, seed=seed, dtype=x.dtype) >= rate

@@ -196,5 +196,6 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
         own = apply('GatherNd', (table, apply('ExpandDims', (targets, constant(-1)))), {'batch_dims': 1})
         above = table > apply('ExpandDims', (own, constant(-1)))
         finite = apply('IsFinite', (own,))
-        few = reduce_sum(cast(above, dtypes.int32), 1) < cast(convert_to_tensor(k), dtypes.int32)
+        most = convert_to_tensor(k, dtypes.int32 if isinstance(k, str) else None)
+        few = reduce_sum(cast(above, dtypes.int32), 1) < cast(most, dtypes.int32)
         return apply('LogicalAnd', (few, finite))

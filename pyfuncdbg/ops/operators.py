@@ -6,6 +6,7 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
 from pyfuncdbg.graph.registry import lookup
 from pyfuncdbg.graph.tensor import Tensor
@@ -16,9 +17,8 @@ from pyfuncdbg.ops.inference import FLOAT, REAL, broadcast_shapes
 from pyfuncdbg.ops.linalg import matmul
 from pyfuncdbg.ops.slicing import getitem
 from pyfuncdbg.ops.unary import abs as absolute
-from pyfuncdbg.ops.unary import logical_not, negative
+from pyfuncdbg.ops.unary import invert, logical_not, negative
 from pyfuncdbg.runtime import shortcut
-from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
 
 Operator = Callable[..., Any]
@@ -44,8 +44,10 @@ def _plain(op: str, name: str) -> tuple[Operator, Operator]:
 
 
 def _add(x: Any, y: Any) -> Any:
-    left = x if isinstance(x, Tensor) else y
-    return elementwise('Add' if getattr(left, 'dtype', None) is dtypes.string else 'AddV2', x, y, 'add')
+    if not isinstance(x, Tensor) and not hasattr(x, '_as_tensor') and not hasattr(x, 'combined') and (
+            current_graph() is None) and isinstance(y, Tensor):
+        x = convert_to_tensor(x, y.dtype)
+    return elementwise('Add' if getattr(x, 'dtype', None) is dtypes.string else 'AddV2', x, y, 'add')
 
 
 def _logic(on_bool: str, on_integers: str, name: str) -> tuple[Operator, Operator]:
@@ -62,7 +64,7 @@ def _xor(x: Any, y: Any) -> Any:
 
 def _invert(self: Any) -> Any:
     x = convert_to_tensor(self)
-    return logical_not(x) if x.dtype is dtypes.bool else apply('Invert', (x,))
+    return logical_not(x) if x.dtype is dtypes.bool else invert(x)
 
 
 def _compare(op: str) -> Operator:

@@ -113,12 +113,12 @@ def pad(tensor: Any, paddings: Any, mode: str = 'CONSTANT', constant_values: Any
         ValueError: An unknown mode.
     """
     kind = mode.upper()
-    arguments = {'tensor': tensor, 'paddings': paddings}
+    arguments = {'input': tensor, 'paddings': paddings}
     if kind in ('REFLECT', 'SYMMETRIC'):
         return call('MirrorPad', arguments, {'mode': kind}, name, paddings=dtypes.int32)
     if kind != 'CONSTANT':
-        raise ValueError(f"Value of argument `mode` expected to be one of 'REFLECT', 'SYMMETRIC', or 'CONSTANT'. Received "
-                         f"`mode` = {mode}")
+        raise ValueError('Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received '
+                         f'`mode` = {mode}')
     if not isinstance(constant_values, Tensor) and not np.any(constant_values):
         return call('Pad', arguments, None, name, paddings=dtypes.int32)
     value = constant_values

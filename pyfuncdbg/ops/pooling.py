@@ -23,7 +23,8 @@ _ATTRS = ('ksize', 'strides', 'padding', 'explicit_paddings', 'data_format')
 def _seen(x: Any, attrs: Attrs, rank: int, fill: Any) -> tuple[Any, list[windows.Axis]]:
     """The elements of each window in a row: [batch, count..., elements, channels]; and the axes."""
     if x.ndim != rank:
-        raise invalid(f'tensor_in must be {rank}-dimensional' if rank == 4 else f'Pooling ksize field must specify {rank} '
+        raise invalid(f'tensor_in_shape must have 2 spatial dimensions. {x.ndim} {max(x.ndim - 2, 0)}'
+                      if rank == 4 else f'Pooling ksize field must specify {rank} '
                       f'dimensions, input has shape {text(TensorShape(x.shape))}')
     images = windows.last_channels(x, attrs)
     axes = windows.axes_of(images.shape[1:-1], windows.spatial(attrs['ksize'], attrs), attrs)

@@ -107,7 +107,9 @@ def _stream(output_stream: Any) -> str:
     # The default was bound at import; a program or test may have put another object in place of sys.stderr since.
     if output_stream in (sys.stderr, sys.__stderr__, _STDERR):
         return 'stderr'
-    raise ValueError(f'Unknown output stream or level {output_stream}. Use sys.stderr, sys.stdout or "file://PATH".')
+    raise ValueError(f'Unsupported output stream, logging level, or file.{output_stream}. Supported streams are sys.stdout, '
+                     'sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error. File needs to be in the form of '
+                     "'file://<filepath>'.")
 
 
 _STDERR = sys.stderr

@@ -74,9 +74,10 @@ def _seeds(seed: int | None) -> dict[str, int]:
     stream = 0 if graph is None else next(_nodes)
     if first is None and seed is None:
         return {'seed': 0, 'seed2': 0, '_py_stream': stream}
+    of_graph = _DEFAULT_GRAPH_SEED if first is None else first % _LARGEST
     second = seed if seed is not None else _next_eager_seed(first or 0) if graph is None else next(
         _counters.setdefault(graph, itertools.count()))
-    pair = _DEFAULT_GRAPH_SEED if first is None else first % _LARGEST, second % _LARGEST
+    pair = of_graph, second % _LARGEST
     return {'seed': pair[0], 'seed2': pair[1] if any(pair) else _LARGEST, '_py_stream': stream}
 
 
@@ -249,9 +250,8 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
     """
     kind = as_dtype(dtype)
     if not kind.is_floating and kind not in (dtypes.int32, dtypes.int64):
-        raise ValueError(f'Argument `dtype` got invalid value {kind}. Accepted dtypes are float16, bfloat16, float32, '
-                         f'float64, '
-                         'int32, int64.')
+        raise ValueError(f'Argument `dtype` got invalid value {kind}. Accepted dtypes are (tf.float16, tf.bfloat16, '
+                         'tf.float32, tf.float64, tf.int32, tf.int64).')
     if maxval is None and kind.is_integer:
         raise ValueError(f'Must specify maxval for integer dtype {kind!r}')
     with scope(name, 'random_uniform') as full:

@@ -43,7 +43,7 @@ def function(op: str) -> Callable[..., Any]:
     """
     known = signature(op)
     if known is None or op in _PRIVATE or not is_registered(op):
-        raise AttributeError(f"module 'tf.raw_ops' has no attribute {op!r}")
+        raise AttributeError(f"module 'pyfuncdbg.tf.raw_ops' has no attribute {op!r}")
     snake = _snake(op)
     derived = {a.type for a in known.inputs} | {a.number for a in known.inputs}
     attrs = {name: kind for name, kind in known.attrs.items() if name not in derived}
@@ -63,7 +63,7 @@ def function(op: str) -> Callable[..., Any]:
         if missing:
             raise TypeError(f'{snake}() missing {len(missing)} required positional argument{"s" * (len(missing) > 1)}: '
                             + ' and '.join(map(repr, missing)))
-        given = {key: _attr(attrs[key], kwargs.get(key, known.defaults.get(key))) for key in attrs}
+        given = {key: _attr(key, attrs[key], kwargs.get(key, known.defaults.get(key))) for key in attrs}
         inputs = _inputs(known, kwargs)
         check_types(op, inputs)
         return _named(op, known, apply(op, inputs, {k: v for k, v in given.items() if v is not None}, kwargs.get('name')))
@@ -77,9 +77,12 @@ def _snake(name: str) -> str:
     return ''.join(('_' if c.isupper() and i and not name[i - 1].isupper() else '') + c.lower() for i, c in enumerate(name))
 
 
-def _attr(kind: str, value: Any) -> Any:
+def _attr(name: str, kind: str, value: Any) -> Any:
     if kind == 'type' and value is not None:
-        return as_dtype(value)
+        try:
+            return as_dtype(value)
+        except TypeError:
+            raise TypeError(f"Expected DataType for argument '{name}' not {value!r}.") from None
     if kind == 'string' and isinstance(value, bytes):
         return value.decode('utf-8', 'replace')
     return value

@@ -14,10 +14,10 @@ from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
+from pyfuncdbg.ops.filling import count, sequence_mask
 from pyfuncdbg.ops.filling import range as range_to
-from pyfuncdbg.ops.filling import sequence_mask
 from pyfuncdbg.ops.gathering import boolean_mask, dynamic_stitch
-from pyfuncdbg.ops.inference import invalid, same_rule, text, with_rank
+from pyfuncdbg.ops.inference import check_attr_type, check_least, int_attr, invalid, same_rule, text, with_rank
 from pyfuncdbg.ops.joining import concat
 from pyfuncdbg.ops.reduction import reduce_max
 from pyfuncdbg.ops.scope import call, scope
@@ -58,16 +58,24 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     """
     with scope(name, 'Repeat'):
         x = convert_to_tensor(input)
-        counts = cast(convert_to_tensor(repeats, dtype_hint=dtypes.int32), dtypes.int32)
+        counts = cast(count(repeats, 'repeats', dtypes.int32), dtypes.int32)
+        if (counts.shape.rank or 0) > 1:
+            raise ValueError(f'Shape {counts.shape} must have rank at most 1')
         if axis is None or x.shape.rank == 0:
             x, axis = apply('Reshape', (x, vector([-1]))), 0
         rank = x.shape.rank
         if rank is None:
             raise ValueError('repeat along an axis needs a tensor of known rank')
+        if not -rank <= axis < rank:
+            raise ValueError(f'axis={axis} out of bounds: expected {-rank}<=axis<{rank}')
         axis %= rank
-        length = sizes_of(x)[axis:axis + 1]
-        counts = apply('BroadcastTo', (reshape(counts, [-1]), length)) if counts.shape.rank == 0 or (
-            counts.shape.sizes == (1,)) else counts
+        sizes = sizes_of(x)
+        length = sizes[axis:axis + 1]
+        if counts.shape.num_elements() == 1:
+            times = reshape(counts, [-1])
+            ones = vector([1] * (axis + 1)), vector([1] * (rank - axis - 1))
+            tiled = apply('Tile', (expand_dims(x, axis + 1), concat([ones[0], times, ones[1]], 0)))
+            return reshape(tiled, concat([sizes[:axis], times * length, sizes[axis + 1:]], 0))
         if counts.shape.sizes is not None and not counts.shape.is_compatible_with(x.shape[axis:axis + 1]):
             raise ValueError(f'Dimensions {x.shape[axis]} and {counts.shape[0]} are not compatible')
         numbers = range_to(length[0])
@@ -114,6 +122,8 @@ register(OpDef('DynamicPartition', _partition, _partition_types, _partition_grad
 
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """The slices of `data` dealt out to `num_partitions` tensors, each to the number that `partitions` has for it."""
+    num_partitions = int_attr(num_partitions, 'num_partitions')
+    check_least('DynamicPartition', 'num_partitions', num_partitions)
     found = call('DynamicPartition', {'data': data, 'partitions': partitions}, {'num_partitions': num_partitions}, name,
                  partitions=dtypes.int32)
     return list(found)
@@ -151,6 +161,7 @@ register(OpDef('Bitcast', _bitcast, _bitcast_types, no_gradient, kernel_attrs=('
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """The same bits read as another dtype; where it is smaller there is one axis more, where it is larger one less."""
+    check_attr_type('Bitcast', 'type', as_dtype(type))
     return call('Bitcast', {'input': input}, {'type': as_dtype(type)}, name)
 
 

@@ -15,9 +15,9 @@ from pyfuncdbg.errors import OutOfRangeError
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.gathering import gather, gather_nd
-from pyfuncdbg.ops.inference import invalid
+from pyfuncdbg.ops.inference import invalid, merged
 from pyfuncdbg.ops.slicing import MASKS, getitem, numpy_index, stacked_specification
-from pyfuncdbg.ops.state import Storage, present, stored
+from pyfuncdbg.ops.state import Storage, present, shape_of_variable, stored
 from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
@@ -28,6 +28,13 @@ _KINDS: dict[str, Any] = {'Add': np.add, 'Sub': np.subtract, 'Mul': np.multiply,
 
 
 def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    return []
+
+
+def _scatter_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    whole, indices, updates = shape_of_variable(inputs[0]), inputs[1].shape, inputs[2].shape
+    if whole.sizes is not None and indices.sizes is not None and updates.sizes not in (None, ()):
+        merged(updates, indices.concatenate(whole[1:]))
     return []
 
 
@@ -52,9 +59,19 @@ def _rows(kind: str) -> Callable[..., None]:
         for place, index in enumerate(flat):
             if not 0 <= index < len(value):
                 raise invalid(f'indices{_where(place, np.shape(indices))} = {index} is not in [0, {len(value)})')
+        at, size = np.shape(indices), np.shape(updates)
+        if size and size[:len(at)] != at:
+            raise invalid(f'The shape of indices ({_text(at)}) must be a prefix of the shape of updates ({_text(size)})')
+        if size and size != at + value.shape[1:]:
+            raise invalid('Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got '
+                          f'updates.shape {_text(size)}, indices.shape {_text(at)}, params.shape {_text(value.shape)}')
         _put(value, indices, updates, kind)
         storage.value = value
     return scatter
+
+
+def _text(shape: Sequence[int]) -> str:
+    return f'[{",".join(map(str, shape))}]'
 
 
 def _where(place: int, shape: Sequence[int]) -> str:
@@ -62,9 +79,24 @@ def _where(place: int, shape: Sequence[int]) -> str:
     return f'[{", ".join(str(int(n)) for n in at)}]' if shape else ''
 
 
+def _check_elements(value: Any, indices: Any, updates: Any) -> None:
+    if not indices.ndim:
+        raise invalid('Indices shape must have rank at least one. Found:[]')
+    outer, depth = indices.ndim - 1, indices.shape[-1]
+    for k in range(outer):
+        if np.shape(updates)[k:k + 1] != indices.shape[k:k + 1]:
+            given = np.shape(updates)[k] if k < np.ndim(updates) else 0
+            raise invalid(f'Dimensions [0,{outer}) of indices[shape={_text(indices.shape)}] = {indices.shape[k]} must match '
+                          f'dimensions [0,{outer}) of updates[shape={_text(np.shape(updates))}] = {given}')
+    if np.shape(updates)[outer:] != value.shape[depth:]:
+        raise invalid(f'Dimensions [{depth},{value.ndim}) of input[shape={_text(value.shape)}] must match dimensions '
+                      f'[{outer},{np.ndim(updates)}) of updates[shape={_text(np.shape(updates))}]')
+
+
 def _elements(kind: str) -> Callable[..., None]:
     def scatter(execution: Execution, storage: Storage, indices: Any, updates: Any) -> None:
         value = _changed(execution, storage)
+        _check_elements(value, indices, updates)
         rows = np.asarray(indices).reshape(-1, np.shape(indices)[-1])
         for place, row in enumerate(rows):
             if any(not 0 <= n < size for n, size in zip(row, value.shape, strict=False)):
@@ -95,7 +127,7 @@ def _count_up(execution: Execution, storage: Storage, limit: int) -> Any:
 
 
 for _kind in (*_KINDS, 'Update'):
-    register(OpDef(f'ResourceScatter{_kind}', _rows(_kind), _nothing, no_gradient, outputs=0, stateful=True,
+    register(OpDef(f'ResourceScatter{_kind}', _rows(_kind), _scatter_types, no_gradient, outputs=0, stateful=True,
                    in_execution=True))
     register(OpDef(f'ResourceScatterNd{_kind}', _elements(_kind), _nothing, no_gradient, outputs=0, stateful=True,
                    in_execution=True))
@@ -116,8 +148,9 @@ def _scattered(kind: str) -> Callable[..., Any]:
 
 
 def _scatter(variable: Variable, kind: str, indices: Any, updates: Any, name: str | None, nd: str = '') -> Any:
-    places = convert_to_tensor(indices, dtype_hint='int32')
-    values = convert_to_tensor(updates, variable.dtype)
+    dtype = variable.dtype                      # what is no variable has none
+    places = convert_to_tensor(indices, dtype_hint='int32', name='indices')
+    values = convert_to_tensor(updates, dtype)
     return variable.after(apply(f'ResourceScatter{nd}{kind}', (variable.handle, places, values), None, name))
 
 
@@ -134,6 +167,8 @@ _DONE = {'Add': 'Add to', 'Sub': 'Subtract from', 'Mul': 'Multiply', 'Div': 'Div
 
 def _batch_scatter_update(self: Variable, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """Replace one row in each batch, at the indices of an `IndexedSlices`."""
+    if not isinstance(sparse_delta, IndexedSlices):
+        raise TypeError(f'Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}')
     return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking, name)
 
 

@@ -43,6 +43,17 @@ def eager_scope_name() -> str:
     return _eager.name
 
 
+def eager_name(name: str) -> str:
+    """The full name of a variable in eager mode.
+
+    Raises:
+        ValueError: `name` is no string.
+    """
+    if not isinstance(name, str):
+        raise ValueError('name for name_scope must be a string.')
+    return _eager.name + name
+
+
 def name_scope(name: str) -> AbstractContextManager[str]:
     """Prefix the names of what is made inside. Yields the full prefix, with a '/' at the end.
 
@@ -65,6 +76,8 @@ def name_scope_v1(name: str | None, default_name: str | None = None,
         raise TypeError(f'`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this '
                         f'into the '
                         '`values` kwarg.')
+    if name is None and default_name is None and values is not None:
+        raise ValueError('At least one of name (None) and default_name (None) must be provided.')
     return _entered(default_name if name is None else name, values or ())
 
 
@@ -90,8 +103,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
         TypeError, ValueError: Something that is no tensor or operation of the graph.
     """
     graph = context.current_graph()
-    items = None if control_inputs is None else list(control_inputs) if isinstance(
-        control_inputs, (list, tuple, set, frozenset)) else [control_inputs]
+    items = None if control_inputs is None else list(control_inputs)
     if graph is None:
         graph = next((item.graph for item in items or () if isinstance(item, (SymbolicTensor, Operation))), None)
     if graph is None:
@@ -180,6 +192,8 @@ def group(*inputs: Any, name: str | None = None) -> Any:
             raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
     ops = [item if isinstance(item, Operation) else item.op for item in items
            if not isinstance(getattr(item, 'handle', item), EagerTensor)]
+    if ops and not graph.building_function and not ops[0].graph.building_function:
+        graph = ops[0].graph                            # where its inputs are, as other nodes
     with graph.as_default():
         return _joined(graph, ops, name or 'group_deps')
 

@@ -14,7 +14,7 @@ from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, as_shape, unkno
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import as_static_shape, ints, invalid, merged, text
+from pyfuncdbg.ops.inference import as_static_shape, check_attr_type, int_attr, ints, invalid, merged, text
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -154,7 +154,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     """
     axis = dim if axis is None else axis
     if axis is None:
-        raise ValueError('Must specify an axis argument to tf.expand_dims()')
+        convert_to_tensor(axis)                         # refuses it
     return call('ExpandDims', {'input': input, 'dim': axis}, None, name)
 
 
@@ -190,7 +190,9 @@ register(OpDef('Squeeze', _squeeze, _squeeze_types, _to_input_shape, kernel_attr
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
     """Remove axes of size 1: all, or the ones named by `axis` (an int or several; TensorFlow 1: `squeeze_dims`)."""
     axis = squeeze_dims if axis is None else axis
-    axes = [] if axis is None else [int(a) for a in np.atleast_1d(axis)]
+    axes = [] if axis is None else [int_attr(a, 'axis') for a in (axis if isinstance(axis, (list, tuple)) else
+                                                                  np.atleast_1d(axis) if not isinstance(axis, str) else
+                                                                  [axis])]
     return apply('Squeeze', (convert_to_tensor(input),), {'squeeze_dims': axes}, name)
 
 
@@ -199,6 +201,9 @@ def _transpose(x: Any, perm: Any) -> Any:
     order = perm.tolist()
     if len(order) != x.ndim:
         raise invalid(f'transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(order)}')
+    for axis in order:
+        if not -x.ndim <= axis < x.ndim:
+            raise invalid(f'{axis} is out of range [0 .. {x.ndim})')
     for axis in range(x.ndim):
         if axis not in order and axis - x.ndim not in order:
             raise invalid(f'{axis} is missing from {{{",".join(map(str, order))}}}.')
@@ -247,7 +252,7 @@ register(OpDef('InvertPermutation', _invert_permutation, lambda inputs, attrs: [
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Tensor:
     """Reorder the axes: axis i of the result is axis `perm[i]` of `a`; reversed without `perm`."""
     with scope(name, 'transpose') as full:
-        a = convert_to_tensor(a)
+        a = convert_to_tensor(a, name='a')
         if perm is None:
             if a.shape.rank is not None:
                 perm = constant(np.arange(a.shape.rank, dtype=np.int32)[::-1], name='perm')
@@ -256,6 +261,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
                 perm = call('Range', {'start': count - 1, 'limit': -1, 'delta': -1}, default='Range')
         elif not isinstance(perm, Tensor):
             perm = convert_to_tensor(perm, dtype_hint=dtypes.int32, name='perm')
+            check_attr_type('Transpose', 'Tperm', perm.dtype)
         if conjugate and a.dtype.is_complex:
             return apply('Conj', (apply('Transpose', (a, perm)),), None, full)
         return apply('Transpose', (a, perm), None, full or 'transpose')

@@ -32,6 +32,8 @@ def _index(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], siz
     Raises:
         ValueError: An index is out of bounds, there are too many, or a stride is 0.
     """
+    if ellipsis_mask & (ellipsis_mask - 1):
+        raise ValueError('Multiple ellipses in slice spec not allowed')
     index: list[Any] = []
     axis = 0
     count = len(begin)
@@ -190,8 +192,6 @@ def _specification(keys: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]
             first, last, step = (default if part is None else part for part, default in
                                  ((item.start, 0), (item.stop, 0), (item.step, 1)))
         elif item is Ellipsis:
-            if masks['ellipsis_mask']:
-                raise ValueError('Multiple ellipses in slice spec not allowed')
             masks['ellipsis_mask'] |= 1 << i
         elif item is None:
             masks['new_axis_mask'] |= 1 << i
@@ -286,6 +286,9 @@ register(OpDef('Slice', _slice, _slice_types, _slice_gradient, free=True))
 
 def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
     """`size[i]` elements from `begin[i]` on along each axis i; -1 means all that follow."""
+    if current_graph() is None and isinstance(begin, str):
+        begin = convert_to_tensor(begin)
+        size = convert_to_tensor(size, begin.dtype)     # of one type
     return call('Slice', {'input': input_, 'begin': begin, 'size': size}, None, name,
                 begin=dtypes.int32, size=dtypes.int32)
 

@@ -7,14 +7,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.broadcast import sizes_of
+from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.inference import NUMBER, REAL, at_least_rank, check_attr_type, check_dtype, ints, invalid, same_rule
+from pyfuncdbg.ops.inference import (
+    NUMBER,
+    REAL,
+    at_least_rank,
+    check_attr_type,
+    check_dtype,
+    check_eager_types,
+    ints,
+    invalid,
+    same_rule,
+)
 from pyfuncdbg.ops.scope import call, scope
+from pyfuncdbg.ops.unary import negative
 from pyfuncdbg.runtime.dispatch import apply
 
 
@@ -58,6 +70,8 @@ register(OpDef('Cumprod', _scan(np.multiply, 1), same_rule('Cumprod', NUMBER), _
 
 def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Running sums along `axis`; `exclusive` leaves out the element itself, `reverse` starts at the end."""
+    if isinstance(axis, float) and current_graph() is None:
+        convert_to_tensor(axis, dtypes.int32)           # refuses it
     return call('Cumsum', {'x': x, 'axis': axis}, {'exclusive': exclusive, 'reverse': reverse}, name)
 
 
@@ -98,11 +112,18 @@ _arg('ArgMax', np.argmax, -np.inf)
 _arg('ArgMin', np.argmin, np.inf)
 
 
+def _axis(axis: Any) -> Any:
+    if axis is None:
+        return 0
+    if isinstance(axis, (str, bytes, float)):
+        raise TypeError('axis must be int or Tensor with integer datatype')
+    return axis
+
+
 def argmax(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None,
            dimension: Any = None) -> Tensor:
     """The index of the largest element along `axis` (0; TensorFlow 1: `dimension`), the first of several."""
-    axis = dimension if axis is None else axis
-    arguments = {'input': input, 'dimension': 0 if axis is None else axis}
+    arguments = {'input': input, 'dimension': _axis(dimension if axis is None else axis)}
     check_attr_type('ArgMax', 'output_type', as_dtype(output_type))
     return call('ArgMax', arguments, {'output_type': as_dtype(output_type)}, name)
 
@@ -110,8 +131,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: 
 def argmin(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None,
            dimension: Any = None) -> Tensor:
     """The index of the smallest element along `axis` (0; TensorFlow 1: `dimension`), the first of several."""
-    axis = dimension if axis is None else axis
-    arguments = {'input': input, 'dimension': 0 if axis is None else axis}
+    arguments = {'input': input, 'dimension': _axis(dimension if axis is None else axis)}
     check_attr_type('ArgMin', 'output_type', as_dtype(output_type))
     return call('ArgMin', arguments, {'output_type': as_dtype(output_type)}, name)
 
@@ -137,6 +157,8 @@ class TopK(NamedTuple):
 
 
 def _top_k(x: Any, k: Any, sorted: bool = True) -> tuple[Any, Any]:
+    if not x.ndim:
+        raise invalid('input must be >= 1-D, got shape []')
     length = x.shape[-1]
     if k < 0 or k > length:
         raise invalid(f'Need k >= 0, got {k}' if k < 0 else
@@ -177,15 +199,18 @@ def _backwards(x: Tensor) -> Tensor:
     """A tensor in the opposite order, without overflow; applied twice it is the same again."""
     if x.dtype.is_integer:
         return (x.dtype.max if x.dtype.is_unsigned else -1) - x
-    return -x
+    return negative(x)
 
 
 def _ordered(values: Any, axis: int, direction: str, which: int, name: str | None, default: str) -> Tensor:
     if direction not in ('ASCENDING', 'DESCENDING'):
-        raise ValueError(f'Value for argument `direction` should be one of "ASCENDING" or "DESCENDING", got {direction}.')
+        raise ValueError(f'Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}')
     with scope(name, default):
         x = convert_to_tensor(values)
+        check_eager_types('Neg' if direction == 'ASCENDING' else 'TopKV2', (x,))
         rank = x.shape.rank
+        if rank == 0:
+            vector([])[int(axis)]                       # refuses it
         last = axis == -1 or (rank is not None and axis == rank - 1)
         order = None if last else constant(_swapped(axis, rank))
         if order is not None:
@@ -203,7 +228,7 @@ def _swapped(axis: int, rank: int | None) -> Any:
     if rank is None:
         raise ValueError('Sorting along another axis than the last needs a tensor of known rank')
     if not -rank <= axis < rank:
-        raise invalid(f'slice index {axis} of dimension 0 out of bounds.')
+        vector(range(rank))[axis]                      # refuses it
     order = np.arange(rank, dtype=np.int32)
     order[[axis, -1]] = order[[-1, axis]]
     return order
@@ -260,11 +285,13 @@ register(OpDef('UniqueWithCounts', _unique, _unique_types, outputs=3, kernel_att
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
     """The distinct elements of a vector in order of appearance, and for each element the place of its value among them."""
+    check_attr_type('Unique', 'out_idx', as_dtype(out_idx))
     return Unique(*apply('Unique', (convert_to_tensor(x),), {'out_idx': as_dtype(out_idx)}, name))
 
 
 def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> UniqueWithCounts:
     """`unique`, and how often each value occurs."""
+    check_attr_type('UniqueWithCounts', 'out_idx', as_dtype(out_idx))
     return UniqueWithCounts(*apply('UniqueWithCounts', (convert_to_tensor(x),), {'out_idx': as_dtype(out_idx)}, name))
 
 

@@ -14,6 +14,8 @@ from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import INPUT, Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.ops.inference import merged
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.keeping import storages
@@ -152,9 +154,30 @@ def _assign(execution: Execution, storage: Storage, value: Any) -> None:
     storage.value = value
 
 
-def _updated(function: Callable[[Any, Any], Any]) -> Callable[[Execution, Storage, Any], None]:
+def shape_of_variable(handle: Any) -> TensorShape:
+    """The shape of the variable that a node makes the handle of; unknown of any other handle."""
+    op = getattr(handle, 'op', None) if isinstance(handle, SymbolicTensor) else None
+    return TensorShape(op.attrs.get('shape')) if op is not None and op.type == 'VarHandleOp' else TensorShape(None)
+
+
+def _of_its_shape(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    merged(shape_of_variable(inputs[0]), inputs[1].shape)
+    return []
+
+
+def _updated(op: str, function: Callable[[Any, Any], Any]) -> Callable[[Execution, Storage, Any], None]:
     def update(execution: Execution, storage: Storage, value: Any) -> None:
-        storage.value = function(present(execution, storage), value)
+        before = present(execution, storage)
+        if before.dtype.kind in 'Ob':
+            dtype = dtypes.of_value(before).proto_name
+            raise InvalidArgumentError(None, None, (
+                f"No OpKernel was registered to support Op '{op}' used by {{{{node {op}}}}} with "
+                f'these attrs: [dtype={dtype}]\n\t [[{op}]] [Op:{op}] name: '))
+        if np.shape(before) != np.shape(value):
+            sizes = ['[' + ','.join(map(str, np.shape(x))) + ']' for x in (before, value)]
+            raise InvalidArgumentError(None, None, f'Cannot update variable with shape {sizes[0]} using a Tensor with shape '
+                                                   f'{sizes[1]}, shapes must be equal.')
+        storage.value = function(before, value)
     return update
 
 
@@ -167,9 +190,8 @@ register(OpDef('VarHandleOp', _handle, _resource, stateful=True, in_execution=Tr
 register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, slices=True, kernel_attrs=('dtype',),
                in_execution=True, restore=_shape_of_handle))
 register(OpDef('AssignVariableOp', _assign, _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
-register(OpDef('AssignAddVariableOp', _updated(np.add), _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
-register(OpDef('AssignSubVariableOp', _updated(np.subtract), _nothing, no_gradient, outputs=0, stateful=True,
-               in_execution=True))
+for _op, _function in (('AssignAddVariableOp', np.add), ('AssignSubVariableOp', np.subtract)):
+    register(OpDef(_op, _updated(_op, _function), _of_its_shape, no_gradient, outputs=0, stateful=True, in_execution=True))
 register(OpDef('VarIsInitializedOp', _initialized, lambda inputs, attrs: [(dtypes.bool, TensorShape([]))], no_gradient,
                stateful=True, in_execution=True))
 register(OpDef('NoOp', lambda: None, _nothing, outputs=0, stateful=True))
@@ -214,8 +236,9 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     from pyfuncdbg.ops.constant import convert_to_tensor
     graph = context.graph_for_nodes()
     with graph.as_default():
-        default = convert_to_tensor(input)
-        return graph.create_op('PlaceholderWithDefault', (default,), {'shape': TensorShape(shape)}, name).outputs[0]
+        with graph.name_scope(name or 'PlaceholderWithDefault') as full:
+            default = convert_to_tensor(input, name='input')
+        return graph.create_op('PlaceholderWithDefault', (default,), {'shape': TensorShape(shape)}, full).outputs[0]
 
 
 def no_op(name: str | None = None) -> Any:

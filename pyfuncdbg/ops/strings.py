@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import OutOfRangeError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.context import current_graph
@@ -14,7 +15,16 @@ from pyfuncdbg.graph.registry import Attrs, Kernel, OpDef, Output, Typed, no_gra
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.inference import broadcast_shapes, check_attr_type, ints, invalid, same_rule, text
+from pyfuncdbg.ops.inference import (
+    broadcast_shapes,
+    check_attr_type,
+    check_eager_types,
+    int_attr,
+    ints,
+    invalid,
+    same_rule,
+    text,
+)
 from pyfuncdbg.ops.unary import scalar
 from pyfuncdbg.runtime.dispatch import apply
 
@@ -135,12 +145,17 @@ register(OpDef('StringJoin', _join, _join_types, no_gradient, kernel_attrs=('sep
 
 def join(inputs: Sequence[Any], separator: str = '', name: str | None = None) -> Tensor:
     """Join the elements of several tensors (scalars or of one shape) into one string each."""
+    if not isinstance(inputs, (list, tuple)) and not isinstance(inputs, Tensor):
+        raise TypeError(f"Expected list for 'inputs' argument to 'string_join' Op, not {inputs!r}.")
     parts = [convert_to_tensor(x, dtypes.string) for x in inputs]
     return apply('StringJoin', parts, {'N': len(parts), 'separator': separator}, name)
 
 
 def _reduce_join(x: Any, axes: Any, keep_dims: bool = False, separator: str = '') -> Any:
     glue = separator.encode()
+    for axis in np.atleast_1d(axes).tolist():
+        if not -x.ndim <= axis < x.ndim:
+            raise OutOfRangeError(None, None, f'Invalid reduction dimension {axis} for input with {x.ndim} dimension(s)')
     for axis in sorted((int(a) % x.ndim for a in np.atleast_1d(axes)), reverse=True):
         moved = np.moveaxis(x, axis, -1)
         joined = np.empty(moved.shape[:-1], object)
@@ -167,6 +182,7 @@ def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator
                 name: str | None = None) -> Tensor:
     """Join the strings of a tensor along `axis` (all axes)."""
     x = convert_to_tensor(inputs)
+    check_eager_types('ReduceJoin', (x,))
     axes = np.arange(x.shape.rank or 0) if axis is None else np.atleast_1d(axis)
     return apply('ReduceJoin', (x, convert_to_tensor(axes.astype(np.int32))),
                  {'keep_dims': keepdims, 'separator': separator}, name)
@@ -178,6 +194,8 @@ def _as_string(x: Any, precision: int = -1, scientific: bool = False, shortest: 
     kind = x.dtype.kind
     if kind == 'O':
         return x
+    if scientific and shortest:
+        raise invalid('Cannot select both scientific and shortest notation')
     if precision >= 0 and kind in 'iu':
         raise invalid(f'precision not supported for datatype {as_dtype(x.dtype).kernel_name}')
     pad = f'{fill}{width}' if width >= 0 else fill
@@ -211,7 +229,8 @@ def as_string(input: Any, precision: int = -1, scientific: bool = False, shortes
               fill: str = '',
               name: str | None = None) -> Tensor:
     """Each number as text, by C's printf rules."""
-    attrs = {'precision': precision, 'scientific': scientific, 'shortest': shortest, 'width': width, 'fill': fill}
+    attrs = {'precision': int_attr(precision, 'precision'), 'scientific': scientific, 'shortest': shortest,
+             'width': int_attr(width, 'width'), 'fill': fill}
     return apply('AsString', (convert_to_tensor(input),), attrs, name)
 
 

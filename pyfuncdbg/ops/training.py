@@ -7,7 +7,7 @@ from typing import Any
 
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.tensor import SymbolicTensor
+from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.collections import GraphKeys, trainable_variables
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.filling import zeros
@@ -17,6 +17,8 @@ from pyfuncdbg.ops.variables import Variable
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.gradients import gradients
 from pyfuncdbg.runtime.tape import GradientTape
+
+_DIFFERENTIABLE = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
 
 
 class Optimizer:
@@ -70,6 +72,9 @@ class Optimizer:
             ValueError: There are no variables.
             RuntimeError: In eager mode the loss is no function.
         """
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise ValueError('gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, '
+                             f'Optimizer.GATE_GRAPH.  Not {gate_gradients}')
         if callable(loss):
             with GradientTape() as tape:
                 value = loss()
@@ -79,10 +84,15 @@ class Optimizer:
         if context.current_graph() is None and not isinstance(loss, SymbolicTensor):
             raise RuntimeError('`loss` passed to Optimizer.compute_gradients should be a function when eager execution is '
                                'enabled.')
+        if loss.dtype not in _DIFFERENTIABLE:
+            raise ValueError(f'Invalid type {loss.dtype!r} for {loss.name}, expected: {list(_DIFFERENTIABLE)}.')
         with _home(loss).as_default():
             chosen = trainable_variables() if var_list is None else _as_list(var_list)
             if not chosen:
                 raise ValueError('No variables to optimize.')
+            for variable in chosen:
+                if not hasattr(variable, 'handle') and not isinstance(variable, Tensor):
+                    raise AttributeError(f'{type(variable).__name__!r} object has no attribute \'op\'')
             return list(zip(gradients(loss, chosen, grad_loss), chosen, strict=True))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:

@@ -23,6 +23,7 @@ from pyfuncdbg.ops.inference import (
     REAL,
     Allowed,
     check_eager,
+    check_eager_types,
     merge_rule,
     permit,
     same_rule,
@@ -62,6 +63,7 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
                    into=isinstance(kernel, np.ufunc)))
 
     permit(op, allowed)
+    only_bool = allowed is BOOL
 
     def general(x: Any) -> Tensor:
         check_eager(op, x)
@@ -74,7 +76,8 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
             return quick(x)
         if hasattr(x, 'mapped'):                    # a composite: the op of its values
             return x.mapped(function)
-        x = convert_to_tensor(x)
+        loose = only_bool and not isinstance(x, Tensor) and current_graph() is None
+        x = convert_to_tensor(x, dtypes.bool if loose else None)
         check_eager(op, x)
         return apply(op, (x,), None, name)
 
@@ -229,18 +232,25 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
     features = convert_to_tensor(features)
     if features.dtype.is_integer:
         features = apply('Cast', (features,), {'DstT': dtypes.float32})
+    check_eager_types('LeakyRelu', (features,))
+    if isinstance(alpha, str):
+        raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}.")
     return apply('LeakyRelu', (features,), {'alpha': float(alpha)}, name)
 
 
 def silu(features: Any, beta: Any = 1.0) -> Tensor:
     """`features * sigmoid(beta * features)`."""
     features = convert_to_tensor(features)
+    if features.dtype is dtypes.string:
+        apply('Cast', (constant(float(beta)),), {'SrcT': dtypes.float32, 'DstT': features.dtype})   # refuses it
     return features * sigmoid(features * beta)
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
     """`features` times the normal distribution function of them, by `erf` or (approximate) `tanh`."""
     x = convert_to_tensor(features)
+    if not x.dtype.is_floating:
+        raise ValueError(f'`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype}')
     if approximate:
         return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     return 0.5 * x * (1 + erf(x / math.sqrt(2)))
@@ -281,6 +291,8 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     if hasattr(x, 'mapped'):                        # a composite: the op of its values
         return x.mapped(abs)
     x = convert_to_tensor(x)
+    if not x.dtype.is_complex:
+        check_eager_types('Abs', (x,))
     return apply('ComplexAbs' if x.dtype.is_complex else 'Abs', (x,), None, name or 'Abs')
 
 # ---------------------------------------------------------------- bits

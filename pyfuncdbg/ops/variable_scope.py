@@ -13,6 +13,7 @@ from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.collections import GraphKeys
+from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.initializers import FACTORIES, Initializer, glorot_uniform_initializer, zeros_initializer
 from pyfuncdbg.ops.variables import Variable
 
@@ -112,6 +113,8 @@ def variable_scope(name_or_scope: Any, default_name: str | None = None, values: 
     """
     if name_or_scope is None and default_name is None:
         raise TypeError('If default_name is None then name_or_scope is required')
+    if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
+        raise TypeError('VariableScope: name_or_scope must be a string or VariableScope.')
     graph = _home()
     store = _store(graph)
     outer = store.scopes[-1]
@@ -237,6 +240,9 @@ def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: b
     if isinstance(initializer, Tensor) or not callable(initializer):
         if shape is not None:
             raise ValueError('If initializer is a constant, do not specify shape.')
+        given = convert_to_tensor(initializer).dtype if asked and not isinstance(initializer, Tensor) else dtype
+        if given.is_numeric != dtype.is_numeric:
+            raise ValueError(f"Initializer type '{given}' and explicit dtype '{dtype}' don't match.")
         return initializer, dtype if asked else None
     if shape is None:
         if isinstance(initializer, Initializer):

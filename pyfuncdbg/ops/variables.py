@@ -15,11 +15,11 @@ from typing import Any
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.shapes import TensorShape
-from pyfuncdbg.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated
+from pyfuncdbg.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated, loaded
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.distribution import VariableAggregation, VariableSynchronization
 from pyfuncdbg.ops.operators import install
-from pyfuncdbg.ops.scopes import eager_scope_name
+from pyfuncdbg.ops.scopes import eager_name
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.dispatch import apply
@@ -109,7 +109,7 @@ class Variable:
             value = _initial(initial_value, dtype)
         self._shape = _declared(shape, value.shape)
         self.dtype = value.dtype
-        full = eager_scope_name() + (name or 'Variable')
+        full = eager_name(name or 'Variable')
         self._name = f'{full}:0'
         self._shared_name = f'{full}_{next(_names)}'
         me = weakref.ref(self)
@@ -305,10 +305,9 @@ class Variable:
 
     def _update(self, op_type: str, value: Any, name: str | None, read_value: bool) -> Any:
         tensor = convert_to_tensor(value, self.dtype)
-        if not self._shape.is_compatible_with(tensor.shape):
+        if op_type == 'AssignVariableOp' and not self._shape.is_compatible_with(tensor.shape):
             raise ValueError(f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape "
-                             f"{self._shape}, "
-                             f'and the assigned value shape {tensor.shape} are incompatible.')
+                             f'{self._shape}, and the assigned value shape {tensor.shape} are incompatible.')
         attrs: dict[str, Any] = {'dtype': self.dtype}
         if op_type == 'AssignVariableOp' and self._shape.is_fully_defined():
             attrs['validate_shape'] = True
@@ -327,7 +326,10 @@ class Variable:
 
     def load(self, value: Any, session: Any = None) -> None:
         """Assign a value in a session."""
-        evaluated(self._initializer, 'Cannot execute operation using `run()`', {self._initial_value: value}, session)
+        if self._graph is None:
+            self.assign(value)
+        else:
+            loaded(self._initializer, {self._initial_value: value}, session)
 
     def is_initialized(self, name: str | None = None) -> Any:
         """A bool tensor: whether it has a value."""
@@ -376,8 +378,7 @@ class Variable:
 
     def __hash__(self) -> int:
         if self._elementwise():
-            raise TypeError('Variable is unhashable. Instead, use variable.ref() as the key. (Variable: '
-                            f'{self!r})')
+            raise TypeError(f'Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})')
         return id(self)
 
 

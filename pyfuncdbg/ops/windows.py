@@ -70,6 +70,12 @@ def axes_of(sizes: Sequence[int], window: Sequence[int], attrs: Attrs) -> list[A
     explicit = attrs.get('explicit_paddings') or [0] * (2 * len(sizes) + 4)
     pads = _pairs(explicit)
     pads = pads[2:] if channels_first(attrs) else pads[1:-1]
+    if any(stride <= 0 for stride in strides):
+        raise invalid(f'Stride must be > 0, but got {min(strides)}' if 'ksize' in attrs else
+                      'Row and column strides should be larger than 0.')
+    if any(k <= 0 for k in window) and 'ksize' in attrs:
+        raise invalid('Sliding window ksize must be positive. The specified or inferred ksize is: '
+                      + ','.join(map(str, attrs['ksize'])))
     found = []
     for size, k, stride, dilation, pad in zip(sizes, window, strides, dilations, pads, strict=True):
         whole = (k - 1) * dilation + 1

@@ -131,8 +131,11 @@ class ConcreteFunction:
         """
         leaves = nest.flatten([list(args), kwargs])
         if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
+            given = leaves
             leaves, variables = arguments_of_call(args, kwargs, self._parameters, self._inputs, self._trace.short_name,
                                                   self._shown())
+            if not all(isinstance(leaf, Tensor) for leaf in given):
+                self._check_shapes(leaves, args, kwargs)
         else:
             variables = []
         for i, (tensor, expected) in enumerate(zip(leaves, self._inputs, strict=True)):
@@ -142,12 +145,16 @@ class ConcreteFunction:
                     None, None, f'cannot compute {name} as input #{i}(zero-based) was expected to be a '
                                 f'{expected.dtype.kernel_name} tensor but is a {tensor.dtype.kernel_name} tensor '
                                 f'[Op:{name}]')
-            if not expected.shape.is_compatible_with(tensor.shape):
+        return self.call(leaves, variables)
+
+    def _check_shapes(self, tensors: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Of Python values among the arguments; what is all tensors runs whatever its shapes."""
+        for tensor, expected in zip(tensors, self._inputs, strict=False):
+            if expected.dtype is not resource and not expected.shape.is_compatible_with(tensor.shape):
                 raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '
                                 f'{TensorSpec(tensor.shape, tensor.dtype)} to '
                                 f'{TensorSpec(expected.shape, expected.dtype)}`. '
                                 f'Received args: {tuple(args)} and kwargs: {dict(kwargs)} for signature: {self._shown()}.')
-        return self.call(leaves, variables)
 
     # ------------------------------------------------------------------ text
     def _shown(self) -> str:

@@ -188,6 +188,10 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exc
     """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
     text = kernel_text(error)
     if text == str(error):
+        from pyfuncdbg.graph.type_faults import fault  # takes 1 ms, and eager programs do without
+        refused = fault(definition.name, inputs)
+        if refused:
+            return InvalidArgumentError(None, None, refused)
         try:
             definition.infer(inputs, attrs)
         except (ValueError, TypeError) as better:
@@ -197,9 +201,11 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exc
 
 def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
     """A kernel's message as TensorFlow words it for an op in eager mode."""
-    count = ''.join([f'_{key}_{attrs[key]}' for key in ('N', 'num', 'num_split') if key in attrs])
+    count = ''.join([f'_{key}_{attrs[key]}' for key in ('N', 'num', 'num_split', 'num_partitions') if key in attrs])
     if 'output_types' in attrs and definition.outputs < 0:      # an op of datasets
         count += f'_output_types_{len(attrs["output_types"])}'
+    if 'Targuments' in attrs:
+        count += f'_Targuments_{len(attrs["Targuments"])}'
     return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}] '
             f'name: {definition.alias}')
 

@@ -71,7 +71,7 @@ class Execution:
         return before
 
     def check_deadline(self) -> None:
-        """Called before a step.
+        """Called before a step, and when a run is over.
 
         Raises:
             DeadlineExceededError: The time of the run is over.

@@ -55,7 +55,7 @@ def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
     if not isinstance(key, (tuple, list)):
         return [(key, value)]
     if not isinstance(value, (tuple, list)):
-        raise ValueError(f'Cannot feed {value!r} for {len(key)} tensors: {key!r}')
+        value = [value]
     if len(key) != len(value):
         raise ValueError(f'Could not flatten dictionary. Key had {len(key)} elements, but value had {len(value)} elements. '
                          f'Key: {list(key)}, value: {list(value)}.')

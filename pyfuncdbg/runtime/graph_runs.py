@@ -22,7 +22,7 @@ from pyfuncdbg.runtime.executor import take_over
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.runtime.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
 from pyfuncdbg.runtime.host import host
-from pyfuncdbg.runtime.located import run_located
+from pyfuncdbg.runtime.located import check_conditions, run_located
 from pyfuncdbg.runtime.partial import PartialRuns
 from pyfuncdbg.runtime.placement import Devices, placement
 from pyfuncdbg.runtime.plan import Plan, compiled
@@ -214,7 +214,7 @@ class BaseSession:
 
     def _compiled(self, fetches: Any, feed_dict: Any) -> _Entry:
         graph = self._graph
-        if not graph.version and not isinstance(fetches, Tensor):
+        if not graph.version and (isinstance(fetches, SymbolicTensor) or not isinstance(fetches, Tensor)):
             raise RuntimeError('The Session graph is empty. Add operations to the graph before calling run().')
         self._place()
         wanted = Fetches(graph, fetches)
@@ -225,6 +225,7 @@ class BaseSession:
         converters, feeds = [converter(t) for t in feeds], feeds if kept is None else [feeds[i] for i in kept]
         plan = compiled(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
                         merge=self._options.merges, gradients=graph.gradient_steps if hooks.gradient else ())
+        check_conditions(plan.steps)
         return _Entry(plan, converters, kept, wanted.pack, len(keys) != len(feed_dict or ()) or any(
             isinstance(key, tuple) for key in feed_dict or ()), fetches)
 

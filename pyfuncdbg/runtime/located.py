@@ -7,12 +7,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.graph.dtypes import bool as boolean
+from pyfuncdbg.graph.registry import IF, STATELESS_IF
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.entrance import tells_failure
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import execute
 from pyfuncdbg.runtime.failure import KERNEL_ERRORS, session_error
-from pyfuncdbg.runtime.plan import Plan, failed_in
+from pyfuncdbg.runtime.plan import Plan, Step, failed_in
+
+
+def check_conditions(steps: Sequence[Step]) -> None:
+    """Refuse a `cond` on another dtype than bool: TensorFlow does before a run of a graph, while a function takes any.
+
+    Raises:
+        InvalidArgumentError: Always then.
+    """
+    for step in steps:
+        if step.op.type in (IF, STATELESS_IF) and step.op.inputs[0].dtype is not boolean:
+            raise InvalidArgumentError(None, None, (
+                f"Graph execution error:\n\nInput 'pred' passed {step.op.inputs[0].dtype.kernel_name} expected bool while "
+                f"building NodeDef '{step.op.name}/switch_pred/_2' using Op<name=Switch; signature=data:T, pred:bool -> "
+                'output_false:T, output_true:T; attr=T:type>'))
 
 
 @tells_failure(failed_in)

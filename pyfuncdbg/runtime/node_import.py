@@ -10,7 +10,16 @@ from typing import Any
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph.device import canonical, parsed
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.imported import ImportedNode, Place, attributes, check_inputs, check_known, nodes_in_order, place
+from pyfuncdbg.graph.imported import (
+    ImportedNode,
+    Place,
+    attributes,
+    check_inputs,
+    check_known,
+    check_types,
+    nodes_in_order,
+    place,
+)
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import lookup
 from pyfuncdbg.graph.tensor import SymbolicTensor
@@ -46,19 +55,20 @@ class NodeImport:
             NotFoundError: An op type is not known.
         """
         nodes = nodes_in_order(messages, self._mapped, self._controls)
-        if self._all_used:
-            self._check_mapped({node.message.name for node in nodes}, nodes)
         with all_or_nothing(self._graph):
             names = self._names(nodes)
             for node in nodes:
                 self.ops[node.message.name] = self._made(node, names)
+            if self._all_used:
+                self._check_mapped(nodes)
             return [self._element(text) for text in wanted]
 
-    def _check_mapped(self, names: set[str], nodes: Sequence[ImportedNode]) -> None:
+    def _check_mapped(self, nodes: Sequence[ImportedNode]) -> None:
         used = {source for node in nodes for source in node.inputs}
         awaited = {control for node in nodes for control in node.controls}
-        lost = [f'{source}:{index}' for source, index in self._mapped if source not in names and (source, index) not in used]
-        lost += [f'^{source}' for source in self._controls if source not in names and source not in awaited]
+        lost = [f'{source}:{index}' for source, index in self._mapped if (source, index) not in used and (
+            source not in self.ops or index >= len(self.ops[source].outputs))]
+        lost += [f'^{source}' for source in self._controls if source not in self.ops and source not in awaited]
         if lost:
             raise ValueError(f'Attempted to map inputs that were not found in graph_def: [{", ".join(lost)}]')
 
@@ -84,6 +94,7 @@ class NodeImport:
         try:
             op = self._graph.create_op(message.op, inputs, attrs, f'{name}/')
         except (KeyError, AttributeError, IndexError, TypeError) as error:
+            check_types(message.op, name, attrs)
             raise ValueError(f"Node '{message.name}': {message.op} cannot be made of what the GraphDef says "
                              f'({type(error).__name__}: {error})') from error
         function = attrs.get('_py_function')

@@ -38,7 +38,9 @@ class Pools:
 
         def run(execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
             execution.deadline = settings.deadline
-            return PooledRun(plan, execution, pool, timing).run(values)
+            found = PooledRun(plan, execution, pool, timing).run(values)
+            execution.check_deadline()              # of a last step that took too long
+            return found
         return run
 
     def _pool(self, threads: int) -> Pool:

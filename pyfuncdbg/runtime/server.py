@@ -5,6 +5,7 @@ the session. Variables live on the task, for as long as the process does.
 """
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -231,6 +232,9 @@ def check_target(target: str) -> None:
     if not target.startswith(_SCHEME):
         raise NotFoundError(None, None, f'No session factory registered for the given session options: {{target: "{target}" '
                                         'config: } Registered factories are {GRPC_SESSION, DIRECT_SESSION}.')
+    place = target.removeprefix(_SCHEME)
+    if not re.fullmatch(r'[^:]+:\d+', place):
+        raise InvalidArgumentError(None, None, f'Could not interpret "{place}" as a host-port pair.')
 
 
 def _found(target: str) -> _Task:

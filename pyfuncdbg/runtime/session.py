@@ -26,6 +26,8 @@ class Session(BaseSession):
 
     def __exit__(self, *exception: Any) -> None:
         scopes, self._scopes = self._scopes, []
+        if not scopes:
+            raise AttributeError("'NoneType' object has no attribute '__exit__'")
         try:
             for scope in reversed(scopes):
                 scope.__exit__(*exception)

@@ -4,6 +4,7 @@ from pyfuncdbg.ops.control.case import case
 from pyfuncdbg.ops.control.cond import switch_case
 from pyfuncdbg.ops.control.mapping import foldl, foldr, map_fn, scan, vectorized_map
 from pyfuncdbg.ops.control.tensor_array import TensorArray
+from pyfuncdbg.ops.conversions import register_tensor_conversion_function
 from pyfuncdbg.ops.counting import histogram_fixed_width, searchsorted
 from pyfuncdbg.ops.custom_gradient import custom_gradient, grad_pass_through, recompute_grad
 from pyfuncdbg.ops.einsum import einsum
@@ -49,6 +50,7 @@ __all__ = [
     'map_fn',
     'print',
     'recompute_grad',
+    'register_tensor_conversion_function',
     'repeat',
     'reverse_sequence',
     'roll',

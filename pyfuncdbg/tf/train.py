@@ -21,6 +21,7 @@ from pyfuncdbg.ops.monitored import (
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    start_queue_runners,
 )
 from pyfuncdbg.ops.moving_average import ExponentialMovingAverage
 from pyfuncdbg.ops.optimizers import (
@@ -78,6 +79,7 @@ __all__ = [
     'piecewise_constant',
     'piecewise_constant_decay',
     'polynomial_decay',
+    'start_queue_runners',
     'write_graph',
 ]
 

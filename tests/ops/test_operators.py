@@ -53,7 +53,7 @@ def test_what_an_index_cannot_be() -> None:
             x[key]
     with pytest.raises(ValueError, match='mask cannot be scalar'):
         x[True]
-    with pytest.raises(ValueError, match='Multiple ellipses'):
+    with pytest.raises(tf.errors.InvalidArgumentError, match='Multiple ellipses'):
         x[..., ...]
 
 

@@ -42,7 +42,7 @@ def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tf.print('two', output_stream=f'file://{tmp_path}/log')
     assert capsys.readouterr() == ('out\n', '')
     assert (tmp_path / 'log').read_text() == 'one\ntwo\n'
-    with pytest.raises(ValueError, match='Unknown output stream'):
+    with pytest.raises(ValueError, match='Unsupported output stream'):
         tf.print('x', output_stream='nowhere')
 
 

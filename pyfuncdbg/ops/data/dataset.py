@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import Tensor
@@ -87,9 +88,9 @@ class Dataset:
             raise TypeError('The dataset length is unknown.')
         return count
 
-    def cardinality(self, name: str | None = None) -> Any:
+    def cardinality(self) -> Any:
         """How many elements there are, as a tensor; -1: infinitely many, -2: unknown."""
-        return cardinality_of(self, name)
+        return cardinality_of(self, None)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements as NumPy values.
@@ -171,6 +172,9 @@ class Dataset:
         """A function of each element; with `num_parallel_calls` on so many threads, in the elements' order unless
         `deterministic` is False."""
         function = ElementFunction(map_func, (self._spec,), 'Dataset.map()')
+        if not structure.types_of(function.spec):
+            raise InvalidArgumentError(None, None, "Length for attr 'output_types' of 0 must be at least minimum 1\n\t; "
+                                                   'NodeDef: {{node MapDataset}} [Op:MapDataset] name: ')
         if num_parallel_calls is None:
             return self._derived('MapDataset', function.spec, '_MapDataset', *function.captured, name=name,
                                  **function.attrs())

@@ -39,7 +39,7 @@ def from_tensor_slices(kind: Any, tensors: Any, name: str | None) -> Any:
                                       'a tensor first')
     flat = structure.tensors_of(element)
     if not flat:
-        raise ValueError('Invalid `tensors`. `tensors` should not be empty.')
+        raise ValueError('Invalid `element`. `element` should not be empty.')
     if any(tensor.shape.rank == 0 for tensor in flat):
         raise ValueError('Unbatching a tensor is only supported for rank >= 1')
     spec = structure.mapped(lambda leaf: structure.NoneSpec() if leaf is None else TensorSpec(leaf.shape[1:], leaf.dtype),

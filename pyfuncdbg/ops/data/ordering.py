@@ -343,6 +343,12 @@ def _shard(source: Source, count: Any, index: Any) -> Sharded:
     return Sharded(source, int(count), int(index), source.depth + 1)
 
 
+def _number(value: Any, argument: str) -> int:
+    if np.ndim(value):
+        raise invalid(f'{argument} must be a scalar')
+    return int(value)
+
+
 def _shuffle(source: Source, size: Any, seed: Any, seed2: Any, reshuffle_each_iteration: bool = True) -> Shuffled:
     if int(size) < 1 and int(size) != UNKNOWN:
         raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
@@ -356,9 +362,9 @@ def _prefetch(source: Source, size: Any) -> Prefetched:
     return Prefetched(source, int(size), source.depth + 1)
 
 
-dataset_op('RepeatDataset', lambda source, count: Repeated(source, int(count), source.depth + 1))
-dataset_op('TakeDataset', lambda source, count: Taken(source, int(count), source.depth + 1))
-dataset_op('SkipDataset', lambda source, count: Skipped(source, int(count), source.depth + 1))
+dataset_op('RepeatDataset', lambda source, count: Repeated(source, _number(count, 'count'), source.depth + 1))
+dataset_op('TakeDataset', lambda source, count: Taken(source, _number(count, 'count'), source.depth + 1))
+dataset_op('SkipDataset', lambda source, count: Skipped(source, _number(count, 'count'), source.depth + 1))
 dataset_op('ShardDataset', _shard)
 dataset_op('ConcatenateDataset', lambda first, second: Concatenated(first, second, max(first.depth, second.depth) + 1))
 dataset_op('ZipDataset', lambda *sources: Zipped(sources, max(source.depth for source in sources) + 1))
