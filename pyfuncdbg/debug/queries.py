@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.spans import SpanRecord
 from pyfuncdbg.record.usage import SiteTime, SiteUse
 
 
@@ -36,7 +37,7 @@ class Ordered(Protocol):
         `wanted` still."""
 
     def cancel(self) -> None:
-        """Break off what another thread is doing; it gets `record.ordering.QueryCancelledError`."""
+        """Break off what another thread is doing; it gets `record.side_index.QueryCancelledError`."""
 
     def close(self) -> None:
         """Give everything back."""
@@ -100,7 +101,7 @@ class Queries(Protocol):
         """The newest calls of just this site, of one run if given."""
 
     def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
-               limit: int = 5_000) -> tuple[int, list[CallRecord]]:
+               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         """How many calls ran between two times in seconds, and the longest of them in order of their start."""
 
     def extent(self, run: int | None = None) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.record.spans import SpanRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Span:
         kind: 'python', 'op' or 'gradient'.
         start, end: Seconds since the trace began; the end of a call that did not finish is the end of the window.
         running: It did not finish.
-        failed, bad: It raised; it gave NaN or infinities.
+        failed, bad: It raised; a recorded input or output has NaN or infinities.
     """
 
     number: str
@@ -60,7 +60,7 @@ class Timeline:
     threads: int
 
 
-def timeline(calls: Sequence[CallRecord], start: float, end: float, *, total: int | None = None, depth: int = 4,
+def timeline(calls: Sequence[SpanRecord], start: float, end: float, *, total: int | None = None, depth: int = 4,
              most: int = 32) -> Timeline:
     """Lay calls out.
 
@@ -91,8 +91,6 @@ def timeline(calls: Sequence[CallRecord], start: float, end: float, *, total: in
     return Timeline(start, end, lanes[:most], len(calls) if total is None else total, shown, len(lanes))
 
 
-def _span(call: CallRecord, end: float) -> Span:
+def _span(call: SpanRecord, end: float) -> Span:
     over = max(end, call.started) if call.duration is None else call.started + call.duration
-    bad = any(tensor.stats is not None and tensor.stats.bad > 0 for tensor in call.outputs)
-    return Span(call.number, call.label, call.site.kind, call.started, over, call.duration is None, call.error is not None,
-                bad)
+    return Span(call.number, call.label, call.kind, call.started, over, call.duration is None, call.failed, call.bad)

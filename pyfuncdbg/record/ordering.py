@@ -7,29 +7,21 @@ global lock, so the screen goes on meanwhile.
 from __future__ import annotations
 
 import re
-import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pyfuncdbg.errors import TraceError
 from pyfuncdbg.record.index import FAILED, PRINTED
-from pyfuncdbg.record.query import site_matches
 from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.record.side_index import QueryCancelledError, SideIndex
 
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')
 _SOME = 256
 _STRETCH = 100_000
 """Positions that are looked through at once, in 0.1 s."""
-_STEPS = 50_000
 
 Place = tuple[int, int]
 """Process and id of a call."""
-
-
-class QueryCancelledError(Exception):
-    """Another thread broke the query off."""
 
 
 class Ordering:
@@ -48,17 +40,10 @@ class Ordering:
         self._where, self._parameters, self._order = where, parameters, order
         self._fetch = fetch
         self._read = read
-        self._lock = threading.Lock()
-        self._cancelled = False
         self.count = 0
-        self._database = sqlite3.connect(f'{index.absolute().as_uri()}?mode=ro', uri=True, timeout=10.0,
-                                         isolation_level=None, check_same_thread=False)
-        # Asked every few milliseconds; unlike `interrupt` it cannot come too early.
-        self._database.set_progress_handler(lambda: self._cancelled, _STEPS)
-        self._database.execute('PRAGMA trusted_schema = OFF')
-        self._database.execute('PRAGMA cache_size = -8000')
-        self._database.create_function('site_matches', 4, site_matches, deterministic=True)
-        self._database.create_function('site_holds', 4, _holds, deterministic=True)
+        self._index = SideIndex(index)
+        self._run = self._index.rows
+        self._index.database.create_function('site_holds', 4, _holds, deterministic=True)
 
     def build(self) -> int:
         """Find and sort the calls; how many there are, which is `count` from then on.
@@ -131,24 +116,11 @@ class Ordering:
 
     def cancel(self) -> None:
         """Break off what another thread is doing here; it gets `QueryCancelledError`, as does all that is asked later."""
-        self._cancelled = True
+        self._index.cancel()
 
     def close(self) -> None:
         """Give the table back; closing twice is allowed."""
-        self.cancel()
-        with self._lock:
-            self._database.close()
-
-    def _run(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
-        with self._lock:
-            try:
-                if self._cancelled:
-                    raise QueryCancelledError
-                return self._database.execute(sql, parameters or []).fetchall()
-            except sqlite3.DatabaseError as error:
-                if self._cancelled:
-                    raise QueryCancelledError from None
-                raise TraceError(f'the index cannot be read: {error}') from error
+        self._index.close()
 
 
 class _Spoken:

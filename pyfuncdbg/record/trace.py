@@ -34,6 +34,7 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     TraceInfo,
 )
+from pyfuncdbg.record.spans import FIELDS, SpanRecord, Spans, records
 from pyfuncdbg.record.usage import SiteTime, SiteUse, profile, usage
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
@@ -197,6 +198,10 @@ class Trace:
         return Ordering(self._index.place, where, parameters, order(sort, newest_first, few=few), self._records,
                         self._payload)
 
+    def spans(self) -> Spans:
+        """The calls by time and thread, for a timeline. Close it after use."""
+        return Spans(self._index.place)
+
     def _needed(self, filters: dict[str, Any]) -> dict[str, Any]:
         """The filters without that of a kind which all sites have: to test it for each call takes most of the time."""
         kind = filters.get('kind')
@@ -309,17 +314,17 @@ class Trace:
         return self._answer(lambda: self._call_rows(f'{where} ORDER BY ordinal DESC LIMIT ?', [*parameters, limit]))
 
     def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
-               limit: int = 5_000) -> tuple[int, list[CallRecord]]:
+               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         """How many calls ran between two times in seconds, and the longest of them in order of their start."""
         where, parameters = condition(kind=kind, site=site, run=run)
         where += ' AND started <= ? AND (duration IS NULL OR started + duration >= ?)'
         parameters += [round(end * 1e9), round(start * 1e9)]
 
-        def ask() -> tuple[int, list[CallRecord]]:
+        def ask() -> tuple[int, list[SpanRecord]]:
             (total,) = self._reading.rows(f'SELECT count(*) FROM calls WHERE {where}', parameters)[0]
             order = 'ORDER BY duration IS NULL DESC, duration DESC ' if total > limit else ''
-            found = self._call_rows(f'{where} {order}LIMIT ?', [*parameters, limit])
-            return total, sorted(found, key=lambda call: (call.started, -(call.duration or 0.0)))
+            found = self._reading.rows(f'SELECT {FIELDS} FROM calls WHERE {where} {order}LIMIT ?', [*parameters, limit])
+            return total, sorted(records(found), key=lambda call: (call.started, -(call.duration or 0.0)))
         return self._answer(ask)
 
     def extent(self, run: int | None = None) -> tuple[float, float]:

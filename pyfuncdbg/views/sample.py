@@ -25,6 +25,7 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     TraceInfo,
 )
+from pyfuncdbg.record.spans import SpanRecord
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.record.usage import SiteTime, SiteUse
 
@@ -111,7 +112,8 @@ class MemoryTrace:
             inner = sum(other.duration or 0.0 for call in calls for other in self._calls if other.parent == call.number)
             if calls:
                 times.append(SiteTime(site, len(calls), sum(call.error is not None for call in calls), len(took), sum(took),
-                                      max(0.0, sum(took) - inner), max(took, default=0.0), calls[-1].number))
+                                      max(0.0, sum(took) - inner), max(took, default=0.0), calls[-1].number,
+                                      sum(_is_bad(call) for call in calls)))
         return sorted(times, key=lambda time: -time.own)
 
     def plans(self) -> list[PlanRecord]:
@@ -127,11 +129,11 @@ class MemoryTrace:
         return [call for call in reversed(self._calls) if call.site.id == site.id and run in (None, call.run)][:limit]
 
     def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
-               limit: int = 5_000) -> tuple[int, list[CallRecord]]:
+               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         found = [call for call in self.calls(kind=kind, site=site, run=run)
                  if call.started <= end and (call.duration is None or call.started + call.duration >= start)]
         longest = sorted(found, key=lambda call: -(float('inf') if call.duration is None else call.duration))[:limit]
-        return len(found), sorted(longest, key=lambda call: (call.started, -(call.duration or 0.0)))
+        return len(found), sorted(map(_as_span, longest), key=lambda span: (span.started, -(span.duration or 0.0)))
 
     def extent(self, run: int | None = None) -> tuple[float, float]:
         calls = self.calls(run=run)
@@ -237,6 +239,11 @@ def _as_calls(runs: Sequence[RunRecord]) -> list[CallRecord]:
 
 def _matches(pattern: str, site: SiteRecord) -> bool:
     return site_matches(pattern, site.name, site.op_type, site.function)
+
+
+def _as_span(call: CallRecord) -> SpanRecord:
+    return SpanRecord(call.number, call.label, call.site.kind, call.process, call.thread, call.started, call.duration,
+                      call.error is not None, _is_bad(call))
 
 
 def _is_bad(call: CallRecord) -> bool:

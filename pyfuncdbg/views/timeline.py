@@ -33,7 +33,7 @@ def timeline_view(found: Timeline, *, filters: Mapping[str, object] | None = Non
     """
     first = heading(found.total, 'call', shown=found.shown, filters=filters)
     if found.shown < found.total:
-        first.append('   the longest; --from and --to show a part whole', 'dim')
+        first.append('   the longest', 'dim')
     first.append(f'   {found.threads} thread{"s" * (found.threads != 1)}, {seconds(found.end - found.start)}', 'none')
     if found.threads > len(found.lanes):
         first.append(f', {len(found.lanes)} threads shown', 'yellow')
@@ -135,4 +135,4 @@ if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
     from pyfuncdbg.views.sample import sample
     first, last = sample().extent()
-    demo(timeline_view(timeline(sample().calls(), first, last)))
+    demo(timeline_view(timeline(sample().during(first, last)[1], first, last)))

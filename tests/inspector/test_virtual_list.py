@@ -16,7 +16,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.row_strips import slots
 from pyfuncdbg.inspector.rows import Column, Row, Wish
 from pyfuncdbg.inspector.virtual import VirtualList
-from pyfuncdbg.record.ordering import QueryCancelledError
+from pyfuncdbg.record.side_index import QueryCancelledError
 
 MILLION = 1_000_000
 

@@ -11,9 +11,10 @@ import pytest
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.record.ordering import Ordering, QueryCancelledError
+from pyfuncdbg.record.ordering import Ordering
 from pyfuncdbg.record.query import SORTS
 from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.side_index import QueryCancelledError
 from pyfuncdbg.record.trace import Trace
 
 
