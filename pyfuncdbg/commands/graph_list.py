@@ -35,8 +35,10 @@ SORTS: dict[str, Callable[[NodeRow], Any]] = {
 
 def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     run = args.run
-    if run is None and context.stop is not None and context.stop.run is not None and context.stop.run.sites:
-        run = context.stop.run.id
+    stopped = context.stop.run if context.stop is not None else None
+    if run is None and stopped is not None and stopped.sites:
+        run = stopped.id
+    live = stopped is not None and stopped.id == run
     graph = graph_of(context.trace, plan_of(context.trace, run), run)
     values = NodeValues(context.trace, graph, context.stop)
     rows = [row for row in node_rows(context.trace, graph)
@@ -51,8 +53,8 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
     ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
         kind='op', run=run) > 0
-    return NodeList(shown, len(rows), sum(row.time is not None for row in rows), plan.label, plan.runs, ops, run, plan.feeds,
-                    plan.fetches, filters_of(args, 'site', 'run'), args.sort)
+    return NodeList(shown, len(rows), sum(row.time is not None for row in rows), plan.label, plan.runs, ops, live, run,
+                    plan.feeds, plan.fetches, filters_of(args, 'site', 'run'), args.sort)
 
 
 def _value(graph: Graph, values: NodeValues, row: NodeRow) -> TensorRecord | None:

@@ -58,6 +58,7 @@ class NodeCard:
             one is given.
         first_bad: Number of the first call with NaN or infinities, ''.
         recorded: Whether a call of it would have been recorded.
+        live: Whether the run is stopped: it may run yet.
         newest: Its newest call, None if it did not run.
         dumps: Newest calls with what was kept of them, if asked for.
         frames: The creation stack, outermost first.
@@ -83,6 +84,7 @@ class NodeCard:
     first_bad: str
     total: float
     recorded: bool
+    live: bool
     newest: CallRecord | None
     dumps: tuple[CallRecord, ...]
     frames: tuple[Frame, ...]
@@ -112,6 +114,7 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0),
         time.calls if time else 0, time.failed if time else 0, time.bad if time else 0, _first_bad(trace, graph, node, time),
         time.total if time else 0.0, node is None or bool(node.site.function) or trace.count(kind='op', run=graph.run) > 0,
+        stop is not None and stop.run is not None and stop.run.id == graph.run,
         values.call(node) if node is not None else None, _dumps(trace, graph, node) if dumps else (),
         node.site.stack if node is not None else (), graph.constant(name), all_attrs, all_frames)
 

@@ -42,6 +42,7 @@ class NodeList:
         label: What the runs are of.
         runs: How many there were.
         ops: Whether nodes without a function were recorded.
+        live: Whether the run is stopped: what has not run may run yet.
         run: What times and values are of; None for all runs.
         feeds, fetches: Names of tensors.
     """
@@ -52,6 +53,7 @@ class NodeList:
     label: str
     runs: int
     ops: bool
+    live: bool
     run: int | None
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]

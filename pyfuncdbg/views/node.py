@@ -57,8 +57,8 @@ def _title(card: NodeCard) -> Text:
         return text.append(f'  {card.sort}', 'cyan')
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
     if card.newest is None:
-        missing = 'its calls were not recorded: --ops' if not card.recorded else 'did not run' + (
-            f' in run #{card.run}' if card.run else ' while it was recorded')
+        missing = 'its calls were not recorded: --ops' if not card.recorded else 'has not run yet' if card.live else (
+            'did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'))
         return text.append(f'  {missing}', 'blue')
     return text.append('  ').append_text(state(card.newest))
 
@@ -81,7 +81,8 @@ def _facts(card: NodeCard) -> Table:
                                   limit=100) if card.run is None else label(f'run #{card.run} {card.label}', limit=100))
     if card.calls:
         mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
-        words = Text(f'{count(card.calls, "call")}, {seconds(card.total)} in all{mean}', overflow='fold')
+        took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
+        words = Text(f'{count(card.calls, "call")}, {took}', overflow='fold')
         if card.failed:
             words.append(f', {card.failed:,} raised', 'bold red')
         if card.bad:

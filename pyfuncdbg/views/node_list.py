@@ -15,6 +15,8 @@ from pyfuncdbg.views.units import count, seconds
 
 WIDE = 110
 NAMES = 4
+NEVER = ('did not run', 'not yet')
+"""Of a node without a call: in a run that is over, and in one that is stopped."""
 """Feeds and fetches that are named."""
 
 
@@ -31,7 +33,7 @@ def node_list_view(found: NodeList) -> Page:
     if not found.ops:
         first.append('   ops not recorded: --ops', 'yellow')
     elif found.ran < found.total:
-        first.append(f'   {found.total - found.ran:,} did not run', 'blue')
+        first.append(f'   {found.total - found.ran:,} {NEVER[found.live]}', 'blue')
 
     rows = found.rows
 
@@ -47,7 +49,7 @@ def node_list_view(found: NodeList) -> Page:
             Column('inputs', [_inputs(row) for row in rows], 8, least=12),
             Column('users', [Text(str(row.users)) for row in rows], 9, right=True),
             Column('calls', [Text(f'{row.time.calls:,}' if row.time is not None else '-') for row in rows], 6, right=True),
-            Column('time', [Text(seconds(row.time.total) if row.time is not None else '') for row in rows], 4, right=True),
+            Column('time', [_took(row) for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
             Column('value', [_value(row, found) for row in rows], 1, least=18)], options, sort=found.sort)
     return Page(title, first, draw) if found.rows else Page(title, first)
@@ -68,6 +70,12 @@ def _inputs(row: NodeRow) -> Text:
     return label(' '.join(row.inputs[:6]) + more, 'dim', 300)
 
 
+def _took(row: NodeRow) -> Text:
+    if row.time is None:
+        return Text()
+    return Text(seconds(row.time.total)) if row.time.finished else Text('running', 'yellow')
+
+
 def _typed(row: NodeRow) -> Text:
     known = row.value is not None and holds_values(row.value)
     return Text(typed_as(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
@@ -75,7 +83,7 @@ def _typed(row: NodeRow) -> Text:
 
 def _value(row: NodeRow, found: NodeList) -> Text:
     if row.time is None:
-        return Text('' if _ran(row, found) else 'did not run', 'blue')
+        return Text('' if _ran(row, found) else NEVER[found.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
     text = Text(', '.join(words), 'bold red')
     return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
@@ -87,4 +95,4 @@ if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
     from pyfuncdbg.views.sample import sample
     nodes = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))
-    demo(node_list_view(NodeList(nodes, 2, 2, 'Session.run', 3, True, None, ('mm:0',), ('scale:0',), {}, 'order')))
+    demo(node_list_view(NodeList(nodes, 2, 2, 'Session.run', 3, True, False, None, ('mm:0',), ('scale:0',), {}, 'order')))

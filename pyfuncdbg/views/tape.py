@@ -46,10 +46,10 @@ def tape_view(tape: Tape) -> Page:
         parts += [Text(), lambda options: _leaves(tape, options)]
         if len(tape.leaves) > LEAVES:
             parts.append(Text(f'... {len(tape.leaves) - LEAVES:,} more', 'dim'))
-    if tape.checks:
-        bad = sum(mark.verdict == 'BAD' for mark in tape.checks)
-        parts.append(Text(f'{count(len(tape.checks), "gradient")} compared with differences (check): {bad} wrong' if bad else
-                          f'{count(len(tape.checks), "gradient")} compared with differences (check): none is wrong',
+    verdicts = [mark.verdict for mark in tape.checks if mark.verdict in ('OK', 'BAD', 'kink')]
+    if verdicts:
+        bad = verdicts.count('BAD')
+        parts.append(Text(f'{count(len(verdicts), "gradient")} compared with differences (check): {bad or "none"} wrong',
                           'bold red' if bad else 'green'))
     if tape.others:
         runs = ', '.join(f'#{run} ({steps:,})' for run, steps in tape.others[-8:])

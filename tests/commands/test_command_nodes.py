@@ -309,7 +309,22 @@ def test_at_a_stop_the_values_of_the_run_are_shown():
     assert card.outputs[0].value.to_numpy().tolist() == [2.0, 3.0] and card.run is not None
     assert [row.value.to_numpy().tolist() for row in tree.rows if row.node == 'py'] == [[2.0, 3.0]]
     assert {row.site.name for row in graph.rows} >= {'half', 'py', 'up', 'scaled', 'out'}
-    assert typist.answers[8].newest is None
+    assert typist.answers[8].newest is None and 'its calls were not recorded' in typist.texts[8]
+    assert 'ops not recorded' in typist.texts[3] and 'running' in typist.texts[3] and 'did not run' not in typist.texts[3]
+
+
+def test_at_a_stop_with_nodes_recorded_what_has_not_run_may_run_yet(tmp_path):
+    program = Program()
+    with pyfuncdbg.record(tmp_path / 'live.pfd', ops=True), typing('cont', nodes=False) as typist:
+        typist.lines = iter(['cont', 'graph', 'ni out', 'ni half', 'cont'])
+        debugger.breakpoints.set('scaled')
+        try:
+            assert program.run() == [20.25, 30.25]
+        finally:
+            for entry in list(debugger.breakpoints.entries):
+                debugger.breakpoints.clear(entry)
+    assert 'not yet' in typist.texts[1] and 'did not run' not in typist.texts[1]
+    assert 'has not run yet' in typist.texts[2] and '1 call,' in typist.texts[3]
 
 
 @pytest.mark.parametrize('line', ['graph', 'ni total', 'li total', 'lo x', 'lp', 'ls', f'ps {HERE}', 'timeline',
