@@ -310,7 +310,7 @@ def test_at_a_stop_the_values_of_the_run_are_shown():
     assert [row.value.to_numpy().tolist() for row in tree.rows if row.node == 'py'] == [[2.0, 3.0]]
     assert {row.site.name for row in graph.rows} >= {'half', 'py', 'up', 'scaled', 'out'}
     assert typist.answers[8].newest is None and 'its calls were not recorded' in typist.texts[8]
-    assert 'ops not recorded' in typist.texts[3] and 'running' in typist.texts[3] and 'did not run' not in typist.texts[3]
+    assert 'ops not recorded' in typist.texts[3] and 'did not run' not in typist.texts[3]
 
 
 def test_at_a_stop_with_nodes_recorded_what_has_not_run_may_run_yet(tmp_path):
