@@ -41,7 +41,8 @@ class Lease:
 
     Attributes:
         mine: Whether the terminal is ours.
-        over: Set once the program is gone.
+        printed: Told of what the program has written while it is, on the lease's thread.
+        looked: Told when it becomes ours, and when it is no longer, on the same thread.
     """
 
     def __init__(self, line: socket.socket, program: int, held: int, pipe: int) -> None:
@@ -55,8 +56,6 @@ class Lease:
         self._program = _handle(program)
         self._place = 0
         self.mine = False
-        self.over = threading.Event()
-        self.ended: Callable[[], None] = lambda: None
         self.printed: Callable[[str], None] = lambda text: None
         self.looked: Callable[[bool], None] = lambda mine: None
         self.tell(f'pid {os.getpid()}')
@@ -144,11 +143,10 @@ class Lease:
         return data.decode('utf-8', 'replace')
 
     def _end(self) -> None:
-        """The program is gone: the terminal is put back, what it has written is written, and the app ends."""
+        """The program is gone: the terminal is put back, what it has written is written, and this process ends."""
         with self._lock:
             mine, shown = self.mine, self._shown
             self.mine = False
-        self.over.set()
         if shown:
             if self._tenant is not None:
                 self._tenant.go()
@@ -156,10 +154,7 @@ class Lease:
                 self.leave_at_once()
         if mine:
             self._print_held()
-        if not shown or self._hidden.is_set():
-            self.ended()
-        else:
-            os._exit(1)
+        os._exit(0)                             # threads may wait for answers of the program
 
     def _print_held(self) -> None:
         place = 0

@@ -51,8 +51,7 @@ def _show(lease: Lease, commands: int) -> None:
     app.run()
     if app._exception is not None:
         raise app._exception
-    if not lease.over.is_set():
-        lease.tell('left')
+    lease.tell('left')
 
 
 def _in_short(error: BaseException) -> str:

@@ -17,8 +17,8 @@ import pexpect
 import pyte
 
 ROOT = Path(__file__).resolve().parents[2]
-READY = 'n next +s step'
-"""Stands in the last line of the inspector when keys are taken."""
+READY = ': for a command'
+"""Stands in the inspector's command line when keys are taken."""
 
 PROGRAM = '''
 import sys, time
@@ -83,11 +83,12 @@ class Terminal:
         source: The program, put behind `PROGRAM`; None to start `args` alone.
         args: Instead of the program, behind `python`.
         environment: More variables.
+        shell: Started by a shell, as a job of its.
         size: Rows and columns.
     """
 
     def __init__(self, folder: Path, source: str | None, *args: str, environment: dict[str, str] | None = None,
-                 size: tuple[int, int] = (30, 100)) -> None:
+                 size: tuple[int, int] = (30, 100), shell: bool = False) -> None:
         if source is not None:
             (folder / 'train.py').write_text(PROGRAM + source)
             args = (*args, 'train.py')
@@ -95,12 +96,19 @@ class Terminal:
                 if name not in ('NO_COLOR', 'COLUMNS', 'LINES', 'PYTHONBREAKPOINT', 'PYFUNCDBG_UI')}
         env = {**kept, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm-256color', 'XDG_STATE_HOME': str(folder / 'state'),
                'XDG_RUNTIME_DIR': str(folder), **(environment or {})}
-        self.child = pexpect.spawn(sys.executable, list(args), cwd=str(folder), env=env, dimensions=size, timeout=30)
+        command = ['/bin/bash', '--norc', '--noprofile', '--noediting', '-i'] if shell else [sys.executable, *args]
+        self.child = pexpect.spawn(command[0], command[1:], cwd=str(folder), env={**env, 'PS1': 'shell> '}, dimensions=size,
+                                   timeout=30)
         self.child.delaybeforesend = None
-        self.modes = termios.tcgetattr(self.child.child_fd)
         self.display = Display(size[1], size[0])
         self._stream = pyte.ByteStream(self.display)
         self.raw = b''
+        self._shell = shell
+        if shell:
+            self.until('shell>')
+        self.modes = termios.tcgetattr(self.child.child_fd)
+        if shell:
+            self.child.send(f'clear; {sys.executable} {" ".join(args)}\r')
 
     # ------------------------------------------------------------------ looking
     @property
@@ -155,35 +163,57 @@ class Terminal:
     # ------------------------------------------------------------------ typing
     def type(self, line: str) -> None:
         """A command line, as soon as the line for it is there."""
-        self.until(READY)
+        before = self.until(READY, full=True)
         self.child.send(':')
-        self.until(r'(?m)^(?!.*n next).*/ search$')
-        self.child.send(line + '\r')
+        end = time.monotonic() + 20
+        while self.screen == before:            # other keys are offered once the line is typed
+            assert self.read() and time.monotonic() < end, f'no line can be typed:\n{self.screen}'
+        self.child.send(line)
+        self.until(re.escape(line))
+        typing = self.screen.splitlines()[-1]
+        self.child.send('\r')
+        while self.display.full and self.screen.splitlines()[-1:] == [typing]:
+            assert self.read() and time.monotonic() < end, f'the line stays:\n{self.screen}'
 
     def key(self, key: str) -> None:
         """One key."""
         self.child.send(key)
 
     def inspector(self) -> int:
-        """Process number of the inspector."""
-        for name in os.listdir('/proc'):
-            if name.isdigit():
-                try:
-                    words = Path(f'/proc/{name}/cmdline').read_bytes().split(b'\0')
-                except OSError:
-                    continue
-                if str(self.child.pid).encode() in words and any(b'inspector.lent' in word for word in words):
-                    return int(name)
-        return 0
+        """Process number of the inspector, 0 if there is none."""
+        return _found('inspector.lent', str(self.program))
+
+    @property
+    def program(self) -> int:
+        """Process number of the program."""
+        return _found('train.py', parent=self.child.pid) if self._shell else self.child.pid
 
     def __enter__(self) -> Terminal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        inspector = self.inspector()
-        for number in (self.child.pid, inspector):
+        for number in (self.inspector(), self.program, self.child.pid):
             if number:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(number, signal.SIGKILL)
-        if self.child.child_fd >= 0:
+        with contextlib.suppress(OSError, pexpect.ExceptionPexpect):        # a test may have closed it
             self.child.close(force=True)
+
+
+def gone(number: int) -> bool:
+    """Whether a process has ended."""
+    try:
+        return Path(f'/proc/{number}/stat').read_text().rpartition(')')[2].split()[0] == 'Z'
+    except OSError:
+        return True
+
+
+def _found(word: str, other: str = '', *, parent: int = 0) -> int:
+    """The process with these in its command line, 0 if there is none."""
+    for name in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError):
+            words = Path(f'/proc/{name}/cmdline').read_text().split('\0')
+            status = Path(f'/proc/{name}/stat').read_text().rpartition(')')[2].split()
+            if any(word in one for one in words) and (not other or other in words) and parent in (0, int(status[1])):
+                return int(name)
+    return 0
