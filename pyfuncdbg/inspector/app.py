@@ -23,7 +23,7 @@ from pyfuncdbg.inspector import place_bar
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
-from pyfuncdbg.inspector.messages import Answered, Found, Happened
+from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told
 from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call, opening_words
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes, mistake
@@ -34,7 +34,6 @@ from pyfuncdbg.inspector.result import Result
 from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.sheet import Sheet
-from pyfuncdbg.inspector.virtual import VirtualList
 from pyfuncdbg.record.records import CallRecord
 
 WIDE = (110, 34)
@@ -235,12 +234,12 @@ class Inspector(App[int]):
         """Look at a call, by number or label: every pane follows."""
         self._find(lambda desk, scene: desk.trace.call(name))
 
-    def on_virtual_list_picked(self, message: VirtualList.Picked) -> None:
+    def on_picked(self, message: Picked) -> None:
         """The cursor of a list of calls rests on one."""
         if not self._is_here(message.key):
             self.select_call(message.key)
 
-    def on_virtual_list_said(self, message: VirtualList.Said) -> None:
+    def on_told(self, message: Told) -> None:
         """What came of a search."""
         self.say(message.text)
 
@@ -294,7 +293,7 @@ class Inspector(App[int]):
         """Keys that act on a program exist only where one runs; a line that is typed has all keys but two."""
         if action == 'typed' and parameters and acts_on_stop(str(parameters[0])):
             return self.desk.live
-        return None if isinstance(self.focused, Input) and action not in ('leave', 'cancel') else True
+        return action in ('leave', 'cancel') or not isinstance(self.focused, Input)
 
     def action_typed(self, line: str) -> None:
         """A key that types a command: carried out, or offered to be completed."""

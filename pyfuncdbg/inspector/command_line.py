@@ -22,9 +22,10 @@ class _Line(Input):
     """The line itself."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding('tab', 'complete(1)', 'complete', show=False), Binding('shift+tab', 'complete(-1)', 'complete', show=False),
-        Binding('up', 'older', 'older line', show=False), Binding('down', 'newer', 'newer line', show=False),
-        Binding('escape', 'give_up', 'back', show=False)]
+        Binding('tab', 'complete(1)', 'complete', key_display='Tab'),
+        Binding('shift+tab', 'complete(-1)', 'complete', show=False),
+        Binding('up', 'older', 'earlier line', key_display='Up'), Binding('down', 'newer', 'newer line', show=False),
+        Binding('escape', 'give_up', 'back', key_display='Esc')]
 
     def action_complete(self, by: int) -> None:
         self._of.complete(by)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from pyfuncdbg.errors import UsageError
@@ -35,6 +36,9 @@ def open_trace(path: str) -> int:
     try:
         kept = history()
         past = tuple(reversed(list(kept.load_history_strings())))
-        return Inspector(desk, past=past, keep=kept.store_string).run() or 0
+        app = Inspector(desk, past=past, keep=kept.store_string)
+        for number in (signal.SIGTERM, signal.SIGHUP):      # the terminal is given back first
+            signal.signal(number, lambda number, frame: app.exit(128 + number))
+        return app.run() or 0
     finally:
         desk.close()

@@ -12,7 +12,7 @@ from pyfuncdbg.inspector.panes import stopped
 from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
-from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.record.records import CallRecord, SiteRecord
 from pyfuncdbg.views.beside import beside_lines, tensor_note
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.source import excerpt, parameters, place
@@ -24,14 +24,27 @@ def source(desk: Desk, scene: Scene, width: int) -> Picture:
         return stopped.source(desk, width)
     if scene.call is None:
         return nothing('source', desk)
-    return _of_call(scene.call)
+    call = scene.call
+    if not call.site.source and call.site.kind == 'gradient':
+        return _backward(desk, call)
+    return _of_call(call)
+
+
+def _backward(desk: Desk, call: CallRecord) -> Picture:
+    """A backward step: the function of its forward call; without one, where the forward node was created."""
+    if call.forward:
+        forward = _of_call(desk.trace.call(call.forward))
+        return Picture(f'{forward.title}  forward call #{one_line(call.forward, 20)}', forward.parts)
+    site = next((site for site in desk.trace.sites() if site.process == call.process
+                 and site.name == call.site.name.removesuffix('_grad')), call.site)
+    return Picture(f'source  {one_line(site.name, 60)}', _without(site))
 
 
 def _of_call(call: CallRecord) -> Picture:
     site = call.site
     title = f'source  {site.function or site.name}  {place(site.filename, site.line).plain if site.filename else ""}'
     if not site.source:
-        return Picture(title.rstrip(), _without(call))
+        return Picture(title.rstrip(), _without(site))
     lines = tuple(site.source.splitlines())
     current = _current(call, len(lines))
     listing = Listing(site.filename, site.function, site.line, lines, current=current)
@@ -40,9 +53,8 @@ def _of_call(call: CallRecord) -> Picture:
                            for number, line in enumerate(beside_lines(listing, notes), site.line)])
 
 
-def _without(call: CallRecord) -> list[Part]:
-    """A call without source: where its node was created, what is known of the function."""
-    site = call.site
+def _without(site: SiteRecord) -> list[Part]:
+    """A node without source: where it was created, what is known of its function."""
     parts = []
     if site.function:
         parts.append(Part(Text(f'the source of {one_line(site.function, 80)} was not recorded', 'dim', overflow='fold')))
