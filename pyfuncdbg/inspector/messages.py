@@ -1,4 +1,4 @@
-"""What worker threads and the desk tell the app."""
+"""What worker threads, the desk and lists tell the app."""
 from __future__ import annotations
 
 from textual.message import Message
@@ -30,3 +30,19 @@ class Happened(Message):
     def __init__(self, event: Event) -> None:
         super().__init__()
         self.event = event
+
+
+class Picked(Message):
+    """The cursor of a list of calls, or the choice in a timeline, rests on a call: all follow it."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self.key = key
+
+
+class Told(Message):
+    """Something to tell the user in one line; '' takes it away."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text

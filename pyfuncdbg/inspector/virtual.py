@@ -20,6 +20,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from pyfuncdbg.inspector.feed import PAGE, Feed, Sight, pages_of
+from pyfuncdbg.inspector.messages import Picked, Told
 from pyfuncdbg.inspector.row_strips import Line, header, marked, slots
 from pyfuncdbg.inspector.rows import Rows, Wish
 from pyfuncdbg.views.escape import one_line
@@ -60,26 +61,12 @@ class VirtualList(ScrollView, can_focus=True):
         Binding('enter', 'choose', 'open the row', show=False),
         Binding('escape', 'give_up', 'break off sorting', show=False)]
 
-    class Picked(Message):
-        """The cursor came to rest on a row."""
-
-        def __init__(self, list_: VirtualList, key: str) -> None:
-            super().__init__()
-            self.list, self.key = list_, key
-
-        @property
-        def control(self) -> VirtualList:
-            return self.list
-
-    class Chosen(Picked):
+    class Chosen(Message):
         """A row was opened."""
 
-    class Said(Message):
-        """Something to tell the user in one line; '' takes it away."""
-
-        def __init__(self, text: str) -> None:
+        def __init__(self, key: str) -> None:
             super().__init__()
-            self.text = text
+            self.key = key
 
     def __init__(self, rows: Rows, wish: Wish | None = None, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -269,8 +256,8 @@ class VirtualList(ScrollView, can_focus=True):
         if message.opened is not self._feed.opened:
             return
         if message.sought:
-            self.post_message(self.Said(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
-                                        f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
+            self.post_message(Told(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
+                                   f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
         if message.at is not None:
             self.cursor = message.at
             self._see(center=True)
@@ -294,7 +281,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._settling = None
         line = self._line(self.cursor)
         if line is not None:
-            self.post_message(self.Picked(self, line.key))
+            self.post_message(Picked(line.key))
         elif self._fetching or self._calling:
             self._moved()                       # its row is on the way
 
@@ -316,7 +303,7 @@ class VirtualList(ScrollView, can_focus=True):
         """Open the row."""
         line = self._line(self.cursor)
         if line is not None:
-            self.post_message(self.Chosen(self, line.key))
+            self.post_message(self.Chosen(line.key))
 
     # ------------------------------------------------------------------ sorting, searching
     def wished(self, wish: Wish) -> None:

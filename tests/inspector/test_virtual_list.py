@@ -13,6 +13,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.inspector.messages import Picked, Told
 from pyfuncdbg.inspector.row_strips import slots
 from pyfuncdbg.inspector.rows import Column, Row, Wish
 from pyfuncdbg.inspector.virtual import VirtualList
@@ -120,13 +121,13 @@ class Lists(App[None]):
     def list(self) -> VirtualList:
         return self.query_one(VirtualList)
 
-    def on_virtual_list_picked(self, message: VirtualList.Picked) -> None:
+    def on_picked(self, message: Picked) -> None:
         self.picked.append(message.key)
 
     def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
         self.chosen.append(message.key)
 
-    def on_virtual_list_said(self, message: VirtualList.Said) -> None:
+    def on_told(self, message: Told) -> None:
         self.said.append(message.text)
 
     def lines(self) -> list[str]:

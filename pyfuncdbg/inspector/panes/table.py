@@ -7,6 +7,7 @@ from pyfuncdbg.inspector.panes.output import output
 from pyfuncdbg.inspector.panes.source import source
 from pyfuncdbg.inspector.panes.tape import tape
 from pyfuncdbg.inspector.panes.tensors import tensors
+from pyfuncdbg.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.inspector.scene import Pane
 
 PANES = (Pane('graph', '1', 'the nodes of the run', graph),
@@ -14,4 +15,5 @@ PANES = (Pane('graph', '1', 'the nodes of the run', graph),
          Pane('tensors', '3', 'what the call was given and gave', tensors),
          Pane('output', '4', 'what the call said', output),
          Pane('tape', '5', 'the gradients of the run', tape),
-         Pane('calls', '6', 'every recorded call', make=CallList))
+         Pane('calls', '6', 'every recorded call', make=CallList),
+         Pane('timeline', '7', 'calls by thread over time', make=TimelinePane))
