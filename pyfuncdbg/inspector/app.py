@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -85,7 +85,6 @@ class Inspector(App[int]):
         stop = self.desk.stop()
         if stop is not None:
             self.follow(Scene(stop=stop))
-            self._card(stop)
         else:
             self._find(opening_call, quiet=True)
 
@@ -276,7 +275,8 @@ class Inspector(App[int]):
             self.result.visited.leave()
             self._show()
             self.follow(Scene(stop=event.stop))
-            self._card(event.stop)
+            if (event.stop or {}).get('phase') in ('run', 'end'):
+                self.run_line('stop')           # no source says as much as the card of the run
         elif event.kind == 'resumed':
             self.follow(Scene(self.scene.call))
         elif event.kind == 'grown':
@@ -289,11 +289,6 @@ class Inspector(App[int]):
                      'bold red' if event.kind == 'lost' else '')
             if event.kind != 'log':
                 self.follow(Scene(self.scene.call))
-
-    def _card(self, stop: dict[str, Any] | None) -> None:
-        """Before a run and after it no source says much: the card does, with what goes in or came out, and what to type."""
-        if stop is not None and stop.get('phase') in ('run', 'end'):
-            self.run_line('stop')
 
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

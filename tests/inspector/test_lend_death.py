@@ -95,9 +95,9 @@ def test_a_mistake_in_the_app_is_told_in_one_line(tmp_path) -> None:
 import sys
 if any('inspector.lent' in word for word in sys.orig_argv):
     from pyfuncdbg.inspector.app import Inspector
-    def fail(self, event):
+    def fail(self, scene):
         raise KeyError('a mistake\\nof ours')
-    Inspector.on_inspector_happened = fail
+    Inspector.follow = fail
 ''')
     source = "import os\nos.environ['PYTHONPATH'] += ':' + os.path.abspath('broken')\ntrain(2, 'inspector')"
     with Terminal(tmp_path, source) as terminal:
