@@ -54,11 +54,13 @@ class Desk(Protocol):
         trace: For panes and lists; thread-safe.
         live: Whether a program runs behind it.
         title: What the header shows: the trace's folder, or the program.
+        printed: What the program has written to its terminal while that was ours; '' where it is not lent.
     """
 
     trace: Queries
     live: bool
     title: str
+    printed: str
 
     def stop(self) -> dict[str, Any] | None:
         """The stop that commands act on now, None without one; never blocks for long."""

@@ -24,7 +24,10 @@ class HostedDesk:
     Attributes:
         trace: Of the program, then of the folder.
         live: Whether the program runs.
+        printed: Nothing: the program has a screen of its own.
     """
+
+    printed = ''
 
     def __init__(self, program: Desk, path: str, title: str) -> None:
         self._program = program

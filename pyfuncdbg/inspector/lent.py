@@ -48,6 +48,7 @@ def _show(lease: Lease, commands: int) -> None:
     app = Inspector(desk, past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string)
     app.driver_class = driver_for(lease)  # type: ignore[assignment]
     lease.looked = lambda mine: desk.look() if mine else desk.look_away()
+    lease.printed = desk.note_printed
     app.run()
     if app._exception is not None:
         raise app._exception

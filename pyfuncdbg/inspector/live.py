@@ -23,6 +23,7 @@ from pyfuncdbg.views.escape import one_line
 
 _PERIOD = 0.5
 """Seconds between two looks at a trace that grows; more where a look takes long."""
+_MOST_PRINTED = 1 << 15
 _SHARE = 10
 """A look may take this part of the time."""
 
@@ -38,6 +39,7 @@ class LiveDesk:
         trace: The program's newest recording.
         live: Always.
         title: The program and its process number.
+        printed: The end of what the program has written while its terminal was lent.
 
     Raises:
         LostError: The program is gone.
@@ -49,6 +51,9 @@ class LiveDesk:
         self._connection = connection
         hello = connection.hello
         self.title = one_line(f'{" ".join(hello.get("program", ()))} ({hello.get("pid")})', 100)
+        self.printed = ''
+        self._told = 0.0
+        self._untold = False                    # more was printed
         self._looking = True
         self._due = threading.Event()           # the trace is to be read now, up to what has just happened
         self._stop: dict[str, Any] | None = hello.get('stop')
@@ -117,8 +122,19 @@ class LiveDesk:
 
     def look(self) -> None:
         """Somebody looks at the screen again."""
-        self._looking = True
+        self._looking, self.printed = True, ''
         self._due.set()
+
+    def note_printed(self, text: str) -> None:
+        """The program has written this to its terminal, which is lent. Any thread."""
+        self.printed = (self.printed + text)[-_MOST_PRINTED:]
+        self._untold = True
+        if time.monotonic() - self._told > _PERIOD:
+            self._tell_printed()
+
+    def _tell_printed(self) -> None:
+        self._told, self._untold = time.monotonic(), False
+        self._heard(Event('grown'))
 
     def look_away(self) -> None:
         """Nobody sees the screen: the trace may grow unread."""
@@ -149,6 +165,8 @@ class LiveDesk:
             self._due.clear()
             if due or self._looking:
                 self._look(renew=due)
+            if self._untold:
+                self._tell_printed()
 
     def _look(self, *, renew: bool) -> None:
         """Read what the trace has more; with `renew` the program is asked first to write all it has."""

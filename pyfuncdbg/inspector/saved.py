@@ -31,9 +31,11 @@ class SavedDesk:
         trace: Open until `close`.
         live: No program runs behind it.
         title: The folder.
+        printed: Nothing.
     """
 
     live = False
+    printed = ''
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the trace.

@@ -163,10 +163,10 @@ class Terminal:
     # ------------------------------------------------------------------ typing
     def type(self, line: str) -> None:
         """A command line, as soon as the line for it is there."""
-        before = self.until(READY, full=True)
+        before = self.until(READY, full=True).splitlines()[-1]
         self.child.send(':')
         end = time.monotonic() + 20
-        while self.screen == before:            # other keys are offered once the line is typed
+        while self.screen.splitlines()[-1] == before:           # other keys are offered once the line is typed
             assert self.read() and time.monotonic() < end, f'no line can be typed:\n{self.screen}'
         self.child.send(line)
         self.until(re.escape(line))

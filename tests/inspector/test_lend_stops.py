@@ -89,9 +89,10 @@ thread.join()
         (tmp_path / 'go').write_text('')
         wait_until((tmp_path / 'done').exists)
         terminal.type('p print("of a command")')
-        time.sleep(0.3)
-        terminal.read()
-        assert 'thread' not in terminal.screen and terminal.display.full
+        terminal.until(r'(?m)^None$', full=True)
+        terminal.key('4')                       # the output, where it can be read meanwhile
+        shown = terminal.until('thread 19', 'to stderr', 'of a command', full=True)
+        assert shown.index('thread 19') < shown.index('to stderr') < shown.index('of a command')
         terminal.type('quit')
         lines = screen_lines(terminal.end())
         expected = [*(f'thread {number}' for number in range(20)), 'of C', 'part of a child', 'to stderr']

@@ -17,7 +17,7 @@ from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.beside import beside_lines, tensor_note
-from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.views.source import place
@@ -68,14 +68,12 @@ def tensors(desk: Desk, width: int) -> Picture:
     """The variables here, then the tensors of the run."""
     card = _asked(desk, 'stop', width)
     parts = [Part(_value_note(name, value), f'p {name}') for name, value in _values(desk, card, width)]
-    if card.get('hidden'):
-        parts.append(Part(Text(f'... {card["hidden"]} further names: "p locals()"', 'dim'), 'p locals()'))
     if card.get('returned'):
         parts.append(Part(_value_note('returns', card['returned']), 'retval'))
     listed = desk.answer('lt', width)
     if not listed.error:
         parts += [Part(Text()), Part(listed.shown)] if parts else [Part(listed.shown)]
-    return Picture(f'{card.get("values_are") or "tensors"}', parts or [Part(Text('nothing to see here', 'dim'))])
+    return Picture('tensors and variables', parts or [Part(Text('nothing to see here', 'dim'))])
 
 
 def output(desk: Desk, width: int) -> Picture:
@@ -85,7 +83,16 @@ def output(desk: Desk, width: int) -> Picture:
     for call in reversed(said):
         parts.append(Part(Text(f'#{one_line(call.number, 20)} {one_line(call.label, 60)}', 'bold'), f'out {call.number}'))
         parts.append(Part(output_view(call.output, call.dropped, site=call.site), f'out {call.number}'))
+    if desk.printed:
+        parts.append(Part(Text('written since, to be on the terminal when the program goes on', 'bold')))
+        parts.append(Part(Text(_as_shown(desk.printed), overflow='fold'), chosen=True))
     return Picture('output  of the last calls', parts or [Part(Text('nothing was printed so far', 'dim'))])
+
+
+def _as_shown(printed: str) -> str:
+    """What a terminal shows of a text: colours apart, and of a line that is written anew its last state."""
+    lines = (line.rstrip('\r').rpartition('\r')[2] for line in printed.split('\n'))
+    return '\n'.join(visible(Text.from_ansi(line).plain) for line in lines)
 
 
 def notes_of(listing: Listing, values: Sequence[tuple[str, Any]]) -> dict[int, list[Text]]:
@@ -123,10 +130,8 @@ def _assignments(listing: Listing) -> dict[str, list[int]]:
 
 
 def _values(desk: Desk, card: Mapping[str, Any], width: int) -> Iterator[tuple[str, Any]]:
-    """Names and values of the frame that is looked at: of the innermost what the card has, of another its arguments."""
-    stack = _asked(desk, 'bt', width)
-    rows = stack.get('rows') or [{'selected': True}]
-    found = card.get('values', ()) if rows[-1].get('selected') else desk.answer('args', width).data
+    """Names and values of the frame or node that is looked at; after a call, what it gave."""
+    found = card.get('values') if card.get('values_are') == 'outputs' else desk.answer('locals', width).data
     for one in found if isinstance(found, list) else ():
         if isinstance(one, dict) and isinstance(one.get('value'), dict):
             yield str(one.get('name', '')), one['value']
