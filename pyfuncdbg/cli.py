@@ -181,6 +181,8 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
         say(f'{why}; ' + ('running without --live' if options.live else 'stops are asked for without the inspector'))
         options.ui = 'auto'
         return None
+    if path.is_dir() and any(path.iterdir()):
+        raise UsageError(f'run: {str(path)!r} is a folder with files in it; give a path that does not exist yet to --record')
     _debug(options)                             # finds mistakes in them before the screen opens
     title = os.path.basename(program.argv[0]) if program.argv[0] != '-m' else f'-m {program.name}'
     play = Screenplay(str(path), title, options.live, options.commands or '')

@@ -59,6 +59,14 @@ class Guest:
         for work in (self._read, self._write, self._hear):
             threading.Thread(target=work, name='pyfuncdbg terminal', daemon=True).start()
 
+    def hear_end(self) -> None:
+        """Before `start`: wait until it is told how the program ended."""
+        with open(self._news, 'rb', buffering=0, closefd=False) as news:
+            line = b''
+            while not line.endswith(b'\n') and (byte := news.read(1)):
+                line += byte
+        self.code = json.loads(line)['ended'] if line else None
+
     def type(self, keys: bytes) -> None:
         """Send it keys."""
         if keys:

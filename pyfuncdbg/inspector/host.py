@@ -96,7 +96,9 @@ class _Host:
         self._modes = termios.tcgetattr(0)
         self._master, slave = os.openpty()
         os.set_blocking(self._master, False)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('4H', *reversed(os.get_terminal_size(1)), 0, 0))
+        columns, rows = os.get_terminal_size(1)
+        size = struct.pack('4H', max(1, rows * (6 if play.live else 3) // 10 - 1), columns - 1, 0, 0)   # about what it gets
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
         self._hears, self._rings = os.pipe()    # a signal writes to it
         for end in (self._hears, self._rings):
             os.set_blocking(end, False)
@@ -214,7 +216,8 @@ class _Host:
         """The terminal as it was."""
         with contextlib.suppress(OSError, termios.error), _in_background():
             if self.screen.returncode not in (LEFT, NOTHING):
-                os.write(1, _LEAVE_SCREEN)
+                if self.screen.returncode < 0:                          # else it has done so, and told why it failed
+                    os.write(1, _LEAVE_SCREEN)
                 termios.tcsetattr(0, termios.TCSAFLUSH, self._modes)    # reports of the mouse may still come
             else:
                 termios.tcsetattr(0, termios.TCSADRAIN, self._modes)

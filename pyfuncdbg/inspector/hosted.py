@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.host import LEFT, NOTHING
 from pyfuncdbg.views.escape import one_line
@@ -30,8 +31,9 @@ def main(told: str) -> int:
         told: By that process, as JSON.
     """
     play = json.loads(told)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)            # is the program's
     guest = Guest(play['master'], play['news'], play['pid'])
-    if not _begun(play):
+    if not _begun(play, guest):
         return NOTHING
     code = _watched(play, guest) if play['live'] else _inspected(play, guest)
     if code == LEFT:
@@ -40,15 +42,18 @@ def main(told: str) -> int:
     return code
 
 
-def _begun(play: dict[str, Any]) -> bool:
-    """Wait until there is something to show; False if the program ends before."""
+def _begun(play: dict[str, Any], guest: Guest) -> bool:
+    """Wait until there is something to show; False if the program ends before. One that is killed leaves a trace."""
     news, connection = play['news'], play['connection']
     while True:
         ready, _, _ = select.select([news, *([connection] if connection >= 0 else [])], [], [],
                                     None if connection >= 0 else 0.05)
         if connection in ready:
             with socket.socket(fileno=os.dup(connection)) as peeked:
-                return bool(peeked.recv(1, socket.MSG_PEEK))
+                if peeked.recv(1, socket.MSG_PEEK):
+                    return True
+            guest.hear_end()
+            return guest.code is not None and guest.code < 0 and os.path.isdir(play['trace'])
         if connection < 0 and os.path.isdir(play['trace']):
             return True
         if news in ready:
@@ -61,11 +66,16 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
     from pyfuncdbg.inspector.hosted_desk import HostedDesk
     from pyfuncdbg.inspector.live import LiveDesk
     from pyfuncdbg.inspector.panes.program import ProgramPane
+    from pyfuncdbg.inspector.saved import SavedDesk
     from pyfuncdbg.prompt.line_editor import history
     from pyfuncdbg.prompt.pending import command_file
     from pyfuncdbg.prompt.remote import Connection
-    program = LiveDesk(Connection(socket.socket(fileno=play['connection'])), attach=False)
-    desk = HostedDesk(program, play['trace'], play['title'])
+    desk: Desk
+    if guest.code is None:
+        program = LiveDesk(Connection(socket.socket(fileno=play['connection'])), attach=False)
+        desk = HostedDesk(program, play['trace'], play['title'])
+    else:
+        desk = SavedDesk(play['trace'])
     commands = [typed.text for typed in command_file(play['commands'])] if play['commands'] else []
     kept = history()
     try:

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from textual import events
+from textual.app import ComposeResult
 from textual.timer import Timer
+from textual.widgets import Input
 
 from pyfuncdbg.inspector.app import Inspector
 from pyfuncdbg.inspector.command_line import CommandLine
@@ -42,11 +45,19 @@ class HostedInspector(Inspector):
         self._terminal = pane
         self._commands = list(commands)
         self._handing: Timer | None = None
+        self._handed = desk.live and desk.stop() is None
+
+    def compose(self) -> ComposeResult:
+        """The program's screen is below the panes, and has the keys from the first moment: somebody may be typing."""
+        for widget in super().compose():
+            if widget.id == 'too_small':
+                yield self._terminal
+            yield widget
 
     def on_mount(self) -> None:
-        """The program's screen is below the panes, and has the keys while it runs."""
-        self.mount(self._terminal, after='#places')
-        self.call_after_refresh(self._hand_over if self.desk.stop() is None else self._first_commands)
+        """Where the program has stopped already, the commands are for this stop."""
+        if not self._handed:
+            self.call_after_refresh(self._first_commands)
 
     # ------------------------------------------------------------------ who has the keys
     def on_happened(self, message: Happened) -> None:
@@ -58,20 +69,35 @@ class HostedInspector(Inspector):
         if kind == 'resumed':
             self._handing = self.set_timer(_SOON, self._hand_over)
         elif kind == 'stopped':
+            self._handed = False                # and the app gives them to a pane
             self.call_after_refresh(self._first_commands)
-        elif kind in ('ended', 'lost') and self.focused is self._terminal:
+        elif kind in ('ended', 'lost') and self._handed:
             self._take_back()
+
+    def _focus(self) -> None:
+        """The keys go back to where they belong after a command or a look elsewhere."""
+        if self._handed:
+            self.screen.set_focus(self._terminal)
+        else:
+            super()._focus()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The user has clicked somewhere."""
+        if not isinstance(event.widget, Input):
+            self._handed = event.widget is self._terminal
 
     def _hand_over(self) -> None:
         """Keys are the program's, unless the user types a command just now."""
         line = self.query_one(CommandLine).line
         busy = line.has_focus and bool(line.value)
         if self.desk.live and self.desk.stop() is None and not busy and len(self.screen_stack) == 1:
-            self._terminal.focus()
+            self._handed = True
+            self._focus()
 
     def _take_back(self) -> None:
+        self._handed = False
         self.screen.set_class(False, '-screen')
-        self.shown.focus()
+        self._focus()
 
     def on_program_pane_left(self) -> None:
         """Ctrl-] was typed there."""
@@ -97,4 +123,5 @@ class HostedInspector(Inspector):
         """To the program's screen; once more: let it fill the place of the panes, and back."""
         if self.screen.has_class('-screen') or self.focused is self._terminal:
             self.screen.toggle_class('-screen')
-        self._terminal.focus()
+        self._handed = True
+        self._focus()

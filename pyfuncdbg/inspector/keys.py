@@ -73,6 +73,8 @@ _MOVING = (
     Key('tab', 'Tab', 'pane_by(1)', 'next pane', 'to the next pane'),
     Key('shift+tab', 'Shift-Tab', 'pane_by(-1)', 'pane before', 'to the pane before'),
     Key('z', 'z', 'zoom', 'zoom', 'one pane on the whole screen, and back'),
+    Key('7', '7', 'program', 'program',
+        "to the screen of a program under 'run --ui inspector', twice: larger; Ctrl-] there gives the keys back"),
     Key('f2', 'F2', 'shade', 'light', 'light or dark'),
     Key('ctrl+c', 'Ctrl-C', 'cancel', 'break off', 'break off the command that runs'),
     Key('q', 'q', 'leave_inspector', 'quit', 'leave the inspector', True))

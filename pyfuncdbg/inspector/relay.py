@@ -68,7 +68,7 @@ class Relay:
         """Every key goes to the program's terminal, which knows what Ctrl-C means."""
         try:
             with contextlib.suppress(OSError, termios.error):
-                tty.setraw(0)
+                tty.setraw(0, termios.TCSADRAIN)        # what was typed in between is the program's
             yield
         finally:
             with contextlib.suppress(OSError, termios.error):

@@ -102,7 +102,7 @@ class ProgramPane(ScrollView, can_focus=True):
         if self._over:
             said = f'program: {self._guest.ending}'
         else:
-            said = 'program: keys go to it; Ctrl-] gives them back' if self.has_focus else 'program'
+            said = f'program: {"keys go to it; Ctrl-] gives them back" if self.has_focus else "7 gives it the keys"}'
         self.border_title = Content(said)
 
     # ------------------------------------------------------------------ drawing
