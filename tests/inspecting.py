@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,11 @@ async def type_line(pilot: Pilot[int], line: str, *, enter: bool = True) -> str:
 
 async def until(pilot: Pilot[int], *texts: str) -> str:
     """Wait until the screen shows all these; the screen."""
-    async with asyncio.timeout(PATIENCE):
-        while not all(text in screen(pilot) for text in texts):
-            await pilot.pause(0.02)
+    end = time.monotonic() + PATIENCE
+    while not all(text in screen(pilot) for text in texts):
+        missing = [text for text in texts if text not in screen(pilot)]
+        assert time.monotonic() < end, f'{missing} is not on the screen:\n{screen(pilot)}'
+        await asyncio.sleep(0.02)
     return screen(pilot)
 
 

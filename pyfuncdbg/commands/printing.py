@@ -22,6 +22,7 @@ from pyfuncdbg.debug.displays import Displayed, displays
 from pyfuncdbg.debug.evaluate import FrameNames, carry_out, evaluate
 from pyfuncdbg.debug.scope import host_of, node_inputs, scope_of
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
+from pyfuncdbg.debug.stop_card import local_names
 from pyfuncdbg.debug.value import Value, array_of, array_text, bounded, described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.views.escape import one_line, visible
@@ -123,9 +124,18 @@ def _args(context: Context, args: argparse.Namespace) -> list[Named]:
     return [Named(name, described(names[name], host, items=0)) for name in its_code.co_varnames[:count] if name in names]
 
 
+def _locals(context: Context, args: argparse.Namespace) -> list[Named]:
+    stop = stop_of(context)
+    entry = selected_entry(stop)
+    if not isinstance(entry, FrameEntry):
+        return _args(context, args)
+    host, names = host_of(stop), entry.frame.f_locals
+    return [Named(name, described(names[name], host, items=0)) for name in local_names(entry.frame)]
+
+
 def _draw_named(rows: list[Named]) -> RenderableType:
     if not rows:
-        return Page(Text('no arguments', 'dim'))
+        return Page(Text('nothing here has a name', 'dim'))
     return variables_table([Variable(row.name, row.value, row.tensor) for row in rows])
 
 
@@ -221,6 +231,8 @@ PP = Command('pp', 'print an expression over several lines', 'look', _pretty, _d
 WHATIS = Command('whatis', 'the type of an expression', 'look', _whatis, _draw, needs_stop=True, expression='expression')
 ARGS = Command('args', 'the arguments of the function; at a node, its inputs', 'look', _args, _draw_named,
                aliases=('a',), needs_stop=True)
+LOCALS = Command('locals', 'the variables of the function, parameters first; at a node, its inputs', 'look', _locals,
+                 _draw_named, needs_stop=True)
 RETVAL = Command('retval', 'what the function returns, or the call gave', 'look', _returned, _draw_named, aliases=('rv',),
                  needs_stop=True)
 DISPLAY = Command('display', 'show an expression at each stop in this function where it has changed', 'look', _display,
@@ -231,4 +243,4 @@ PYTHON = Command('!', 'carry out Python in the frame: for names that are command
                  needs_stop=True, expression='statement')
 INTERACT = Command('interact', "Python's own prompt over the names of the frame", 'look', _interact, lambda result: Page(),
                    needs_stop=True)
-PRINTING: tuple[Command, ...] = (P, PP, WHATIS, ARGS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)
+PRINTING: tuple[Command, ...] = (P, PP, WHATIS, ARGS, LOCALS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)

@@ -170,7 +170,7 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
     if frame is not None:
         if frame.f_code.co_name == '<module>':
             return 'locals', []
-        names = _local_names(frame)
+        names = local_names(frame)
         if stop.changed is not None and stop.phase != 'exception':
             return 'changed', [shown(name, frame.f_locals[name]) for name in names if name in stop.changed]
         return 'locals', [shown(name, frame.f_locals[name]) for name in names]
@@ -188,8 +188,8 @@ def _inputs(stop: Stop, entry: NodeEntry, shown: Any) -> Iterator[Shown]:
             yield Shown(label, Value('', str(error).partition('\n')[0]), '')
 
 
-def _local_names(frame: FrameType) -> Sequence[str]:
-    """Parameters first, then in order of the function's text; no dunder names."""
+def local_names(frame: FrameType) -> Sequence[str]:
+    """The variables of a frame: parameters first, then in order of the function's text; no dunder names, no modules."""
     code = frame.f_code
     order = {name: i for i, name in enumerate((*code.co_varnames, *code.co_cellvars, *code.co_freevars))}
     names = [name for name, value in frame.f_locals.items()

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from rich.console import RenderableType
 from rich.text import Text
 from textual import events, work
 from textual.app import App, ComposeResult
@@ -139,9 +138,9 @@ class Inspector(App[int]):
         """The trace may hold more by now."""
         self._title()
 
-    def say(self, shown: RenderableType | str, style: str = '') -> None:
+    def say(self, text: str, style: str = '') -> None:
         """Put a few lines above the command line; '' takes them away."""
-        self.query_one(Said).say(shown, style)
+        self.query_one(Said).say(text, style)
 
     # ------------------------------------------------------------------ commands
     def run_line(self, line: str) -> None:
@@ -181,7 +180,7 @@ class Inspector(App[int]):
             self.say('')
             self.action_pane('calls')
         elif reply.command in RUNNING or (not self.result.here and len(shown) <= _SHORT):
-            self.say(reply.shown if shown else '')
+            self.query_one(Said).show(shown)
             self._refollow()
         else:
             self.say('')

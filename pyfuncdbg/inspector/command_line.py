@@ -98,7 +98,7 @@ class CommandLine(Vertical):
 
     def compose(self) -> ComposeResult:
         yield OptionList(id='completions', markup=False)
-        yield _Line(placeholder=': for a command, ? for help', id='line')
+        yield _Line(placeholder=': for a command, ? for help', id='line', select_on_focus=False)
 
     @property
     def line(self) -> Input:

@@ -1,10 +1,12 @@
 """The few lines between the panes and the command line: short answers, mistakes, what the program logs. Main thread."""
 from __future__ import annotations
 
-from rich.console import RenderableType
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual.widgets import Static
 
+from pyfuncdbg.inspector.picture import Line
 from pyfuncdbg.views.escape import visible
 
 
@@ -15,7 +17,13 @@ class Said(Static):
     Said { height: auto; max-height: 5; padding: 0 1; background: $surface; display: none; }
     """
 
-    def say(self, shown: RenderableType | str, style: str = '') -> None:
+    def say(self, text: str, style: str = '') -> None:
         """Say this; '' takes away what was said."""
-        self.display = shown != ''
-        self.update(Text(visible(shown), style, overflow='fold') if isinstance(shown, str) else shown)
+        self.display = text != ''
+        self.update(Text(visible(text), style, overflow='fold'))
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """A short answer."""
+        self.display = bool(lines)
+        self.update(Text('\n').join(Text.assemble(*((segment.text, segment.style or '') for segment in line.strip))
+                                    for line in lines))

@@ -270,6 +270,14 @@ def test_arguments_and_what_is_returned():
     assert typist.shown('retval').startswith('b:0  float32[2, 3]')
 
 
+def test_locals_are_all_variables_of_the_frame_that_is_looked_at():
+    typist = typed('step', 'locals', 'next', 'locals', 'up', 'locals')
+    assert [line.split()[0] for line in typist.said[1][1].splitlines()] == ['x', 'eps']
+    assert [line.split()[0] for line in typist.said[3][1].splitlines()] == ['x', 'eps', 'y']
+    assert typist.said[3][1].splitlines()[2].split(None, 1)[1] == 'float32[2, 3]  [[0, 2, 4], [6, 8, 10]]'
+    assert typist.said[5][1].splitlines()[0].split()[0] == 'x'          # the inputs of the node
+
+
 def test_the_card_of_a_call_a_line_and_a_node():
     typist = typed('step', 'next', 'until 100000', 'next', 'next')
     before, line, changed, *_ = typist.cards
