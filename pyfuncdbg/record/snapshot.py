@@ -135,7 +135,10 @@ class Snapshots:
         dtype = array.dtype
         if dtype.hasobject:
             return self._take_objects(array)
-        taken = Snapshot(dtype, array.shape, array.nbytes)
+        size = array.nbytes
+        if size <= self._small and type(value) is not np.ndarray and (size <= TINY or self.allowance.take(size)):
+            return dtype, array.shape, array.tobytes(), False      # a host's tensor: programs do not write to those
+        taken = Snapshot(dtype, array.shape, size)
         if self.level != 'none':
             self._copy(array, taken)
         return taken

@@ -12,13 +12,12 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.causes import Causes
-from pyfuncdbg.adapters.tensorflow.functions import is_gradient
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
-from pyfuncdbg.adapters.tensorflow.sites import NUMPY, Given, Sites, as_list
-from pyfuncdbg.hooks.chain import hooks, instrument
+from pyfuncdbg.adapters.tensorflow.sites import MARK, NUMPY, Entry, Given, Sites, as_list
+from pyfuncdbg.hooks.chain import hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_package
 
@@ -85,15 +84,19 @@ class Calls:
     def _watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
         original = self._original
         registered = registry.get(token, None)
-        if registered is None or not self.on or is_gradient(registered):
+        if registered is None or not self.on:
             return original(registry, token, device, args)
-        entry = self.sites.of(registry, token, registered, sys._getframe(1))
+        entry: Entry = getattr(registered, MARK, None) or self.sites.of(registry, token, registered, sys._getframe(1))
         site = entry.site
         if site is None:
             return original(registry, token, device, args)
-        if self._causes.aborted is not None:
-            raise self._causes.aborted.with_traceback(None)
-        outputs = entry.invoke(original, registry, token, device, self._runs.of(entry), list(args))
+        if (aborted := self._causes.aborted) is not None:
+            raise aborted.with_traceback(None)
+        run = self._runs.of(entry)
+        if entry.unwanted is hooks.stamp and run.aborted is None:
+            next(site.counter)
+            return unwatched(run, original, registry, token, device, args)
+        outputs = entry.invoke(original, registry, token, device, run, list(args))
         return outputs.raw if isinstance(outputs, Given) else self._settled(registered, token, args, outputs)
 
     def _settled(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:

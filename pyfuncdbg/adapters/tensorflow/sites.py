@@ -13,17 +13,18 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
-from pyfuncdbg.adapters.tensorflow.functions import user_function
+from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.chain import instrument
+from pyfuncdbg.hooks.chain import hooks, instrument
 from pyfuncdbg.hooks.machinery import is_machinery
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 _TYPES = frozenset((EAGER, NUMPY, STATELESS))
-_MARK, _GRAPH = '_pyfuncdbg_entry', '_pyfuncdbg_graph'
+MARK, _GRAPH = '_pyfuncdbg_entry', '_pyfuncdbg_graph'
 _DEEPEST = 64
+_NONE: Any = object()
 Again = Callable[[Any, list[Any]], Sequence[Any]]
 """Calls a function on inputs, past all hooks."""
 
@@ -42,17 +43,19 @@ class Entry:
     """What is known of one registered function.
 
     Attributes:
-        site: Where it is called; None for a function of TensorFlow's own.
+        site: Where it is called; None for a function of TensorFlow's own, such as a backward step.
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
+        unwanted: The `hooks.stamp` under which no hook was interested in it.
     """
 
-    __slots__ = ('_invokes', 'eager', 'root', 'site')
+    __slots__ = ('_asked', '_invokes', 'eager', 'root', 'site', 'unwanted')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
         self.eager = eager
         self.root = root
+        self.unwanted = self._asked = _NONE
         self._invokes: dict[Any, Callable[[Run, list[Any]], Sequence[Any]]] = {}
 
     def invoke(self, call: Callable[..., Any], registry: Any, token: str, device: Any, run: Run,
@@ -65,9 +68,14 @@ class Entry:
             run: The run it is part of.
             inputs: What the function gets.
         """
+        assert self.site is not None
+        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
+        if self._asked is not stamp:
+            self._asked = stamp
+            if hooks.wanted(self.site, run) is False:
+                self.unwanted = stamp
         known = self._invokes.get(device)
         if known is None:
-            assert self.site is not None
             known = self._invokes[device] = instrument(
                 self.site, lambda *inputs: Given(call(registry, token, device, list(inputs))))
         return known(run, inputs)
@@ -103,24 +111,25 @@ class Sites:
     def forget(self) -> None:
         """Take our marks off TensorFlow's objects."""
         for function in list(self._marked):
-            for name in (_MARK, _GRAPH):
+            for name in (MARK, _GRAPH):
                 vars(function).pop(name, None)
         self._marked.clear()
 
     # ------------------------------------------------------------------ calls
     def of(self, registry: Any, token: str, registered: Any, frame: FrameType) -> Entry:
         """The entry of a function that TensorFlow calls, in this frame of ours."""
-        known: Entry | None = getattr(registered, _MARK, None)
+        known: Entry | None = getattr(registered, MARK, None)
         if known is not None:
             return known
-        function = user_function(registered)
+        function = None if is_gradient(registered) else user_function(registered)
         if function is None:
             entry = Entry(None, False)
         else:
             caller = self._eager_caller(frame)
             entry = (self._node_entry(registry, token, registered, function) if caller is None
                      else self._eager_entry(registered, function, caller))
-        self._mark(registered, _MARK, entry)
+        if not entry.eager:                     # TensorFlow keeps what was called eagerly for ever, and never calls it again
+            self._mark(registered, MARK, entry)
         return entry
 
     def _eager_caller(self, of: FrameType) -> FrameType | None:
@@ -188,7 +197,7 @@ class Sites:
         if isinstance(current, self._parts.scripts.EagerFunc):
             current._func = wrapped
             return
-        setattr(wrapped, _MARK, getattr(registered, _MARK, None))
+        setattr(wrapped, MARK, getattr(registered, MARK, None))
         registered._pyfuncdbg_stand_in = wrapped        # the registry keeps weak references only
         registry._funcs[token] = wrapped if user_function(registered) is not function else registered
 
@@ -206,7 +215,16 @@ class Sites:
 
     def _all_tokens(self) -> Iterator[tuple[str, weakref.ref[Any]]]:
         """Nodes that were made before we came, in all graphs that live."""
-        for graph in [thing for thing in gc.get_objects() if isinstance(thing, self._parts.ops.Graph)]:
+        kinds: dict[type, bool] = {}            # asked by type: an object may answer `isinstance` with code of its own
+        graph_kind = self._parts.ops.Graph
+
+        def is_graph(kind: type) -> bool:
+            known = kinds.get(kind)
+            if known is None:
+                known = kinds[kind] = issubclass(kind, graph_kind)
+            return known
+
+        for graph in [thing for thing in gc.get_objects() if is_graph(type(thing))]:
             for _, token in _script_ops(graph):
                 yield token, weakref.ref(graph)
 
