@@ -1,0 +1,100 @@
+"""The debugger on the full screen of `pyfuncdbg run --ui inspector`: the script is as it was, its sessions are debugged."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hosted_program import INSPECTOR, leave, under
+
+pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
+              pytest.mark.timeout(180)]
+
+TRAIN = '''
+import sys
+import numpy as np
+from pyfuncdbg import tf
+
+def norm(x):
+    mu = x.mean()
+    return x - mu
+
+graph = tf.Graph()
+with graph.as_default():
+    a = tf.compat.v1.placeholder(tf.float32, [3], name='a')
+    b = tf.numpy_function(norm, [a], tf.float32, name='norm')
+    c = tf.multiply(b, 2., name='c')
+total = 0.
+with tf.compat.v1.Session(graph=graph) as session:
+    for step in range(4):
+        total += float(session.run(c, {a: np.arange(3, dtype=np.float32) * step})[2])
+        print('step', step, 'total', total, flush=True)
+name = input('name? ')
+print('bye', name)
+sys.exit(3)
+'''
+
+
+def test_every_run_has_its_card_and_the_program_the_keys_in_between(tmp_path: Path) -> None:
+    with under(tmp_path, TRAIN, *INSPECTOR) as person:
+        person.until('run 1 of script')
+        person.settle()
+        person.type(':run\r')
+        person.until('end of run 1 of script')
+        person.settle()
+        person.type('c')
+        person.until('run 2 of script')
+        assert 'step 0 total 0.0' in person.settle()
+        person.type(':quit\r')
+        person.until('name?')
+        person.until('Ctrl-] gives them back')
+        person.type('Eve\r')
+        assert 'bye Eve' in person.until('ended with exit code 3')
+        assert leave(person) == 3
+        assert 'step 3 total 12.0' in person.text
+
+
+def test_breakpoints_conditions_and_a_command_file(tmp_path: Path) -> None:
+    (tmp_path / 'commands').write_text('# what to do first\nrun -t 3\np x.sum() + 0.5\n')
+    options = ('--break', 'norm', '--if', 'x.max() > 3', '-x', 'commands')
+    with under(tmp_path, TRAIN, *INSPECTOR, *options) as person:
+        person.until('6.5', 40)
+        person.settle()
+        person.type('c')
+        person.until('end of run 3 of script')
+        person.settle()
+        person.type(':abort\r')
+        person.until('program: ended')
+        assert leave(person) == 130
+
+
+def test_the_finished_trace_answers(tmp_path: Path) -> None:
+    with under(tmp_path, "import numpy as np\nfrom pyfuncdbg import tf\n"
+                         "print(tf.numpy_function(lambda x: x / 0, [np.ones(2)], tf.float64).numpy())", *INSPECTOR) as person:
+        person.until('program: ended')
+        person.settle()
+        person.type(':calls\r')
+        person.until('1 call')
+        person.settle()
+        person.type('\x1b')
+        person.settle()
+        person.type(':pt #1:0\r')
+        person.until('NaN' if False else 'inf')
+        person.settle()
+        assert leave(person) == 0
+
+
+def test_ctrl_c_at_a_stop_does_not_reach_the_program(tmp_path: Path) -> None:
+    with under(tmp_path, TRAIN, *INSPECTOR) as person:
+        person.until('run 1 of script')
+        person.settle()
+        person.type('7')
+        person.until('Ctrl-] gives them back')
+        person.type('\x03')
+        person.until("the program is stopped: 'abort' ends the run")
+        person.type('\x1d')
+        person.settle()
+        person.type(':quit\r')
+        person.until('name?')
+        person.until('Ctrl-] gives them back')
+        person.type('x\r')
+        assert leave(person) == 3
