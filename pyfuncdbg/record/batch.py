@@ -29,6 +29,9 @@ _TYPES = tuple(SCALARS.values())
 _WIDTHS = (1, 2, 4, 8)
 _SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
 _LARGEST = 1 << 48
+_LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
+                           'max_ext_len': 0, 'strict_map_key': True}
+_WRONG = (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError)
 
 
 class _Codes(dict[type, int]):
@@ -103,8 +106,8 @@ class Batch:
         output, error, lost, sources: What some calls printed, raised, could not keep, and continue, by row.
     """
 
-    __slots__ = ('_bounds', '_codes', '_general', '_packed', '_ranks', 'columns', 'count', 'error', 'inputs', 'lost',
-                 'output', 'sources')
+    __slots__ = ('_all', '_bounds', '_codes', '_edges', '_head', '_packed', '_payload', '_ranks', 'columns', 'count',
+                 'error', 'inputs', 'lost', 'output', 'sources')
 
     def __init__(self, payload: bytes) -> None:
         """Decode and check.
@@ -112,10 +115,13 @@ class Batch:
         Raises:
             ValueError: It is no batch (msgpack's own exceptions are ValueErrors too).
         """
-        fields = unpacked(payload)
-        if not isinstance(fields, list) or len(fields) != 11:
-            raise ValueError('not a batch of calls')
-        count, columns, ins, outs, codes, packed, general, output, error, lost, sources = fields
+        # Tensor descriptions stay packed until one is asked for: they are nine tenths of the work, and a thousand lists a
+        # batch would keep the garbage collector busy for as long as the batch is remembered.
+        before, self._head, self._edges, after = _taken_apart(payload)
+        self._payload = payload
+        self._all: list[Any] | None = None
+        count, columns, ins, outs, codes, packed = before
+        output, error, lost, sources = after
         if not isinstance(count, int) or not 0 < count <= MOST_ROWS or not isinstance(columns, list) or len(columns) != 9:
             raise ValueError('wrong number of calls')
         self.count = count
@@ -133,10 +139,8 @@ class Batch:
         given = _by_row(packed, len(_TYPES) + 1)
         self._packed = {int(code): _array(given.get(int(code)), _TYPES[code - 1], int(counts[code]))
                         for code in np.flatnonzero(counts) if code}
-        if not isinstance(general, list) or len(general) != counts[0]:
+        if len(self._edges) - 1 != counts[0]:
             raise ValueError('wrong number of tensors')
-        self._general = [general[entry] if type(entry) is int and 0 <= entry < i else entry
-                         for i, entry in enumerate(general)]
         self.output, self.error = _by_row(output, count), _by_row(error, count)
         self.lost, self.sources = _by_row(lost, count), _by_row(sources, count)
 
@@ -145,9 +149,13 @@ class Batch:
         return {name: int(column[row]) for name, column in zip(COLUMNS, self.columns, strict=True)}
 
     def tensors(self, row: int) -> tuple[list[Any], list[Any]]:
-        """Inputs and outputs of one call: NumPy scalars, and undecoded tensor descriptions."""
+        """Inputs and outputs of one call: NumPy scalars, and undecoded tensor descriptions.
+
+        Raises:
+            ValueError: A description cannot be read.
+        """
         start, end = int(self._bounds[row]), int(self._bounds[row + 1])
-        values = [self._packed[code][rank] if code else self._general[rank]
+        values = [self._packed[code][rank] if code else self._described(rank)
                   for code, rank in zip(self._codes[start:end].tolist(), self._ranks[start:end].tolist(), strict=True)]
         split = int(self.inputs[row])
         return values[:split], values[split:]
@@ -155,7 +163,7 @@ class Batch:
     def output_sizes(self) -> np.ndarray:
         """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
         sizes = _SIZES[self._codes]
-        sizes[self._codes == 0] = [_described_size(entry) for entry in self._general]
+        sizes[self._codes == 0] = [_described_size(entry) for entry in self._descriptions()]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return np.asarray(ends[self._bounds[1:]] - ends[self._bounds[:-1] + self.inputs], np.int64)
 
@@ -174,7 +182,21 @@ class Batch:
         """Every undecoded tensor description with its row."""
         places = np.flatnonzero(self._codes == 0)
         rows = (np.searchsorted(self._bounds, places, 'right') - 1).tolist()
-        return list(zip(rows, self._general, strict=True))
+        return list(zip(rows, self._descriptions(), strict=True))
+
+    def _described(self, rank: int) -> Any:
+        """One description; that of an earlier tensor if this one shares it."""
+        entry = unpacked(self._payload[self._edges[rank]:self._edges[rank + 1]])
+        if type(entry) is int and 0 <= entry < rank:
+            entry = unpacked(self._payload[self._edges[entry]:self._edges[entry + 1]])
+        return entry
+
+    def _descriptions(self) -> list[Any]:
+        if self._all is None:
+            general = unpacked(self._payload[self._head:self._edges[-1]])
+            self._all = [general[entry] if type(entry) is int and 0 <= entry < i else entry
+                         for i, entry in enumerate(general)]
+        return self._all
 
 
 def _described_size(entry: Any) -> int:
@@ -189,10 +211,34 @@ def unpacked(payload: bytes) -> Any:
         ValueError: It is not msgpack, too deep or too large.
     """
     try:
-        return msgpack.unpackb(payload, unicode_errors='surrogatepass', max_array_len=1 << 17, max_map_len=1 << 12,
-                               max_ext_len=0, strict_map_key=True)
-    except (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError) as error:
+        return msgpack.unpackb(payload, **_LIMITS)
+    except _WRONG as error:
         raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
+
+
+def _taken_apart(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
+    """The six fields before the tensor descriptions, where these begin, where each of them does (and the last ends), and
+    the four fields after them."""
+    try:
+        unpacker = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
+        unpacker.feed(payload)
+        if unpacker.read_array_header() != 11:
+            raise ValueError('not a batch of calls')
+        before = [unpacker.unpack() for _ in range(6)]
+        head = unpacker.tell()
+        descriptions = unpacker.read_array_header()
+        edges = [unpacker.tell()]
+        if descriptions > len(payload):
+            raise ValueError('wrong number of tensors')
+        for _ in range(descriptions):
+            unpacker.skip()
+            edges.append(unpacker.tell())
+        after = [unpacker.unpack() for _ in range(4)]
+        if unpacker.tell() != len(payload):
+            raise ValueError('more than a batch of calls')
+    except _WRONG as error:
+        raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
+    return before, head, edges, after
 
 
 def _array(data: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
