@@ -261,6 +261,39 @@ def test_gradients_are_those_of_tensorflow(tf: Any, seen: Seen) -> None:
     assert len(seen.calls) == 4
 
 
+@pytest.mark.parametrize('traced', [False, True])
+def test_a_backward_step_is_a_gradient_call_of_its_forward_call(tf: Any, seen: Seen, traced: bool) -> None:
+    def square(x: Any) -> Any:
+        return x * x
+
+    def work(x: Any) -> Any:
+        return tf.py_function(square, [x], tf.float32, name='square')
+
+    seen.kinds = frozenset(('python', 'gradient'))
+    hooks.refresh()
+    x, called = tf.Variable(3.0), tf.function(work) if traced else work
+    with tf.GradientTape() as tape:
+        y = called(x)
+    assert float(tape.gradient(y, x, output_gradients=tf.constant(2.0))) == 12
+    forward, backward = seen.calls
+    assert (backward.site.kind, backward.site.name, backward.forward) == ('gradient', 'square_grad', forward.id)
+    assert backward.site.attrs['forward'] == 'square'
+    assert [float(array) for array in (*seen.inputs[1], *seen.outputs[1])] == [2, 12]
+
+
+def test_the_functions_of_a_dataset_in_debug_mode(tf: Any, seen: Seen) -> None:
+    def triple(x: Any) -> Any:
+        return x * 3
+
+    tf.data.experimental.enable_debug_mode()
+    try:
+        assert list(tf.data.Dataset.range(3).map(triple).as_numpy_iterator()) == [0, 3, 6]
+    finally:
+        from tensorflow.python.data.ops import debug_mode
+        debug_mode.DEBUG_MODE = False
+    assert [call.site.function for call in seen.calls] == [triple] * 3
+
+
 def test_a_loaded_model_calls_the_function_it_was_saved_with(tf: Any, seen: Seen, tmp_path: Any) -> None:
     class Model(tf.Module):     # type: ignore[misc, name-defined]
         @tf.function(input_signature=[tf.TensorSpec((), tf.float32)])

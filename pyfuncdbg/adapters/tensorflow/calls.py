@@ -12,11 +12,14 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.causes import Causes
+from pyfuncdbg.adapters.tensorflow.functions import is_gradient
+from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
-from pyfuncdbg.adapters.tensorflow.sites import MARK, NUMPY, Entry, Given, Sites, as_list
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list
+from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.chain import hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_package
@@ -39,6 +42,7 @@ class Calls:
         self._original: Callable[..., Any] = registry.__call__
         self._insert: Callable[..., str] = registry.insert
         self._common: Callable[..., Any] = parts.scripts.py_func_common
+        self._gradients = Gradients(host)
         self.sites = Sites(parts, host, self._original)
 
     def install(self, patches: Patches) -> None:
@@ -71,7 +75,7 @@ class Calls:
         @begins_call(described)  # type: ignore[arg-type]
         def __call__(registry: Any, token: str, device: Any, args: Any) -> Any:  # noqa: N807
             try:
-                if not hooks.python and self._causes.aborted is None:
+                if not hooks.python and not hooks.gradient and self._causes.aborted is None:
                     return original(registry, token, device, args)
                 return self._watched(registry, token, device, args)
             except BaseException as error:
@@ -89,15 +93,26 @@ class Calls:
         entry: Entry = getattr(registered, MARK, None) or self.sites.of(registry, token, registered, sys._getframe(1))
         site = entry.site
         if site is None:
-            return original(registry, token, device, args)
+            if not is_gradient(registered):
+                return original(registry, token, device, args)
+            outputs = self._gradients.step(registered, lambda: self._runs.of(entry), args,
+                                           lambda *inputs: Given(original(registry, token, device, list(inputs))))
+            return outputs.raw if isinstance(outputs, Given) else self._settled(registered, token, args, outputs)
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
         run = self._runs.of(entry)
         if entry.unwanted is hooks.stamp and run.aborted is None:
             next(site.counter)
             return unwatched(run, original, registry, token, device, args)
-        outputs = entry.invoke(original, registry, token, device, run, list(args))
+        outputs = entry.invoke(self._forward, registry, token, device, run, list(args))
         return outputs.raw if isinstance(outputs, Given) else self._settled(registered, token, args, outputs)
+
+    def _forward(self, registry: Any, token: str, device: Any, args: Any) -> Any:
+        """TensorFlow's own call, inside of the hooks: a backward step will ask which call it was."""
+        call = current.get()
+        if call is not None and call.site.op_type == EAGER:
+            self._gradients.remember(token, call)
+        return self._original(registry, token, device, args)
 
     def _settled(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook has replaced, as TensorFlow takes them."""

@@ -33,8 +33,11 @@ def user_function(registered: Any) -> Any:
         inner = _NONE
         if place in _WRAPPERS:
             inner = _closed_over(function, _WRAPPERS[place])
+        elif place == ('py_function_wrapper', 'structured_function.py'):        # tf.data's debug mode
+            inner = getattr(_closed_over(function, 'self'), '_func', _NONE)
         elif place == ('generator_py_func', 'from_generator_op.py'):
             inner = getattr(_closed_over(function, 'generator_state'), '_generator', _NONE)
+        if inner is not _NONE:
             calls_wrapped(function)
         if inner is _NONE:
             return function                     # a function of TensorFlow that the program gave
@@ -53,3 +56,10 @@ def _closed_over(function: Any, name: str) -> Any:
 def is_gradient(registered: Any) -> bool:
     """Whether it is the backward step of another one."""
     return bool(getattr(registered, '_is_grad_func', False))
+
+
+def differentiated(registered: Any) -> str:
+    """The token of the function that a backward step differentiates; '' if it cannot be told."""
+    step = _closed_over(registered._func, 'func')
+    token = _closed_over(step, 'token') if step is not _NONE and hasattr(step, '__code__') else b''
+    return token.decode() if isinstance(token, bytes) else token if isinstance(token, str) else ''

@@ -123,7 +123,7 @@ class Sites:
             return known
         function = None if is_gradient(registered) else user_function(registered)
         if function is None:
-            entry = Entry(None, False)
+            entry = Entry(None, self._eager_caller(frame) is not None)
         else:
             caller = self._eager_caller(frame)
             entry = (self._node_entry(registry, token, registered, function) if caller is None

@@ -1,0 +1,54 @@
+"""Backward steps of a `py_function`, which TensorFlow makes of functions of its own: calls of kind 'gradient'.
+
+Each is linked to the call whose output it differentiates. Runs on the threads of the calls.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.functions import differentiated
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+
+_MOST = 1 << 12
+"""Calls that are remembered for a backward step of theirs to come."""
+
+
+class Gradients:
+    """The last call at each token, and the sites of backward steps."""
+
+    def __init__(self, host: TensorFlowHost) -> None:
+        self._host = host
+        self._calls: dict[str, tuple[int, int, str]] = {}       # no site: that would keep the function alive
+        self._sites: dict[int, CallSite] = {}
+
+    def remember(self, token: str, call: Call) -> None:
+        """A call has begun whose backward step would ask for this token; the last one stands, as TensorFlow's tape does."""
+        calls = self._calls
+        calls.pop(token, None)
+        calls[token] = call.id, call.site.id, call.site.name
+        if len(calls) > _MOST:
+            calls.pop(next(iter(calls)), None)
+
+    def step(self, registered: Any, run: Callable[[], Run], inputs: Sequence[Any],
+             call: Callable[..., Sequence[Any]]) -> Sequence[Any]:
+        """Make a backward step, seen by whoever wants gradients.
+
+        Args:
+            registered: What TensorFlow's registry holds for it.
+            run: Tells the run that it is part of.
+            inputs: Gradients of the forward call's outputs.
+            call: Computes those of its inputs.
+        """
+        known = self._calls.get(differentiated(registered)) if hooks.gradient else None
+        if known is None:
+            return call(*inputs)
+        number, id, name = known
+        site = self._sites.get(id)
+        if site is None:
+            if len(self._sites) > _MOST:
+                self._sites.clear()
+            site = self._sites[id] = CallSite(f'{name}_grad', 'EagerPyFunc', 'gradient', self._host, attrs={'forward': name})
+        return around(site, call, run(), list(inputs), number)
