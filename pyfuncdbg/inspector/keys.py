@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from textual.binding import Binding
 
 from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.inspector.panes.program import TO_PROGRAM
 from pyfuncdbg.inspector.panes.table import PANES
 
 
@@ -73,7 +74,7 @@ _MOVING = (
     Key('tab', 'Tab', 'pane_by(1)', 'next pane', 'to the next pane'),
     Key('shift+tab', 'Shift-Tab', 'pane_by(-1)', 'pane before', 'to the pane before'),
     Key('z', 'z', 'zoom', 'zoom', 'one pane on the whole screen, and back'),
-    Key('7', '7', 'program', 'program',
+    Key(TO_PROGRAM, TO_PROGRAM, 'program', 'program',
         "to the screen of a program under 'run --ui inspector', twice: larger; Ctrl-] there gives the keys back"),
     Key('f2', 'F2', 'shade', 'light', 'light or dark'),
     Key('ctrl+c', 'Ctrl-C', 'cancel', 'break off', 'break off the command that runs'),

@@ -19,7 +19,7 @@ from textual.worker import get_current_worker
 from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.guest import Guest
-from pyfuncdbg.inspector.panes.program import ProgramPane
+from pyfuncdbg.inspector.panes.program import TO_PROGRAM, ProgramPane
 from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.pulse import pulse_view
@@ -50,7 +50,7 @@ class LiveView(App[int]):
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding('7', 'program', "program's screen", show=True), Binding('f2', 'shade', 'light', key_display='F2'),
+        Binding(TO_PROGRAM, 'program', "program's screen", show=True), Binding('f2', 'shade', 'light', key_display='F2'),
         Binding('ctrl+q', 'quit', 'quit', show=False, priority=True), Binding('q', 'quit', 'quit')]
 
     class Beat(Message):

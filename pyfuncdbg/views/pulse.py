@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.pulse import Pulse, SitePulse
-from pyfuncdbg.views.escape import label
+from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import place
 from pyfuncdbg.views.units import count, seconds, size
@@ -21,7 +21,9 @@ def pulse_view(pulse: Pulse, rows: int = 12) -> Page:
         rows: Most sites that are listed.
     """
     def draw(options: ConsoleOptions) -> Group:
-        return Group(_rates(pulse), _health(pulse), Text(), _sites(pulse, rows, wide=options.max_width >= 100))
+        more = len(pulse.sites) - rows
+        return Group(_rates(pulse), _health(pulse), Text(), _sites(pulse, rows, options.max_width),
+                     *([Text(f'... {more:,} more', 'dim')] if more > 0 else []))
     return Page(draw)
 
 
@@ -38,34 +40,36 @@ def _rates(pulse: Pulse) -> Text:
 def _health(pulse: Pulse) -> Text:
     bad = f'{count(pulse.bad, "call")} met NaN or infinity' if pulse.bad else 'all values finite'
     failed = f'{count(pulse.failed, "call")} raised' if pulse.failed else 'nothing raised'
-    dropped = ', '.join(f'{number:,} {kind}' for kind, number in sorted(pulse.info.dropped.items()) if number)
+    dropped = ', '.join(f'{number:,} {one_line(kind, 40)}' for kind, number in sorted(pulse.info.dropped.items()) if number)
     return Text.assemble((bad, 'bold red' if pulse.bad else 'green'), '   ',
                          (failed, 'bold red' if pulse.failed else 'green'),
                          (f'   not kept: {dropped}' if dropped else '', 'yellow'), overflow='fold')
 
 
-def _sites(pulse: Pulse, rows: int, *, wide: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, expand=False)
-    table.add_column('site', overflow='ellipsis', no_wrap=True, max_width=40 if wide else 20)
-    for name in ('calls', 'per s', 'mean', 'time', *(('busy',) if wide else ()), 'raised', 'NaN/inf'):
-        table.add_column(name, justify='right', no_wrap=True)
-    if wide:
-        table.add_column('function', overflow='ellipsis', no_wrap=True)
+def _sites(pulse: Pulse, rows: int, width: int) -> Table:
+    """As many columns as there is room for."""
+    kept = _COLUMNS if width >= 100 else _COLUMNS[:7] if width >= 70 else (*_COLUMNS[:3], *_COLUMNS[5:7])
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    for name in kept:
+        text = name in ('site', 'function')
+        table.add_column(name, justify='left' if text else 'right', overflow='ellipsis', no_wrap=True,
+                         max_width=max(10, width // 3) if text else None)
     for site in pulse.sites[:rows]:
-        table.add_row(*_row(site, wide))
-    if len(pulse.sites) > rows:
-        table.add_row(f'{len(pulse.sites) - rows} more', style='dim')
+        cells = dict(zip(_COLUMNS, _row(site), strict=True))
+        table.add_row(*(cells[name] for name in kept))
     return table
 
 
-def _row(site: SitePulse, wide: bool) -> tuple[Text | str, ...]:
+_COLUMNS = ('site', 'calls', 'per s', 'mean', 'time', 'raised', 'NaN/inf', 'busy', 'function')
+
+
+def _row(site: SitePulse) -> tuple[Text | str, ...]:
     use = site.use
-    busy = (f'{site.share:.0%}',) if wide else ()
-    function = Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line))
     return (label(use.site.name, limit=60), f'{use.calls:,}', _rate(site.rate),
-            seconds(use.mean) if use.mean is not None else '', seconds(use.total), *busy,
+            seconds(use.mean) if use.mean is not None else '', seconds(use.total),
             Text(f'{use.failed:,}', 'bold red') if use.failed else '', Text(f'{use.bad:,}', 'bold red') if use.bad else '',
-            *((function,) if wide else ()))
+            f'{site.share:.0%}',
+            Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line)))
 
 
 def _rate(rate: float) -> str:

@@ -20,6 +20,8 @@ from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.keystrokes import encoded, pasted
 
 LEAVE = 'ctrl+right_square_bracket'
+TO_PROGRAM = '9'
+"""The key of the app that leads here."""
 _PERIOD = 1 / 30
 _CURSOR = Style(reverse=True)
 
@@ -100,10 +102,10 @@ class ProgramPane(ScrollView, can_focus=True):
 
     def _caption(self) -> None:
         if self._over:
-            said = f'program: {self._guest.ending}'
+            said = self._guest.ending
         else:
-            said = f'program: {"keys go to it; Ctrl-] gives them back" if self.has_focus else "7 gives it the keys"}'
-        self.border_title = Content(said)
+            said = 'keys go to it; Ctrl-] gives them back' if self.has_focus else f'{TO_PROGRAM} gives it the keys'
+        self.border_title = Content(f'program: {said}')
 
     # ------------------------------------------------------------------ drawing
     def render_line(self, y: int) -> Strip:
