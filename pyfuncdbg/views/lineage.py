@@ -75,7 +75,7 @@ def _indent(row: Branch, marks: tuple[str, str, str, str]) -> str:
     bar, blank, tee, corner = marks
     upper = row.last[:-1][:DEEPEST - 1]
     deep = f'({row.depth}) ' if row.depth > DEEPEST else ''
-    return ''.join(blank if last else bar for last in upper) + (corner if row.last[-1] else tee) + deep
+    return ''.join(blank if last else bar for last in upper) + (corner if row.last[-1:] != (False,) else tee) + deep
 
 
 if __name__ == '__main__':

@@ -73,7 +73,7 @@ def _facts(card: NodeCard) -> Table:
                                                place(site.filename, site.line, full=True)))
     if site is not None:
         kinds = {'python': 'a wrapped Python function', 'op': 'an op of the graph', 'gradient': 'a backward step'}
-        host = Text.assemble(kinds.get(site.kind, site.kind), f', of {one_line(site.host, 40)}')
+        host = Text(f'{kinds.get(site.kind, one_line(site.kind, 40))}, of {one_line(site.host, 40)}')
         grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
     if card.device:
         grid.add_row('device', label(card.device, limit=100))
@@ -183,9 +183,9 @@ def _dumps(calls: Sequence[CallRecord]) -> Page:
             made = held[:4]
             more = f' +{len(held) - 4}' if len(held) > 4 else ''
             table.add_row(Text('#' + one_line(call.number, 20)), f'#{call.run}', milliseconds(call.started),
-                          ' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made) + more,
+                          Text(' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made) + more),
                           size(sum(tensor.nbytes for tensor in held)),
-                          ' '.join(dict.fromkeys(tensor.level for tensor in made)), state(call))
+                          Text(' '.join(dict.fromkeys(tensor.level for tensor in made))), state(call))
         return table
     return Page(draw)
 

@@ -5,6 +5,7 @@ raised; `:` stands for several calls in one column. `lane_row` and `axis_row` dr
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from rich.console import ConsoleOptions
@@ -73,9 +74,15 @@ def lane_row(spans: Sequence[Span], start: float, end: float, width: int, *, sel
     cells = [' '] * width
     styles = ['none'] * width
     scale = width / (end - start) if end > start else 0.0
+
+    def column(at: float) -> int:
+        place = (at - start) * scale
+        return 0 if not place > 0 else width - 1 if place >= width else int(place)     # a damaged trace has any times
     for span in spans:
-        left = max(0, min(width - 1, int((span.start - start) * scale)))
-        right = max(left, min(width - 1, int((span.end - start) * scale)))
+        if not (math.isfinite(span.start) and math.isfinite(span.end)):
+            continue                            # out of a damaged trace
+        left = column(span.start)
+        right = max(left, column(span.end))
         if span.end < start or span.start > end:
             continue
         style = _style(span, selected)
