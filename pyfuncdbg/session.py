@@ -300,8 +300,9 @@ def _wished_for() -> None:
 def _policy(title: str, ui: Ui, *, every: bool = True) -> RunPolicy:
     _check(ui)
     if ui != 'none':
-        from pyfuncdbg.prompt.front_ends import install  # which loads rich
+        from pyfuncdbg.prompt.front_ends import expect_stop, install  # which loads rich
         install(debugger, None if ui == 'auto' else ui)
+        expect_stop(debugger)
     return RunPolicy(debugger.runs, title, stops=ui != 'none', every=every)
 
 

@@ -200,7 +200,8 @@ class Inspector(App[int]):
         self.query_one('#places', ContentSwitcher).current = 'result' if self.result.here else 'panes'
         if self.result.here:
             self.result.show_again()
-        self._focus()
+        if not isinstance(self.focused, Input):         # a line is typed: what has come meanwhile does not end that
+            self._focus()
 
     def _focus(self) -> None:
         """The keys go there at once: those that are waiting already were meant for it."""

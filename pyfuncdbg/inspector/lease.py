@@ -84,9 +84,12 @@ class Lease:
 
     def leave_at_once(self) -> None:
         """Put the terminal back without the app, which cannot do it any more."""
+        silence()                               # what another thread has still to draw would come onto the other screen
         if self._shown and self._modes is not None:
             self._modes.leave_screen()
             self._modes.restore()
+            self._shown = False
+            self.tell('hidden')
 
     def tell(self, word: str) -> None:
         """Say something to the program, which may be gone."""
@@ -164,6 +167,14 @@ class Lease:
                 _write(data)
             while select.select([self._pipe], [], [], 0)[0] and (data := os.read(self._pipe, 1 << 16)):
                 _write(data)
+
+
+def silence() -> None:
+    """Let what this process still writes go nowhere; stdin remains the terminal."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _write(data: bytes) -> None:

@@ -17,7 +17,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from pyfuncdbg.inspector.lease import Lease
+from pyfuncdbg.inspector.lease import Lease, silence
 
 _TICK = 0.1
 
@@ -77,9 +77,7 @@ class LentDriver(LinuxDriver):
         """The app has ended; what it would still say, of an error, is said by the program in one line."""
         self.suspend_application_mode()
         self.lease.hidden()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for descriptor in (1, 2):
-            os.dup2(nowhere, descriptor)
+        silence()
 
     def write(self, data: str) -> None:
         """Write, while the terminal is ours."""

@@ -64,7 +64,7 @@ class Borrower:
         ours, commands = socket.socketpair()
         self._lease, lease = socket.socketpair()
         try:
-            _start(terminal, (lease.fileno(), commands.fileno(), output.file, output.pipe))
+            self._first = _start(terminal, (lease.fileno(), commands.fileno(), output.file, output.pipe))
         except BaseException:
             ours.close()
             self._lease.close()
@@ -88,6 +88,8 @@ class Borrower:
     def lend(self) -> None:
         """The terminal is its own from now on."""
         self._back.clear()
+        if self.gone:
+            self._back.set()
         self._say('lend')
 
     def take_back(self) -> None:
@@ -118,6 +120,7 @@ class Borrower:
     def _hear(self) -> None:
         """On a thread of its own, until the process has ended."""
         try:
+            self._first.wait()
             with self._lease.makefile('r', encoding='utf-8', errors='replace') as lines:
                 for line in lines:
                     word, _, rest = line.rstrip('\n').partition(' ')
@@ -134,13 +137,16 @@ class Borrower:
                         self.reason = rest
         except OSError:
             pass
+        code = self._first.wait()
+        if code and not self.reason:
+            self.reason = f'it ended at once, with exit code {code}'
         self.gone = True
         self._back.set()
         self.changed()
 
 
-def _start(terminal: int, descriptors: tuple[int, ...]) -> None:
-    """Start the process; it takes these descriptors along, under the same numbers."""
+def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    """Start a process that starts it and ends; it takes these descriptors along, under the same numbers."""
     environment = {name: value for name, value in os.environ.items()
                    if name in _KEPT or not (name.startswith(('PYTHON', 'PYFUNCDBG_')) or name in ('COLUMNS', 'LINES'))}
     if not sys.executable:
@@ -148,10 +154,7 @@ def _start(terminal: int, descriptors: tuple[int, ...]) -> None:
     place = Path(__file__).resolve().parents[2]
     command = [sys.executable, '-P', '-c', _START, str(place), *map(str, (*descriptors, os.getpid()))]
     try:
-        first = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, pass_fds=descriptors,
-                                 env=environment)
-        failed = first.wait(_PATIENCE)
-    except (OSError, subprocess.SubprocessError) as error:
+        return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, pass_fds=descriptors,
+                                env=environment)
+    except OSError as error:
         raise CommandError(f'it cannot be started: {error}') from None
-    if failed:
-        raise CommandError(f'it ended at once, with exit code {failed}')

@@ -57,6 +57,13 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
     listen()
 
 
+def expect_stop(debugger: Debugger) -> None:
+    """A stop of this debugger is near: what takes its time to start, may."""
+    installed = _installed.get(id(debugger))
+    if installed is not None:
+        installed[1].prepare()
+
+
 def _preferred() -> str:
     """What 'auto' means to this user."""
     wanted = os.environ.get('PYFUNCDBG_UI', 'auto')

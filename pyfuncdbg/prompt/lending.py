@@ -93,6 +93,13 @@ class Lending:
         """Try again, whatever has failed before."""
         self._failed = False
 
+    def prepare(self) -> None:
+        """A stop is to come soon: start the inspector, which takes a second."""
+        with self._lock:
+            if self._borrower is None and self.usable() and self._broker.front_end() is self:
+                with contextlib.suppress(CommandError, OSError, RuntimeError):      # told at the stop, which tries again
+                    self._start()
+
     # ------------------------------------------------------------------ the stopped thread
     def interact(self, stop: Stop, broker: Broker) -> None:
         with asking():
@@ -130,17 +137,23 @@ class Lending:
             mine.close()
             return None
         try:
-            if self._output is None:
-                self._output = HeldOutput(terminal)
-            if self._borrower is None:
-                self._borrower = Borrower(terminal, self._output)
-                self._borrower.changed = self._wake
+            with self._lock:
+                output, borrower = self._start()
         except (CommandError, OSError, RuntimeError) as error:
             mine.close()
             self._give_up(broker, f'{error}')
             return None
-        self._lease = _Lease(terminal, self._borrower, self._output, mine, self._overdue)
-        return self._borrower
+        self._lease = _Lease(terminal, borrower, output, mine, self._overdue)
+        return borrower
+
+    def _start(self) -> tuple[HeldOutput, Borrower]:
+        """The process, started if it is not there."""
+        if self._output is None:
+            self._output = HeldOutput(self._opened())
+        if self._borrower is None:
+            self._borrower = Borrower(self._opened(), self._output)
+            self._borrower.changed = self._wake
+        return self._output, self._borrower
 
     def _serve(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
         borrower.tell({'event': 'stopped', 'stop': described(stop)})

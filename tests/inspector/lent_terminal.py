@@ -49,6 +49,10 @@ def train(steps, ui):
 """What most tests run, and add a few lines to."""
 
 
+_KEYBOARD = re.compile(rb'\x1b\[[<>]\d*u')
+"""Sequences that pyte does not know."""
+
+
 class Display(pyte.Screen):
     """An emulated screen with a second one for full-screen programs, which pyte lacks."""
 
@@ -125,7 +129,7 @@ class Terminal:
         except pexpect.EOF:
             return False
         self.raw += data
-        self._stream.feed(data)
+        self._stream.feed(_KEYBOARD.sub(b'', data))
         return True
 
     def until(self, *wanted: str, full: bool | None = None, seconds: float = 20) -> str:

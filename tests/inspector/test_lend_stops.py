@@ -199,3 +199,30 @@ def test_commands_of_a_file_come_first(tmp_path) -> None:
         terminal.type('quit')
         terminal.end()
         assert '42' in terminal.screen and terminal.code == 0
+
+
+@pytest.mark.parametrize(('size', 'term', 'ui', 'told'), [
+    ((20, 100), 'xterm', 'inspector', 'no inspector: the terminal is smaller than 80 columns and 24 rows'),
+    ((30, 70), 'xterm', 'auto', ''),
+    ((30, 100), 'dumb', 'inspector', 'no inspector: TERM=dumb names a terminal without a screen'),
+])
+def test_a_terminal_that_cannot_show_it_asks_at_the_prompt(tmp_path, size, term, ui, told) -> None:
+    with Terminal(tmp_path, f"train(1, {ui!r})", size=size, environment={'TERM': term}) as terminal:
+        screen = terminal.until(r'\(pfd\)$', full=False)
+        assert (told in ' '.join(screen.split())) and ('inspector' in screen) == bool(told)
+        terminal.child.send('quit\r')
+        terminal.end()
+        assert terminal.code == 0 and 'step 0' in terminal.screen
+
+
+@pytest.mark.parametrize('wanted', ['prompt', 'promt'])
+def test_what_auto_means_may_be_said_in_the_environment(tmp_path, wanted) -> None:
+    with Terminal(tmp_path, "train(1, 'auto')", environment={'PYFUNCDBG_UI': wanted}) as terminal:
+        if wanted == 'prompt':
+            terminal.until(r'\(pfd\)$', full=False)
+            terminal.child.send('quit\r')
+        else:
+            terminal.stopped('run 1 of')
+            terminal.type('quit')
+        screen = terminal.end()
+        assert ("Did you mean 'prompt'" in screen) == (wanted == 'promt')
