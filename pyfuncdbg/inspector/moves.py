@@ -1,22 +1,24 @@
 """From call to call: the one to begin with, the next, the next that went wrong. On worker threads."""
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord
 
-_FLAGGED = 2_000
-"""Calls with NaN, infinity or an error that are looked through."""
+_PAGE, _PAGES = 50, 40
+"""Calls with NaN or infinity that are looked at at once, and how often: those that were only given some are passed over."""
 _TRIED = 5_000
 """Numbers that are tried for the next call of a kind."""
 
 
 def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
     """The call to begin with: the first that raised or gave NaN or infinity, else the first one."""
-    flagged = _flagged(desk, 1)
-    if flagged:
-        return flagged[0]
+    flagged = _flagged(desk, -1.0, 1)
+    if flagged is not None:
+        return flagged
     found = desk.trace.calls(kind='python', limit=1) or desk.trace.calls(limit=1)
     return found[0] if found else None
 
@@ -31,21 +33,34 @@ def opening_words(call: CallRecord) -> str:
 
 
 def flagged_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
-    """The next call (`by` 1) or the one before (-1) that raised or gave NaN or infinity; None if there is none."""
-    found = _flagged(desk, _FLAGGED)
-    here = scene.call
-    if here is None:
-        return found[0] if found else None
-    if by > 0:
-        return next((call for call in found if call.started > here.started), None)
-    return next((call for call in reversed(found) if call.started < here.started), None)
+    """The next Python call (`by` 1) or the one before (-1) that raised or gave NaN or infinity; None if there is none."""
+    return opening_call(desk, scene) if scene.call is None else _flagged(desk, scene.call.started, by)
 
 
-def _flagged(desk: Desk, limit: int) -> list[CallRecord]:
-    """Python calls that raised or made a non-finite value, in order of time; one that only passes it on, too."""
-    bad = [call for call in desk.trace.calls(kind='python', bad=True, limit=limit) if _is_bad(call)]
-    failed = desk.trace.calls(kind='python', failed=True, limit=limit)
-    return sorted({call.number: call for call in (*bad, *failed)}.values(), key=lambda call: call.started)
+def _flagged(desk: Desk, since: float, by: int) -> CallRecord | None:
+    """The one nearest to a time."""
+    found = [call for call in (_nearest(desk, since, by, bad=True), _nearest(desk, since, by, failed=True))
+             if call is not None]
+    return min(found, key=lambda call: by * call.started, default=None)
+
+
+def _nearest(desk: Desk, since: float, by: int, *, bad: bool | None = None,
+             failed: bool | None = None) -> CallRecord | None:
+    """The nearest call with a flag, sought by bisection: a long trace has many."""
+    def page(offset: int, count: int) -> list[CallRecord]:
+        return desk.trace.calls(kind='python', limit=count, offset=offset, bad=bad, failed=failed)
+    total = desk.trace.count(kind='python', bad=bad, failed=failed)
+    at = bisect_right(range(total), since, key=lambda offset: page(offset, 1)[0].started) - (by < 0)
+    for _ in range(_PAGES):
+        if not 0 <= at < total:
+            break
+        first = at if by > 0 else max(0, at - _PAGE + 1)
+        calls = page(first, _PAGE if by > 0 else at - first + 1)
+        for call in calls if by > 0 else reversed(calls):
+            if call.started != since and (failed or _is_bad(call)):
+                return call
+        at = first + len(calls) if by > 0 else first - 1
+    return None
 
 
 def call_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:

@@ -12,8 +12,10 @@ from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.views.run_nodes import NodeRow, Standing, node_line
 
-_CALLS = 2_000
-"""Calls of a run that are looked at."""
+_CALLS = 1_000
+"""Calls of a run that are all looked at; of more, only the newest of each node."""
+_ASKED = 300
+"""Nodes of a very long run whose newest call is looked for."""
 _NODES = 5_000
 
 
@@ -33,21 +35,27 @@ def graph(desk: Desk, scene: Scene, width: int) -> Picture:
 
 def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
     """What the trace knows of the nodes of a call's run; the call's own node is where we are."""
-    calls = desk.trace.calls(run=call.run, limit=_CALLS)
-    newest: dict[str, CallRecord] = {}
-    counts: dict[str, int] = {}
-    for one in calls:
-        if one.process != call.process or one.site.kind == 'gradient':
-            continue
-        counts[one.site.name] = counts.get(one.site.name, 0) + 1
-        newest[one.site.name] = one
+    sites = _sites(desk, call)
+    newest, counts = _calls(desk, call, sites)
     newest[call.site.name] = call
     fed = _fed(desk, call)
-    sites = _sites(desk, call)
     made = {name for site in sites for name in site.outputs}
     feeds = [NodeRow(name.removesuffix(':0'), 'feed', 'ran', tensor=tensor) for name, tensor in fed.items()
              if name not in made and any(name in site.inputs for site in sites)]
     return [*feeds, *(_row(site, newest.get(site.name), counts.get(site.name, 0), fed, call) for site in sites)]
+
+
+def _calls(desk: Desk, here: CallRecord, sites: list[SiteRecord]) -> tuple[dict[str, CallRecord], dict[str, int]]:
+    """The newest call of each node of the run, and how many there were; of a very long run without their number."""
+    if desk.trace.count(run=here.run) > _CALLS:
+        found = [one for site in sites[:_ASKED] for one in desk.trace.newest(site, run=here.run)]
+    else:
+        found = [one for one in desk.trace.calls(run=here.run)
+                 if one.process == here.process and one.site.kind != 'gradient']
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.site.name] = counts.get(one.site.name, 0) + 1
+    return {one.site.name: one for one in found}, counts
 
 
 def _sites(desk: Desk, call: CallRecord) -> list[SiteRecord]:
