@@ -5,6 +5,7 @@ Every face that takes lines asks here, on the stopped thread: the values of the 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import re
 from collections.abc import Iterable, Iterator
@@ -61,7 +62,8 @@ def completions(text: str, context: Context) -> Completions:
         return _chosen(text, word, options_of(parser_of(command)))
     if command.name == 'help':
         return _chosen(text, word, _commands())
-    named = _chosen(text, word, {*_choices(command), *_of_graph(context), *_numbers(command, context)})
+    named = _chosen(text, word, {*_choices(command), *_of_graph(context), *_numbers(command, context),
+                                 *_files(command, context)})
     if not command.expression or (named.words and '.' not in word and '(' not in word and word):
         return named
     start, found = _python(line, context)
@@ -112,6 +114,15 @@ def _of_graph(context: Context) -> Iterator[str]:
             yield f'#{call.number}'
     except PyfuncdbgError:
         return                                  # a trace that cannot be read is told of by the command
+
+
+def _files(command: Command, context: Context) -> Iterator[str]:
+    """Source files of the trace, for the commands that take one."""
+    if command.name in ('ps', 'lp'):
+        with contextlib.suppress(PyfuncdbgError):
+            for site in context.trace.sites():
+                for filename in (site.filename, *(frame.filename for frame in site.stack)):
+                    yield filename.replace('\\', '/').rpartition('/')[2]
 
 
 def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:

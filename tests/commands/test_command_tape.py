@@ -119,3 +119,33 @@ def test_a_run_without_gradients_says_which_have_some(recorded):
     first = min(run.id for run in context.trace.runs())
     with pytest.raises(CommandError, match=f'run #{first} has no gradients; these have: #'):
         execute(f'tape --run {first}', context)
+
+
+def test_what_check_found_stands_beside_the_edges(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'checked.pfd', ops=True) as recorder:
+        x = tf.constant([1.0, 2.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.exp(x) * 2.0)
+        tape.gradient(y, x)
+        recorder.flush()
+        with recorder.trace() as trace:
+            report = execute('check', Context(trace)).result
+            assert report.counts['OK'] >= 2
+    with pyfuncdbg.load(tmp_path / 'checked.pfd') as trace:
+        tape = execute('tape', Context(trace)).result
+        assert {(mark.step, mark.slot) for mark in tape.checks} == {(edge.gradient, edge.slot) for edge in report.edges}
+        text = execute('tape', Context(trace)).text(120)
+        assert text.count('  OK ') >= 2 and 'compared with differences (check): none wrong' in text
+        assert 'OK' in execute('tape --as dot', Context(trace)).text(100)
+
+
+def test_where_nan_begins_is_named(recorded):
+    def program():
+        x = tf.constant([0.0, 4.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.pow(x, 0.5) * 0.0)
+        tape.gradient(y, x)
+    text = execute('tape', recorded(program)).text(100)
+    assert 'NaN begins in the backward step of Pow' in text or 'NaN begins in the backward step of pow' in text
