@@ -19,6 +19,7 @@ from pyfuncdbg.debug.runs import RunOrder, Runs
 from pyfuncdbg.debug.tensor_test import TensorTest
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.session import debug_sessions
 
 LINES = ('cont', 'run', 'run -n', 'run -t 1', 'run -t 2', 'run -t 3', 'run -f has_nan')
 
@@ -185,3 +186,41 @@ def test_conditions_on_one_tensor(text, value, passes) -> None:
 def test_conditions_that_one_tensor_cannot_have(text) -> None:
     with pytest.raises(CommandError):
         TensorTest(text)
+
+
+@pytest.fixture
+def all_sessions():
+    """Every session is debugged, though none was wrapped; afterwards as before."""
+    with ScriptedUser() as user:
+        debug_sessions('the program')
+        yield user
+        debugger.runs.sessions = None
+
+
+def test_every_session_on_every_thread_has_cards_without_being_wrapped(all_sessions) -> None:
+    session, y, x = checked()
+    other, z, w = checked()
+    session.run(y, {x: 3})
+    run_native([lambda: other.run(z, {w: 4})])
+    session.make_callable(y, [x])(5)
+    assert all_sessions.stops == [('run', f'run {n} of the program') for n in (1, 2, 3)]
+
+
+def test_a_run_inside_of_a_run_and_functions_have_no_card(all_sessions) -> None:
+    inner, y, x = checked()
+    with tf.Graph().as_default() as graph:
+        outer = tf.numpy_function(lambda: inner.run(y, {x: 3}), [], tf.float32)
+        tf.Session(graph=graph).run(outer)
+    tf.function(lambda a: a + 1)(tf.constant(1.))
+    assert all_sessions.stops == [('run', 'run 1 of the program')]
+
+
+def test_a_session_that_the_program_wraps_keeps_its_own_cards_and_quit_ends_all(all_sessions) -> None:
+    session, y, x = checked()
+    pyfuncdbg.DebugSession(session).run(y, {x: 3})
+    (_, mine), = all_sessions.stops
+    assert mine.startswith('run 1 of session ')
+    all_sessions.lines = iter(['quit'])
+    session.run(y, {x: 3})
+    session.run(y, {x: 3})
+    assert len(all_sessions.stops) == 2 and not debugger.runs.sessions.on
