@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from pyte import Screen, Stream
+from pyte.charsets import LAT1_MAP
 from pyte.modes import DECAWM, IRM
 from pyte.screens import Char, StaticDefaultDict
 from rich.segment import Segment
@@ -64,6 +65,7 @@ class _Screen(Screen):
         self._answer = answer
         self._cells: dict[Char, _Cells] = {}
         self._main: tuple[Any, ...] | None = None
+        self._last = ' '
         super().__init__(columns, lines)
 
     @property
@@ -75,7 +77,9 @@ class _Screen(Screen):
         """Put text at the cursor."""
         if not data.isprintable():
             data = ''.join(char for char in data if wcwidth(char) >= 0)
-        if not data.isascii() or self.charset or IRM in self.mode or DECAWM not in self.mode:
+        self._last = data[-1:] or self._last
+        if not data.isascii() or self.charset or self.g0_charset is not LAT1_MAP or IRM in self.mode or (
+                DECAWM not in self.mode):
             super().draw(data)
             return
         cells = self._cells.get(self.cursor.attrs)
@@ -113,6 +117,30 @@ class _Screen(Screen):
             self.history.clear()
         elif how <= 2:
             super().erase_in_display(how)
+
+    def repeat(self, count: int = 1) -> None:
+        """Draw the last character again, so many times."""
+        self.draw(self._last * min(count or 1, self.columns * self.lines))
+
+    def scroll_up(self, count: int = 1) -> None:
+        """Move what is within the margins up; the cursor stays."""
+        self._at_edge(1, self.index, count)
+
+    def scroll_down(self, count: int = 1) -> None:
+        """Move what is within the margins down; the cursor stays."""
+        self._at_edge(0, self.reverse_index, count)
+
+    def _at_edge(self, edge: int, move: Callable[[], None], count: int) -> None:
+        before = self.cursor.y
+        self.cursor.y = (self.margins or (0, self.lines - 1))[edge]
+        for _ in range(min(count or 1, self.lines)):
+            move()
+        self.cursor.y = before
+
+    def back_tab(self, count: int = 1) -> None:
+        """To a tab stop before the cursor."""
+        for _ in range(min(count or 1, self.columns)):
+            self.cursor.x = max((stop for stop in self.tabstops if stop < self.cursor.x), default=0)
 
     def set_mode(self, *modes: int, **kwargs: Any) -> None:
         """Switch modes on; the alternate screen is one."""
@@ -164,7 +192,12 @@ class _Screen(Screen):
 
 
 class _Stream(Stream):
-    """A parser that survives what it does not know."""
+    """A parser that survives what it does not know, and knows what programs made for xterm may send."""
+
+    def __init__(self, screen: _Screen) -> None:
+        self.csi = Stream.csi | {'b': 'repeat', 'S': 'scroll_up', 'T': 'scroll_down', 'Z': 'back_tab'}
+        super().__init__(screen, strict=False)
+        self.use_utf8 = False                   # text comes decoded; line drawing by another charset is understood
 
     def _send_to_parser(self, data: str) -> bool | None:
         try:
@@ -184,7 +217,7 @@ class Emulator:
     def __init__(self, columns: int, rows: int, reply: Callable[[bytes], None]) -> None:
         self._lock = threading.RLock()
         self._screen = _Screen(columns, rows, lambda text: reply(text.encode()))
-        self._stream = _Stream(self._screen, strict=False)
+        self._stream = _Stream(self._screen)
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
         self._tail = ''
 

@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import select
 import signal
 import struct
 import termios
+import time
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_LAST = 0.2
-"""Seconds that the last output of a program may take; its children may hold the terminal for ever."""
+_LAST, _LONGEST = 0.2, 1.0
+"""Seconds that the last output of a program may take to come, and in all; its children may write for ever."""
 
 
 class Relay:
@@ -41,8 +43,10 @@ class Relay:
         """Copy until the program has ended, or its terminal is gone."""
         with self._raw(), _resizing(self._resize), contextlib.suppress(OSError, ValueError):
             self._resize()
-            while True:
+            end = math.inf
+            while time.monotonic() < end:
                 over = self._ended() is not None
+                end = min(end, time.monotonic() + _LONGEST) if over else end
                 ready, writable, _ = select.select([self._master, self._bell, *([] if over else [0])],
                                                    [self._master] if self._typed else [], [], _LAST if over else None)
                 if self._bell in ready:

@@ -61,6 +61,15 @@ def test_what_it_does_not_know_leaves_no_trace_on_the_screen(data: bytes, expect
     assert all(not (part.style and (part.style.underline or part.style.bold)) for part in emulator.segments(0))
 
 
+@pytest.mark.parametrize(('data', 'expected'), [
+    (b'ab\x1b[3b.', ['abbbb.', '', '', '']), (b'\x1b(0lqk\x1b(Bq', ['┌─┐q', '', '', '']),
+    (b'1\r\n2\r\n3\x1b[Sx', ['2', '3', ' x', '']), (b'1\r\n2\r\n3\x1b[2Tx', ['', '', '1x', '2']),
+    (b'1\r\n2\r\n3\x1b[1;2r\x1b[Tx', ['x', '1', '3', '']), (b'0123456789\x1b[Zx', ['01234567x9', '', '', '']),
+    ('é\x1b[2b'.encode(), ['ééé', '', '', ''])])
+def test_what_curses_sends_to_xterm(data: bytes, expected: list[str]) -> None:
+    assert shown(fed(data))[-4:] == expected
+
+
 def test_colours_and_looks() -> None:
     emulator = fed(b'\x1b[1;32mg\x1b[0m\x1b[38;5;208mo\x1b[38;2;1;2;3mr\x1b[0;7mi\x1b[0;93;44my\x1b[0m.')
     green, orange, rgb, inverse, yellow, plain = emulator.segments(0)
