@@ -29,6 +29,12 @@ class Tenant(Protocol):
     def go(self) -> None:
         """It is no longer: leave the screen, then tell `hidden`. Called on the lease's thread."""
 
+    def relax(self) -> None:
+        """The program has the keys for a moment: tell `relaxed` then. Called on the lease's thread."""
+
+    def resume(self) -> None:
+        """The keys are ours again. Called on the lease's thread."""
+
 
 class Lease:
     """The lease.
@@ -117,6 +123,13 @@ class Lease:
                         self.tell('returned')
                 if shown and self._tenant is not None:
                     self._tenant.go()
+            elif word == 'relax':
+                if self._shown and self._tenant is not None:
+                    self._tenant.relax()
+                else:
+                    self.tell('relaxed')
+            elif word == 'resume' and self._tenant is not None:
+                self._tenant.resume()
             elif word == 'output':
                 self.printed(self._more())
         self._end()

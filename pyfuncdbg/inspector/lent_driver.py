@@ -4,9 +4,13 @@ All on Textual's main thread, but for reading keys. Between two leases the app l
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
+import termios
+import threading
+import tty
 from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -31,6 +35,8 @@ class LentDriver(LinuxDriver):
         super().__init__(app, **options)
         self._on = False
         self._asked = False
+        self._relaxed = False
+        self._resized: Any = signal.SIG_DFL
         self._bell = os.pipe()
         self.lease.let(self)
 
@@ -42,6 +48,14 @@ class LentDriver(LinuxDriver):
     def go(self) -> None:
         """Leave it."""
         self._loop.call_soon_threadsafe(self._leave)
+
+    def relax(self) -> None:
+        """Leave the keys to the program."""
+        self._loop.call_soon_threadsafe(self._release_keys)
+
+    def resume(self) -> None:
+        """Take them again."""
+        self._loop.call_soon_threadsafe(self._take_keys)
 
     # ------------------------------------------------------------------ the main thread
     def start_application_mode(self) -> None:
@@ -61,7 +75,7 @@ class LentDriver(LinuxDriver):
         """Leave the screen."""
         if self._on:
             super().stop_application_mode()
-            self._on = False
+            self._on = self._relaxed = False
 
     def suspend_application_mode(self) -> None:
         """Leave the screen for some time."""
@@ -79,6 +93,32 @@ class LentDriver(LinuxDriver):
         self.lease.hidden()
         silence()
 
+    def _release_keys(self) -> None:
+        if self._on and not self._relaxed:
+            self._relaxed = True
+            self._resized = signal.getsignal(signal.SIGWINCH)
+            self.disable_input()
+            if self.attrs_before is not None:
+                with contextlib.suppress(termios.error):
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+        self.lease.tell('relaxed')
+
+    def _take_keys(self) -> None:
+        if self._on and self._relaxed:
+            self._relaxed = False
+            with contextlib.suppress(termios.error):
+                modes = termios.tcgetattr(self.fileno)
+                modes[tty.LFLAG] = self._patch_lflag(modes[tty.LFLAG])
+                modes[tty.IFLAG] = self._patch_iflag(modes[tty.IFLAG])
+                modes[tty.CC][termios.VMIN] = 1
+                termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
+            signal.signal(signal.SIGWINCH, self._resized)
+            if callable(self._resized) and self._get_terminal_size() != tuple(self._app.size):
+                self._resized(signal.SIGWINCH, None)
+            self._key_thread = threading.Thread(target=self._run_input_thread, name='textual-input')
+            self._key_thread.start()
+            self._enable_mouse_support()
+
     def write(self, data: str) -> None:
         """Write, while the terminal is ours."""
         if self._on:
@@ -86,7 +126,7 @@ class LentDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Read no more keys."""
-        if self._on:
+        if self._on and self._key_thread is not None and self._key_thread.is_alive():
             os.write(self._bell[1], b'!')
             super().disable_input()
             os.read(self._bell[0], 1 << 10)

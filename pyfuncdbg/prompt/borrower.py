@@ -1,7 +1,8 @@
 """The process to which the terminal is lent: an inspector, started at the first stop, that lives as long as the program.
 
 Two connections lead to it: the command socket, and the lease, a socket with one word a line that says who has the terminal.
-The program says `lend`, `return` and `output` (more is held); the process says `pid N`, `shown`, `hidden`, `returned`,
+The program says `lend`, `return`, `relax` (leave the keys and the modes of the line to the program, but keep the screen),
+`resume` (take them again) and `output` (more is held); the process says `pid N`, `shown`, `hidden`, `returned`, `relaxed`,
 `left` (the user has closed it) and `failed WHY`. The process is no child of the program, which may wait for its children,
 but of its group of processes: Ctrl-Z, hang-ups and new sizes of the window reach both, as one job; and a thread that reads
 the terminal does not get the program suspended, as in the background it would be.
@@ -87,15 +88,26 @@ class Borrower:
 
     def lend(self) -> None:
         """The terminal is its own from now on."""
-        self._back.clear()
-        if self.gone:
-            self._back.set()
         self._say('lend')
 
     def take_back(self) -> None:
         """The terminal is the program's again; a process that does not answer is ended."""
-        self._say('return')
-        if not self._back.wait(_PATIENCE):
+        self._await('return')
+
+    def relax(self) -> None:
+        """The keys are the program's for a moment; its screen stays."""
+        self._await('relax')
+
+    def resume(self) -> None:
+        """They are its own again."""
+        self._say('resume')
+
+    def _await(self, word: str) -> None:
+        self._back.clear()
+        if self.gone:
+            return
+        self._say(word)
+        if not self._back.wait(_PATIENCE) and not self.gone:
             self.reason = 'it did not give the terminal back'
             self.end()
             self._back.wait(1.0)
@@ -128,8 +140,8 @@ class Borrower:
                         self._pid = int(rest)
                     elif word in ('shown', 'hidden'):
                         self.shown = word == 'shown'
-                    elif word == 'returned':
-                        self.shown = False
+                    elif word in ('returned', 'relaxed'):
+                        self.shown = word == 'relaxed'
                         self._back.set()
                     elif word == 'left':
                         self.left = True

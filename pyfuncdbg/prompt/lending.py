@@ -10,7 +10,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from pyfuncdbg.commands.remote import described
 from pyfuncdbg.debug.broker import Broker, FrontEnd
@@ -31,6 +30,11 @@ LEAST = 80, 24
 """Columns and rows that a terminal needs."""
 _BETWEEN = 0.5
 """Seconds that the terminal stays lent between two threads that wait."""
+_STEP = 0.3
+"""Seconds that the screen stays during a step, so that it does not flicker. The keys are the program's all the same."""
+_STEPS = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'to', 'rewind', 'swap', 'retry', 'jump'))
+_INSIDE = frozenset(('before', 'call', 'line', 'exception', 'node'))
+"""Where such a step is followed by another stop soon; after all others the program may be at a prompt of its own."""
 
 
 class Lending:
@@ -165,15 +169,16 @@ class Lending:
                 stop.decide('quit')
 
     def _after(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
-        """Take the terminal back, unless another thread waits for the user."""
+        """Take the terminal back, unless another thread waits for the user, or the next stop is a step away."""
         verb = stop.decision.verb if stop.decision is not None else ''
         if verb:
             borrower.tell({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': borrower.number})
         others = any(one is not stop and one.decision is None for one in broker.stops)
+        stepping = verb in _STEPS and stop.phase in _INSIDE
         with self._lock:
             self._stop = None
-            if others and verb != 'quit' and not borrower.gone and self._lease is not None:
-                self._lease.pause()
+            if (others or stepping) and verb != 'quit' and not borrower.gone and self._lease is not None:
+                self._lease.pause(relaxed=not others)
                 return
         self._take_back()
         if borrower.gone and not borrower.left:
@@ -251,26 +256,35 @@ class _Lease:
         self._output = output
         self._mine = mine
         self._overdue = overdue
-        self._timer: Any = None
+        self._timer: threading.Timer | None = None
+        self._relaxed = False
         self._modes = TerminalModes(terminal)
         output.hold()
         borrower.lend()
 
-    def pause(self) -> None:
-        """Another thread is going to ask."""
-        self._timer = threading.Timer(_BETWEEN, self._overdue)
+    def pause(self, *, relaxed: bool) -> None:
+        """The next stop is near: of another thread, or else, `relaxed`, of the program that goes on."""
+        self._relaxed = relaxed
+        if relaxed:
+            self._borrower.relax()
+            self._modes.restore()
+        self._timer = threading.Timer(_STEP if relaxed else _BETWEEN, self._overdue)
         self._timer.daemon = True
         self._timer.start()
 
     def go_on(self) -> None:
-        """It asks."""
+        """It is there."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._relaxed:
+            self._relaxed = False
+            self._borrower.resume()
 
     def end(self) -> None:
         """Take the terminal back as it was, and write what was held."""
-        self.go_on()
+        if self._timer is not None:
+            self._timer.cancel()
         try:
             self._borrower.take_back()
             if self._borrower.shown:

@@ -183,6 +183,44 @@ print('got', v1.Session(graph=graph).run(d, {{a: np.ones(3)}}))
         assert terminal.code == 0 and 'got [0. 0. 0.]' in terminal.screen
 
 
+def test_steps_keep_the_screen_and_give_the_keys(tmp_path) -> None:
+    """A step that asks, or lasts, has the terminal; others do not flicker."""
+    source = '''
+def ask(x):
+    first = 1
+    second = 2
+    print('between')
+    name = input('name? ')
+    time.sleep(1)
+    return x
+with graph.as_default():
+    d = tf.numpy_function(ask, [a], tf.float32, name='ask')
+with v1.Session(graph=graph) as plain:
+    sess = pyfuncdbg.DebugSession(plain, ui='inspector')
+    sess.run(d, {a: np.zeros(3, np.float32)})
+print('end')
+'''
+    with Terminal(tmp_path, source) as terminal:
+        terminal.stopped('run 1 of')
+        terminal.type('into')
+        terminal.stopped('train.py:28 ')
+        left = terminal.raw.count(b'\x1b[?1049l')
+        for line in (29, 30, 31):
+            terminal.key('n')
+            terminal.stopped(f'train.py:{line} ')
+        assert terminal.raw.count(b'\x1b[?1049l') == left
+        terminal.key('n')
+        screen = terminal.until(r'name\?$', full=False)
+        assert terminal.restored() and 'between' in screen
+        terminal.child.send('anna\r')
+        terminal.stopped('train.py:32 ')
+        terminal.type('p name')
+        terminal.until("(?m)^ *'anna'$", full=True)
+        terminal.type('quit')
+        assert screen_lines(terminal.end())[-3:] == ['between', 'name? anna', 'end']
+        assert terminal.code == 0
+
+
 def test_closing_the_inspector_is_quit(tmp_path) -> None:
     with Terminal(tmp_path, "train(3, 'inspector')") as terminal:
         terminal.stopped('run 1 of')
