@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def is_constant_around(graph: Graph, op: Operation) -> bool:
-    """Whether a node is a constant of a graph that this one is nested in, which can be repeated here."""
+    """Whether a node is a constant that can be repeated in a function: not one of another graph than those around it."""
     outer = graph.outer
-    while outer is not None and outer is not op.graph:
+    while outer is not None and outer is not op.graph and outer.building_function:
         outer = outer.outer
-    return outer is not None and op.type == CONSTANT
+    return op.type == CONSTANT and (outer is None or outer is op.graph)
 
 
 def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:

@@ -30,7 +30,7 @@ def completed(error: ValueError, op: str, name: str, inputs: Sequence[Any], cont
     names = [t.name.removesuffix(':0') for t in inputs] + [f'^{c.name}' for c in control]
     settings = summary(shown(op, inputs, (), attrs))
     text = (f"{error} for '{{{{node {name}}}}} = {op}[{settings}]({', '.join(names)})' with input shapes: "
-            + ', '.join(short_shape(t.shape) for t in inputs))
+            + ', '.join('?' if t.shape.rank is None else short_shape(t.shape) for t in inputs))
     known = [f'input[{i}] = <{_value(t)}>' for i, t in enumerate(inputs) if op in _LOOKS_AT and _is_small_constant(t)]
     return ValueError(text + (f' and with computed input tensors: {", ".join(known)}' if known else '') + '.')
 

@@ -71,7 +71,7 @@ class Names:
         Raises:
             ValueError: Not a node name.
         """
-        exact = isinstance(name, str) and name[-1:] == '/'
+        exact = (constant or isinstance(name, str)) and name[-1:] == '/'
         bare = name[:-1] if exact else name
         if not exact and not constant:
             _check_scope(name, self._here.scope)

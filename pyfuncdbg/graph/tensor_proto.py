@@ -100,7 +100,13 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None) -> Any:
     """
     if isinstance(values, TensorProto):
         return values
-    array = np.asarray(to_array(values, None if dtype is None else as_dtype(dtype)))
+    try:
+        array = np.asarray(to_array(values, None if dtype is None else as_dtype(dtype)))
+    except ValueError as error:
+        if values is None or 'unsupported type' not in str(error):
+            raise
+        raise TypeError(f'Failed to convert elements of {values} to Tensor. Consider casting elements to a supported type. '
+                        'See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.') from None
     if shape is not None:
         sizes: Any = tuple(TensorShape(shape).as_list())
         fills = array.size == 1 and math.prod(sizes) != 1

@@ -82,7 +82,10 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
             raise invalid(f"Expected '{condition!s}' to be true. Summarized data: {rows}")
         return None
     with scope(name, 'Assert'):
-        condition = convert_to_tensor(condition, dtypes.bool)
+        condition = convert_to_tensor(condition, None if isinstance(condition, Tensor) else dtypes.bool, name='condition')
+        if condition.dtype is not dtypes.bool:
+            raise TypeError(f"Input 'condition' of 'Assert' Op has type {condition.dtype.name} that does not match expected "
+                            'type of bool.')
         return apply('Assert', (condition, *(convert_to_tensor(item) for item in data)), {'summarize': count}, 'Assert')
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.convert import cast_array, to_array
-from pyfuncdbg.graph.dtypes import DType, as_dtype, int32, of_value
+from pyfuncdbg.graph.dtypes import DType, as_dtype, int32, of_value, string
 from pyfuncdbg.graph.nest import flatten
 from pyfuncdbg.graph.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.graph.sequences import holds_tensor
@@ -148,6 +148,8 @@ def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
         return EagerTensor(to_array(value, wanted))
     if isinstance(value, SymbolicTensor):
         raise TypeError(f'Expected any non-tensor type, but got a tensor instead: {value!r}')
+    if isinstance(value, EagerTensor) and wanted is not None and (wanted is string) != (value.dtype is string):
+        raise TypeError(f'Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.')
     array = array_of(value, wanted) if not isinstance(value, EagerTensor) else (
         value._value if wanted is None or value.dtype == wanted else cast_array(value._value, wanted))
     if shape is not None:

@@ -203,6 +203,9 @@ def padding_of(padding: Any) -> tuple[str, list[int]]:
 
 def _attrs(strides: Any, padding: Any, data_format: str | None, dilations: Any, count: int) -> dict[str, Any]:
     form = data_format or ('NHWC' if count == 2 else 'NDHWC')
+    if count == 2 and form not in ('NHWC', 'NCHW'):
+        text = f"Value for attr 'data_format' of \"{form}\" is not in the list of allowed values: \"NHWC\", \"NCHW\""
+        raise invalid(text) if current_graph() is None else ValueError(text)
     first = form.startswith('NC')
     name, explicit = padding_of(padding)
     return {'strides': per_axis(strides, count, first, 'strides'), 'padding': name, 'explicit_paddings': explicit,

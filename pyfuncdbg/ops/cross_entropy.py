@@ -37,11 +37,12 @@ _UNSIGNED = {4: np.uint32, 8: np.uint64}
 # ---------------------------------------------------------------- against probabilities
 def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     """(loss per row, gradient by the logits)."""
-    try:
-        logits, labels = np.broadcast_arrays(logits, labels)
-    except ValueError:
-        sizes = [f'[{",".join(map(str, x.shape))}]' for x in (logits, labels)]
-        raise invalid(f'logits and labels must be broadcastable: logits_size={sizes[0]} labels_size={sizes[1]}') from None
+    if logits.shape != labels.shape:
+        try:
+            logits, labels = np.broadcast_arrays(logits, labels)
+        except ValueError:
+            sizes = [f'[{",".join(map(str, x.shape))}]' for x in (logits, labels)]
+            raise invalid('logits and labels must be broadcastable: logits_size={} labels_size={}'.format(*sizes)) from None
     log_p = log_probabilities(logits)
     # Where a label is 0 the term is 0, also for a probability of 0.
     terms = np.where(labels == 0, logits.dtype.type(0), labels * log_p)
@@ -98,9 +99,11 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
                 call('Range', {'start': axis + 1, 'limit': len(order), 'delta': 1})         # refuses it
             order[[axis, -1]] = order[[-1, axis]]
             logits, labels = (apply('Transpose', (x, constant(order))) for x in (logits, labels))
-        if count == 2 and labels.shape.rank == 2:
+        if count == 2 and labels.shape.is_compatible_with(logits.shape):
             return apply('SoftmaxCrossEntropyWithLogits', (logits, labels))[0]
         shape = sizes_of(logits)
+        if count == 0 or labels.shape.rank == 0:
+            call('Slice', {'input': vector([]), 'begin': [-1], 'size': [1]})        # refuses what has no row
         rows = [apply('Reshape', (x, apply('ConcatV2', (vector([-1]), sizes_of(x)[-1:], constant(np.int32(0))))))
                 for x in (logits, labels)]
         return apply('Reshape', (apply('SoftmaxCrossEntropyWithLogits', rows)[0], shape[:-1]))

@@ -44,7 +44,7 @@ register(OpDef('OnesLike', lambda x: np.ones(x.shape, x.dtype) if x.ndim else x.
 
 # ---------------------------------------------------------------- fill
 def _fill(dims: Any, value: Any) -> Any:
-    sizes = dims.reshape(-1).tolist()                   # TensorFlow counts elements, not axes
+    sizes = (dims if dims.ndim == 1 else dims.reshape(-1)).tolist()     # TensorFlow counts elements, not axes
     for n in sizes:
         if n < 0:
             raise invalid(f'Dimension {n} must be >= 0')

@@ -364,7 +364,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
                          f"{len(indices)} of argument 'indices'.")
     if not indices:
         check_least('DynamicStitch', 'N', 0)
-    return apply('DynamicStitch', [*(convert_to_tensor(i) for i in indices), *(convert_to_tensor(d) for d in data)], None,
-                 name)
+    return apply('DynamicStitch', [*(convert_to_tensor(i) for i in indices), *(convert_to_tensor(d) for d in data)],
+                 {'N': len(indices)}, name)
 
 

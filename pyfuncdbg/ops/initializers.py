@@ -67,17 +67,23 @@ def random_uniform_initializer(minval: Any = -0.05, maxval: Any = 0.05, seed: in
                        {'minval': minval, 'maxval': maxval, 'seed': seed}, 'random_uniform_initializer')
 
 
+def _floating(dtype: Any) -> Any:
+    if not dtype.is_floating:
+        raise ValueError(f'Argument `dtype` is expected to be floating point. Received: {dtype}.')
+    return dtype
+
+
 def random_normal_initializer(mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None,
                               dtype: Any = dtypes.float32) -> Initializer:
     """Normal."""
-    return Initializer(lambda shape, kind: random_normal(shape, mean, stddev, kind, seed=seed), dtype,
+    return Initializer(lambda shape, kind: random_normal(shape, mean, stddev, _floating(kind), seed=seed), dtype,
                        {'mean': mean, 'stddev': stddev, 'seed': seed}, 'random_normal_initializer')
 
 
 def truncated_normal_initializer(mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None,
                                  dtype: Any = dtypes.float32) -> Initializer:
     """Normal, drawn again beyond two standard deviations."""
-    return Initializer(lambda shape, kind: truncated_normal(shape, mean, stddev, kind, seed=seed), dtype,
+    return Initializer(lambda shape, kind: truncated_normal(shape, mean, stddev, _floating(kind), seed=seed), dtype,
                        {'mean': mean, 'stddev': stddev, 'seed': seed}, 'truncated_normal_initializer')
 
 

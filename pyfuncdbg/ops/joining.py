@@ -115,6 +115,8 @@ def concat(values: Any, axis: Any, name: str = 'concat') -> Tensor:
             if at.shape.rank not in (None, 0):
                 raise ValueError(f'Shape {at.shape} must have rank 0')
             return apply('Identity', parts)
+        if current_graph() is not None:
+            _check_one_dtype('ConcatV2', parts)         # before the axis becomes a node
         axis = convert_to_tensor(axis, dtype_hint=dtypes.int32, name='axis')
         check_attr_type('ConcatV2', 'Tidx', axis.dtype)
         return apply('ConcatV2', (*parts, axis), {'N': len(parts)}, full or name)

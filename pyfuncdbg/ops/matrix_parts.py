@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
+from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
@@ -247,6 +248,9 @@ def set_diag(input: Any, diagonal: Any, name: str = 'set_diag', k: Any = 0, alig
 
 def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """The matrices with 0 outside of a band: that many diagonals below and above the main one, -1 for all."""
+    if current_graph() is None and not isinstance(num_lower, Tensor):
+        num_lower = convert_to_tensor(num_lower)
+        num_upper = convert_to_tensor(num_upper, num_lower.dtype)      # of one type
     return call('MatrixBandPart', {'input': input, 'num_lower': num_lower, 'num_upper': num_upper}, None, name)
 
 

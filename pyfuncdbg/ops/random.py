@@ -213,6 +213,8 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: int | No
     """
     with scope(name, 'categorical'):
         attrs = {'output_dtype': class_dtype(dtype), **_seeds(seed)}
+        if isinstance(num_samples, str):
+            convert_to_tensor(num_samples, dtypes.int32)        # refuses it
         return call('Multinomial', {'logits': logits, 'num_samples': num_samples}, attrs)
 
 

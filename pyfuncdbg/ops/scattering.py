@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
+from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.gathering import gather, gather_nd
 from pyfuncdbg.ops.inference import invalid, merged
+from pyfuncdbg.ops.scope import call
 from pyfuncdbg.ops.slicing import MASKS, getitem, numpy_index, stacked_specification
 from pyfuncdbg.ops.state import Storage, present, shape_of_variable, stored
 from pyfuncdbg.ops.variables import Variable
@@ -149,9 +151,8 @@ def _scattered(kind: str) -> Callable[..., Any]:
 
 def _scatter(variable: Variable, kind: str, indices: Any, updates: Any, name: str | None, nd: str = '') -> Any:
     dtype = variable.dtype                      # what is no variable has none
-    places = convert_to_tensor(indices, dtype_hint='int32', name='indices')
-    values = convert_to_tensor(updates, dtype)
-    return variable.after(apply(f'ResourceScatter{nd}{kind}', (variable.handle, places, values), None, name))
+    arguments = {'resource': variable.handle, 'indices': indices, 'updates': convert_to_tensor(updates, dtype)}
+    return variable.after(call(f'ResourceScatter{nd}{kind}', arguments, None, name, indices=int32))
 
 
 def _scattered_elements(kind: str) -> Callable[..., Any]:
@@ -175,6 +176,11 @@ def _batch_scatter_update(self: Variable, sparse_delta: Any, use_locking: bool =
 def _sparse_read(self: Variable, indices: Any, name: str | None = None) -> Any:
     """The rows at `indices`; their gradient is an `IndexedSlices`."""
     return gather(self.value(), indices, name=name)
+
+
+def _set_shape(self: Variable, shape: Any) -> None:
+    """Say more of the shape; ValueError if it contradicts what is known."""
+    self._shape = self._shape.merge_with(shape)
 
 
 def _gather_nd(self: Variable, indices: Any, name: str | None = None) -> Any:
@@ -208,7 +214,7 @@ def _assigned(variable: Variable, key: Any, value: Any, name: str | None = None,
 def _install() -> None:
     methods: dict[str, Any] = {
         'batch_scatter_update': _batch_scatter_update, 'sparse_read': _sparse_read, 'gather_nd': _gather_nd,
-        'count_up_to': _count_up_to, '__getitem__': _sliced}
+        'count_up_to': _count_up_to, 'set_shape': _set_shape, '__getitem__': _sliced}
     for kind in (*_KINDS, 'Update'):
         methods[f'scatter_{kind.lower()}'] = _scattered(kind)
         if kind not in ('Mul', 'Div'):

@@ -201,11 +201,11 @@ def _transpose(x: Any, perm: Any) -> Any:
     order = perm.tolist()
     if len(order) != x.ndim:
         raise invalid(f'transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(order)}')
-    for axis in order:
-        if not -x.ndim <= axis < x.ndim:
-            raise invalid(f'{axis} is out of range [0 .. {x.ndim})')
     for axis in range(x.ndim):
         if axis not in order and axis - x.ndim not in order:
+            outside = [at for at in order if not -x.ndim <= at < x.ndim]
+            if outside:
+                raise invalid(f'{outside[0]} is out of range [0 .. {x.ndim})')
             raise invalid(f'{axis} is missing from {{{",".join(map(str, order))}}}.')
     return np.transpose(x, order) if order else x
 

@@ -46,6 +46,8 @@ def _index(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], siz
         if new_axis_mask & bit:
             index.append(None)
             continue
+        if not sizes:
+            raise ValueError('Attempting to slice scalar input.')
         if axis >= len(sizes):
             raise ValueError(f'Index out of range using input dim {axis}; input has only {len(sizes)} dims')
         size = sizes[axis]
@@ -246,6 +248,9 @@ def _slice(x: Any, begin: Any, size: Any) -> Any:
     index = []
     for axis, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
         whole = x.shape[axis]
+        if not whole and (start or length not in (0, -1)):
+            raise invalid(f'Expected begin[{axis}] == 0 (got {start}) and size[{axis}] == 0 (got {length}) when '
+                          f'input.dim_size({axis}) == 0')
         if not 0 <= start <= whole:
             raise invalid(f'Expected begin[{axis}] in [0, {whole}], but got {start}')
         stop = whole if length == -1 else start + length

@@ -173,8 +173,8 @@ def _updated(op: str, function: Callable[[Any, Any], Any]) -> Callable[[Executio
             raise InvalidArgumentError(None, None, (
                 f"No OpKernel was registered to support Op '{op}' used by {{{{node {op}}}}} with "
                 f'these attrs: [dtype={dtype}]\n\t [[{op}]] [Op:{op}] name: '))
-        if np.shape(before) != np.shape(value):
-            sizes = ['[' + ','.join(map(str, np.shape(x))) + ']' for x in (before, value)]
+        if before.shape != value.shape:
+            sizes = ['[' + ','.join(map(str, x.shape)) + ']' for x in (before, value)]
             raise InvalidArgumentError(None, None, f'Cannot update variable with shape {sizes[0]} using a Tensor with shape '
                                                    f'{sizes[1]}, shapes must be equal.')
         storage.value = function(before, value)

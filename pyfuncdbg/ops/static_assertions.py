@@ -29,7 +29,7 @@ def _of_rank(x: Any, ranks: Sequence[Any], op: str, wanted: str, fits: Callable[
     for rank in ranks:
         if np.ndim(rank):
             raise ValueError('Rank must be a scalar.')
-        kind = rank.dtype if isinstance(rank, Tensor) else dtypes.of_value(np.asarray(rank))
+        kind = convert_to_tensor(rank).dtype
         if kind not in (dtypes.int32, dtypes.int64):
             raise TypeError(f'tensor must be of type {dtypes.int32!r}; got {kind!r}')
     x = convert_to_tensor(x)

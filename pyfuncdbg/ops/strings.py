@@ -119,7 +119,9 @@ register(OpDef('Substr', _each(_substr_one), _substr_types, no_gradient, kernel_
 @overridable
 def substr(input: Any, pos: Any, len: Any, unit: str = 'BYTE', name: str | None = None) -> Tensor:
     """`len` bytes (or characters) of each string from `pos` on; negative positions count from the end."""
-    return apply('Substr', [convert_to_tensor(v) for v in (input, pos, len)], {'unit': unit}, name)
+    first = convert_to_tensor(pos)
+    count = convert_to_tensor(len, None if isinstance(len, Tensor) else first.dtype)        # of one type
+    return apply('Substr', [convert_to_tensor(input), first, count], {'unit': unit}, name)
 
 
 # ---------------------------------------------------------------- several strings

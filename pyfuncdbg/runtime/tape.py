@@ -169,7 +169,8 @@ class GradientTape:
 
     def _check_rows(self, pfor: bool, what: str) -> None:
         if self._recording is None:
-            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or '
+            gap = ' ' if what == 'jacobian' else ''             # TensorFlow's text lacks one
+            raise RuntimeError(f'A non-persistent GradientTape can only be used to{gap}compute one set of gradients (or '
                                'jacobians)')
         if not pfor and not self._persistent:
             raise RuntimeError(f'GradientTape must be created with persistent=True to compute the {what} with eager '

@@ -21,4 +21,11 @@ TABLE = [
     'tf.compat.v1.string_split(["a,b;c"],",;").indices',
     'tf.math.invert_permutation([2,0,2])',
     'tf.math.invert_permutation([2,0,5])',
+    'tf.io.decode_raw("abcd",tf.uint8)',
+    'tf.io.decode_raw(["ab","cd"],tf.int16)',
+    'tf.io.decode_raw(["ab","cd"],tf.uint16,little_endian=False)',
+    'tf.io.decode_raw([["abcd"]],tf.int32)',
+    'tf.io.decode_raw([],tf.int32)',
+    'tf.io.decode_raw(["abcdef","a"],tf.uint8,fixed_length=4)',
+    'tf.io.decode_raw("abcdef",tf.int32,fixed_length=3)',
 ]

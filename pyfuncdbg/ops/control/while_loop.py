@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.graph import nest
+from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.graph import Graph
@@ -77,7 +77,8 @@ def _while(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any, parallel
         raise TypeError("'body' must be callable.")
     if parallel_iterations < 1:
         raise TypeError("'parallel_iterations' must be a positive integer.")
-    len(loop_vars)                                      # a number or a tensor has none
+    if context.current_graph() is not None:
+        len(loop_vars)                                  # a number or a tensor has none
     loop_vars = nest.map_structure(lambda v: v._as_tensor() if hasattr(v, '_as_tensor') and not is_composite(v) else v,
                                    loop_vars)
     graph = graph_around(nest.flatten(loop_vars))

@@ -133,6 +133,8 @@ class Unbatched:
 
 
 def _size(batch_size: Any) -> int:
+    if np.ndim(batch_size):
+        raise invalid('batch_size must be a scalar')
     if int(batch_size) < 1:
         raise invalid('Batch size must be greater than zero.')
     return int(batch_size)

@@ -33,7 +33,7 @@ class Chosen:
             while any(pulls):
                 place = int(numbers()[0])
                 if not 0 <= place < len(pulls):
-                    raise invalid(f'DirectedInterleave got selected index {place} out of range [0, {len(pulls)})')
+                    raise invalid(f'Selector index out of range: {place} >= {len(pulls)}')
                 chosen = pulls[place]
                 if chosen is None:
                     continue

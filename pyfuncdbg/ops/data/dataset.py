@@ -195,7 +195,7 @@ class Dataset:
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
         """The elements before the first for which a function gives False."""
         function = ElementFunction(predicate, (self._spec,), 'Dataset.take_while()')
-        _check_predicate(function.spec)
+        _check_predicate(function.spec, ' but its return type is')
         return self._derived('TakeWhileDataset', self._spec, '_TakeWhileDataset', *function.captured, name=name,
                              **function.attrs('predicate'))
 
@@ -267,8 +267,8 @@ class Dataset:
                 name: str | None = None) -> Any:
         """The elements in random order, drawn from a buffer of `buffer_size`; another order in each reading unless
         `reshuffle_each_iteration` is False."""
-        first, second = made.seed_pair(_seeds(seed))
         size = convert_to_tensor(UNKNOWN if buffer_size is None else buffer_size, dtypes.int64, name='buffer_size')
+        first, second = made.seed_pair(_seeds(seed))
         return self._derived('ShuffleDatasetV3', self._spec, '_ShuffleDataset', size, first, second, name=name,
                              reshuffle_each_iteration=reshuffle_each_iteration is not False)
 
@@ -325,10 +325,9 @@ def _as_numpy(leaf: Any) -> Any:
     return leaf.numpy() if isinstance(leaf, EagerTensor) else leaf
 
 
-def _check_predicate(spec: Any) -> None:
+def _check_predicate(spec: Any, but: str = ', but its return type is ') -> None:
     if not isinstance(spec, TensorSpec) or spec.dtype is not dtypes.bool or not spec.shape.is_compatible_with(()):
-        raise ValueError('Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is '
-                         f'{spec}.')
+        raise ValueError(f'Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor{but}{spec}.')
 
 
 def _inner_spec(function: ElementFunction, what: str) -> Any:

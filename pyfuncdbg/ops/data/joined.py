@@ -112,6 +112,8 @@ def chosen(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
 
 def sampled(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_empty: bool) -> Any:
     """Elements of datasets that are drawn at random."""
+    if not datasets:
+        raise ValueError('Invalid `datasets`. `datasets` should not be empty.')
     count = len(datasets)
     if weights is not None and len(weights) != count:
         raise ValueError('Invalid `weights`. `weights` should have the same length as `datasets` but got '

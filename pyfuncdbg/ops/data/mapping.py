@@ -292,6 +292,9 @@ def _flat_map(source: Source, *captured: Any, _py_trace: Traced) -> Interleaved:
 
 def _interleave(source: Source, *rest: Any, _py_trace: Traced) -> Interleaved:
     *captured, cycle, block = rest
+    for name, value in (('cycle_length', cycle), ('block_length', block)):
+        if int(value) < 1:
+            raise invalid(f'{name} must be greater than zero.')
     return Interleaved(source, Step(_py_trace, captured, 'Interleave', source.depth + 1), source.depth + 1, int(cycle),
                        int(block), 'Interleave')
 
