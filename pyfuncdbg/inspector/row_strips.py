@@ -31,11 +31,16 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A drawn row."""
+    """A drawn row; a strip is made of it when it is seen, for strips keep a dozen objects each."""
 
     key: str
-    strip: Strip
+    segments: tuple[Segment, ...]
     text: str
+
+    @property
+    def strip(self) -> Strip:
+        """Its cells."""
+        return Strip(self.segments)
 
 
 def slots(columns: Sequence[Column], width: int) -> tuple[Slot, ...]:
@@ -70,7 +75,7 @@ def _line(row: Row, places: Sequence[Slot], console: Console) -> Line:
         segments += _cell(row.cells[place.index], place, console)
         segments.append(Segment(' ' * _GAP))
     strip = Strip(segments).simplify()
-    return Line(row.key, strip, strip.text.rstrip())
+    return Line(row.key, tuple(strip), strip.text.rstrip())
 
 
 def _cell(text: Text, place: Slot, console: Console) -> list[Segment]:

@@ -28,7 +28,7 @@ from pyfuncdbg.views.heading import heading
 
 _ABOVE = 2
 """Lines above the rows: the count with the filters, and the headers."""
-_KEPT = 40
+_KEPT = 12
 """Pages that are remembered."""
 _SETTLE = 0.12
 """Seconds the cursor must rest before others follow it."""

@@ -167,7 +167,7 @@ def _opened(place: Path, manifest: Manifest) -> sqlite3.Connection:
         database.execute('PRAGMA trusted_schema = OFF')
         database.execute('PRAGMA cell_size_check = ON')
         database.execute('PRAGMA synchronous = OFF')
-        database.execute('PRAGMA cache_size = -32000')
+        database.execute('PRAGMA cache_size = -16000')
         wanted = {'id': manifest.id, 'revision': str(_REVISION)}
         database.execute('BEGIN IMMEDIATE')
         found = _schema(database)

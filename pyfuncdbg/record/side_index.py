@@ -35,7 +35,7 @@ class SideIndex:
         # Asked every few milliseconds; unlike `interrupt` it cannot come too early.
         self.database.set_progress_handler(lambda: self._cancelled, _STEPS)
         self.database.execute('PRAGMA trusted_schema = OFF')
-        self.database.execute('PRAGMA cache_size = -8000')
+        self.database.execute('PRAGMA cache_size = -4000')
         self.database.create_function('site_matches', 4, site_matches, deterministic=True)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

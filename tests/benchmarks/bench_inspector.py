@@ -56,6 +56,7 @@ def say(what: str, *seconds: float) -> None:
 async def measure(path: str, began: float) -> None:
     """Everything, in this process."""
     from pyfuncdbg.inspector.app import Inspector
+    from pyfuncdbg.inspector.collector import spare_loaded
     from pyfuncdbg.inspector.panes.calls import CallList
     from pyfuncdbg.inspector.panes.timeline import TimelinePane
     from pyfuncdbg.inspector.rows import Wish
@@ -63,6 +64,7 @@ async def measure(path: str, began: float) -> None:
     desk = SavedDesk(path)
     say('process started, trace open', time.perf_counter() - began)
     app = Inspector(desk)
+    spare_loaded()                              # as `open_trace` does
     async with app.run_test(size=SIZE) as pilot:
         calls, line = app.query_one(CallList), app.query_one(TimelinePane)
 

@@ -1,0 +1,201 @@
+"""The timeline pane: what is drawn of a window of time, closer and farther, from call to call by key and mouse."""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from inspecting import drive, inspector, opened, press, screen, settled, until
+from plain_sites import record_calls, wrapped_site
+
+from pyfuncdbg.inspector.panes.time_window import MOST, looked_at
+from pyfuncdbg.inspector.panes.timeline import TimelinePane
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+
+WIDE = (160, 64)
+
+
+@pytest.fixture(scope='module')
+def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two threads: `outer` calls `inner` for 20 ms, then sleeps; beside it `other` runs twice and gives NaN, then raises."""
+    path = tmp_path_factory.mktemp('threads') / 't.pfd'
+    turn = threading.Barrier(2)
+
+    def work(seconds: float, value: float = 0.0) -> tuple[np.float32]:
+        time.sleep(seconds)
+        if value < 0:
+            raise ValueError('no')
+        return (np.float32(value),)
+    inner = wrapped_site(lambda: work(0.02), 'inner')
+
+    def nest() -> tuple[np.float32]:
+        time.sleep(0.02)
+        inner()
+        time.sleep(0.02)
+        return (np.float32(1),)
+    outer, other = wrapped_site(nest, 'outer'), wrapped_site(work, 'other')
+
+    def one() -> None:
+        turn.wait()
+        outer()
+        time.sleep(0.05)
+        outer()
+
+    def two() -> None:
+        turn.wait()
+        other(0.06, float('nan'))
+        with pytest.raises(ValueError, match='no'):
+            other(0.06, -1.0)
+    with Recorder(path):
+        first, second = threading.Thread(target=one), threading.Thread(target=two)
+        first.start()
+        time.sleep(0.002)
+        second.start()
+        first.join()
+        second.join()
+    return path
+
+
+@pytest.fixture
+def trace_of_threads(threads: Path) -> Iterator[Trace]:
+    with Trace.open(threads) as trace:
+        yield trace
+
+
+def pane(pilot) -> TimelinePane:
+    return inspector(pilot).query_one(TimelinePane)
+
+
+def lines(pilot) -> list[str]:
+    """What the pane shows."""
+    shown = pane(pilot)
+    return [shown.render_line(y).text.rstrip() for y in range(shown.size.height)]
+
+
+async def still(pilot) -> None:
+    """Wait until the window is drawn."""
+    shown = pane(pilot)
+    while shown.seen is None or shown._busy:
+        await pilot.pause(0.01)
+    await settled(pilot)
+
+
+def test_a_window_has_a_row_for_each_thread_and_for_calls_inside_of_calls(trace_of_threads: Trace) -> None:
+    spans = trace_of_threads.spans()
+    extent = spans.extent()
+    calls = trace_of_threads.calls()
+    assert extent.calls == len(calls) == 6
+    assert extent.start == calls[0].started
+    assert extent.end == max(call.started + (call.duration or 0) for call in calls)
+    assert extent.reach == max(call.duration or 0 for call in calls)
+    seen = looked_at(spans, extent, extent.start, extent.end, 100, [])
+    outer, inner, other = seen.rows
+    assert [span.label for span in outer.spans] == ['outer[0]', 'outer[1]']
+    assert [span.label for span in inner.spans] == ['inner[0]', 'inner[1]'] and inner.name == ''
+    assert [(span.label, span.bad, span.failed) for span in other.spans] == [('other[0]', True, False),
+                                                                            ('other[1]', False, True)]
+    assert '[outer[0]' in outer.text.plain and '!!' in other.text.plain and 'xx' in other.text.plain
+    assert len(seen.lanes) == 2 and seen.calls == 6 and not seen.crowded
+    found = seen.call_at(0, outer.text.plain.index('[outer[0]') + 3)
+    assert found is not None and found.number == calls[0].number
+    assert seen.call_at(9, 0) is None
+    middle = calls[0].started + 0.03                # outer[0] and inner[0] began before the window, and are in it
+    narrow = looked_at(spans, extent, middle, middle + 1e-4, 100, seen.lanes)
+    assert [span.label for row in narrow.rows for span in row.spans] == ['outer[0]', 'inner[0]', 'other[0]']
+    late = looked_at(spans, extent, extent.end - 1e-5, extent.end, 100, seen.lanes)
+    assert late.lanes == seen.lanes                 # a thread where nothing runs keeps its place
+    spans.close()
+
+
+def test_crowds_say_how_busy_a_thread_was(tmp_path: Path) -> None:
+    with record_calls(tmp_path / 't.pfd') as make:
+        make(MOST + 500)
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        spans = trace.spans()
+        extent = spans.extent()
+        seen = looked_at(spans, extent, extent.start, extent.end, 50, [])
+        assert seen.crowded and seen.calls == MOST + 500 and len(seen.rows) == 1
+        assert not seen.rows[0].spans and seen.call_at(0, 3) is None
+        assert sum(crowd.calls for crowd in spans.crowds(extent.start, extent.end, 50)) == MOST + 500
+        assert all(0 <= crowd.part <= 50 and 0 < crowd.busy <= 1 for crowd in spans.crowds(extent.start, extent.end, 50))
+        first, last = trace.calls(limit=1)[0], trace.calls(limit=1, newest_first=True)[0]
+        lane = (first.process, first.thread)
+        second = spans.beside(*lane, first.started, later=True, number=first.number)
+        assert second is not None and second.label == 'step[1]'
+        back = spans.beside(*lane, second.started, later=False, number=second.number)
+        assert back is not None and back.number == first.number
+        assert spans.beside(*lane, last.started, later=True, number=last.number) is None
+        spans.close()
+
+
+def test_from_call_to_call_by_key_and_mouse_and_every_pane_follows(threads) -> None:
+    async def test() -> None:
+        async with opened(threads, WIDE) as pilot:
+            await press(pilot, '7')
+            await still(pilot)
+            assert lines(pilot)[0].startswith('6 calls  2 threads')
+            await press(pilot, 'up')
+            await until(pilot, 'outer[0] in run')
+            await press(pilot, 'right')
+            await until(pilot, 'inner[0] in run', 'tensors  #')
+            await press(pilot, 'right')
+            await until(pilot, 'outer[1] in run')
+            await press(pilot, 'left')
+            await until(pilot, 'inner[0] in run')
+            await press(pilot, 'down')
+            await until(pilot, 'other[0] in run')
+            assert [line[0] for line in lines(pilot)[2:5]] == [' ', ' ', '>']
+            await pilot.click(TimelinePane, offset=(1 + lines(pilot)[2].index('[outer[1]') + 4, 1 + 2))
+            await until(pilot, 'outer[1] in run')
+            await press(pilot, 'enter')
+            assert inspector(pilot).result.here and 'outer[1]' in screen(pilot)
+    drive(test)
+
+
+def test_closer_farther_and_along(threads) -> None:
+    async def test() -> None:
+        async with opened(threads, WIDE) as pilot:
+            await press(pilot, '7')
+            await still(pilot)
+            shown = pane(pilot)
+            whole = (shown.start, shown.end)
+            await press(pilot, 'plus')
+            await still(pilot)
+            assert shown.end - shown.start == pytest.approx((whole[1] - whole[0]) / 2)
+            await press(pilot, 'end')
+            await still(pilot)
+            assert shown.end == pytest.approx(whole[1])
+            await press(pilot, 'pageup')
+            await still(pilot)
+            assert shown.start == pytest.approx(whole[1] - (whole[1] - whole[0]) * 0.9)
+            await press(pilot, 'home')
+            await still(pilot)
+            assert shown.start == pytest.approx(whole[0])
+            await press(pilot, 'minus', 'minus', 'minus')
+            await still(pilot)
+            assert (shown.start, shown.end) == pytest.approx(whole)         # there is no more to see
+            for _ in range(40):
+                shown.action_zoom(0.5)
+            await still(pilot)
+            assert shown.end - shown.start == pytest.approx(1e-6)
+            await press(pilot, '0')
+            await still(pilot)
+            assert (shown.start, shown.end) == pytest.approx(whole)
+    drive(test)
+
+
+def test_a_growing_trace_is_seen_whole(tmp_path: Path) -> None:
+    async def test() -> None:
+        with record_calls(tmp_path / 'live.pfd') as make:
+            make(10)
+            async with opened(tmp_path / 'live.pfd', WIDE) as pilot:
+                await still(pilot)
+                assert lines(pilot)[0].startswith('10 calls')
+                make(30)
+                while not lines(pilot)[0].startswith('40 calls'):
+                    await pilot.pause(0.05)
+    drive(test)
