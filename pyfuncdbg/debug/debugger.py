@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import perf_counter_ns
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from pyfuncdbg.debug.stepper import Stepper, program_around, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.debug.swaps import Swaps
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, made_again
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current, made_again
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
 from pyfuncdbg.hooks.machinery import is_machinery
@@ -283,11 +284,15 @@ class Debugger:
         if stop.phase not in PYTHON:
             flow.stepper.disarm()
         flow.asking = True
+        began = perf_counter_ns()
         try:
             decision = self.broker.hold(stop)
         finally:
             flow.asking = False
             self._forget_idle(stop.thread)
+            call = stop.call or current.get()
+            if call is not None and call.site.kind == 'python' and not call.finished:
+                call.started += perf_counter_ns() - began           # the function took its own time, not the user's
         if decision.verb == 'abort':
             flow.stepper.disarm()
             self._forget_idle(stop.thread)

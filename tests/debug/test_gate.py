@@ -227,3 +227,31 @@ def test_two_timings_at_one_site_need_calls() -> None:
     assert late(points.set('norm')) is None
     assert late(points.set('norm[3]')) is False
     assert late(points.set('norm', 'has_nan(x)', timing='error')) is None
+
+
+def test_the_time_at_a_stop_is_no_time_of_the_call(breakpoints: Breakpoints) -> None:
+    seen: list[int] = []
+
+    class Slow(Typist):
+        def interact(self, stop: Stop, broker: Any) -> None:
+            time.sleep(0.2)
+            super().interact(stop, broker)
+
+    class Timer:
+        kinds = frozenset(('python',))
+
+        def around(self, call: Any, proceed: Any) -> Any:
+            outputs = proceed()
+            seen.append(call.finished - call.started)
+            return outputs
+    call = squares([])
+    timer = Timer()
+    chain.hooks.add(timer)
+    try:
+        with typing('step', at_next_call=False, typist=Slow) as typist:
+            breakpoints.set('square')
+            call(3)
+    finally:
+        chain.hooks.remove(timer)
+    assert [phase for phase, *_ in typist.stops][:2] == ['before', 'line']
+    assert seen[0] < 0.2e9
