@@ -142,8 +142,7 @@ def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:
     """How often it was called, and what that cost; as a step of the graph where that was recorded."""
     if node is None:
         return None
-    keys = {(site.process, site.id) for site in node.sites}
-    found = [time for time in trace.profile(graph.run) if (time.site.process, time.site.id) in keys]
+    found = [time for site in node.sites if (time := trace.time_of(site, graph.run)) is not None]
     return max(found, key=lambda time: (time.calls, time.total), default=None)
 
 

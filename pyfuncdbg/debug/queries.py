@@ -94,6 +94,9 @@ class Queries(Protocol):
     def profile(self, run: int | None = None) -> list[SiteTime]:
         """What every site that was called cost, of one run if given; most time of its own first."""
 
+    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+        """What one site cost, what ran inside of its calls included; None if it was not called."""
+
     def plans(self) -> list[PlanRecord]:
         """What runs have in common: each set of nodes that ran together, the newest first."""
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
+import numpy as np
 
 from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import title
 from pyfuncdbg.record import decode
-from pyfuncdbg.record.batch import COLUMNS, Batch, unpacked
+from pyfuncdbg.record.batch import Batch, columns_of, unpacked
 from pyfuncdbg.record.folder import Manifest
 from pyfuncdbg.record.index import SITE_BITS, Index, site_key
 from pyfuncdbg.record.query import site_matches
@@ -25,7 +26,6 @@ from pyfuncdbg.record.snapshot import array_from, digest
 from pyfuncdbg.record.statistics import stats_of
 
 _BATCHES = 64
-_PARENT = COLUMNS.index('parent')
 
 Place = tuple[int, int, int]
 """Process, byte in its log, row in the batch there."""
@@ -121,9 +121,16 @@ class Reading:
             # The rest of a list of calls must not suffer from one that was written wrongly.
             return decode.damaged_call(batch, row, process, site, self._seconds(process), str(error))
 
-    def parents(self, process: int, position: int) -> list[int]:
-        """For each row of a batch: the id of the call it was made in, 0 for none."""
-        return [int(parent) for parent in self._batch(process, position).columns[_PARENT]]
+    def columns(self, process: int, position: int) -> list[np.ndarray]:
+        """The numbers of the calls of a batch, by column; the rest of it is not decoded.
+
+        Raises:
+            LostError: It is not there, or damaged.
+        """
+        try:
+            return columns_of(self._index.reader(process).record(position).payload)
+        except (ValueError, TraceError, OverflowError, OSError) as error:
+            raise LostError(str(error)) from error
 
     def plans(self) -> list[PlanRecord]:
         """Every plan that has runs, the newest first."""

@@ -35,7 +35,7 @@ from pyfuncdbg.record.records import (
     TraceInfo,
 )
 from pyfuncdbg.record.spans import FIELDS, SpanRecord, Spans, records
-from pyfuncdbg.record.usage import SiteTime, SiteUse, profile, usage
+from pyfuncdbg.record.usage import SiteTime, SiteUse, profile, time_of, usage
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
@@ -300,6 +300,10 @@ class Trace:
     def profile(self, run: int | None = None) -> list[SiteTime]:
         """What every site that was called cost, of one run if given; most time of its own first."""
         return self._answer(lambda: profile(self._reading, run))
+
+    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+        """What one site cost, what ran inside of its calls included; None if it was not called."""
+        return self._answer(lambda: time_of(self._reading, site_key(site.process, site.id), run))
 
     def plans(self) -> list[PlanRecord]:
         """What runs have in common: each set of nodes that ran together, the newest first."""

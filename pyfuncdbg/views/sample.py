@@ -116,6 +116,9 @@ class MemoryTrace:
                                       sum(_is_bad(call) for call in calls)))
         return sorted(times, key=lambda time: -time.own)
 
+    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+        return next((replace(time, own=time.total) for time in self.profile(run) if time.site.id == site.id), None)
+
     def plans(self) -> list[PlanRecord]:
         found: dict[tuple[int, ...], PlanRecord] = {}
         for run in self._runs:
