@@ -6,6 +6,7 @@ while somebody looks at the screen.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -50,7 +51,8 @@ class LiveDesk:
     def __init__(self, connection: Connection, *, attach: bool = True) -> None:
         self._connection = connection
         hello = connection.hello
-        self.title = one_line(f'{" ".join(hello.get("program", ()))} ({hello.get("pid")})', 100)
+        first, *rest = hello.get('program') or ('',)
+        self.title = one_line(f'{" ".join((os.path.basename(first), *rest))} ({hello.get("pid")})', 100)
         self.printed = ''
         self._told = 0.0
         self._untold = False                    # more was printed

@@ -45,6 +45,7 @@ class HeldOutput:
         self._store = tempfile.TemporaryFile(prefix='pyfuncdbg-', buffering=0)      # noqa: SIM115  (as long as the program)
         self.file = self._store.fileno()
         self.pipe, self._entrance = os.pipe()
+        self._inode = os.fstat(self.pipe).st_ino
         self.grown: Callable[[], None] = lambda: None
         with contextlib.suppress(OSError, AttributeError):      # smaller where the system does not allow it
             fcntl.fcntl(self._entrance, fcntl.F_SETPIPE_SZ, _ROOM)
@@ -65,7 +66,7 @@ class HeldOutput:
     def release(self) -> None:
         """Write what was held, in order, and let what comes pass again."""
         _settle()
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError):          # as in `_move`
             self._take()
             self._print()
             ours = os.fstat(self._entrance)
@@ -95,6 +96,8 @@ class HeldOutput:
 
     def _take(self) -> bool:
         """Move what is in the pipe now into the file, or on to the terminal; whether there was anything. Under the lock."""
+        if os.fstat(self.pipe).st_ino != self._inode:
+            raise OSError('the program has closed our pipe')
         waiting = array.array('i', (0,))
         fcntl.ioctl(self.pipe, termios.FIONREAD, waiting)
         left = waiting[0]
@@ -127,12 +130,13 @@ class HeldOutput:
 
     def _move(self) -> None:
         """On its own thread, which waits without reading: what is read belongs behind what is in the file."""
-        while True:
-            select.select([self.pipe], [], [])
-            with self._lock:
-                found = self._take()
-            if found:
-                self.grown()
+        with contextlib.suppress(OSError, ValueError):          # the program has closed all files that it does not know
+            while True:
+                select.select([self.pipe], [], [])
+                with self._lock:
+                    found = self._take()
+                if found:
+                    self.grown()
 
 
 def _settle() -> None:

@@ -143,11 +143,13 @@ class Lending:
         try:
             with self._lock:
                 output, borrower = self._start()
-        except (CommandError, OSError, RuntimeError) as error:
+            self._lease = _Lease(terminal, borrower, output, mine, self._overdue)
+        except (CommandError, OSError, RuntimeError) as error:          # no room for a process, a thread or a file
+            if self._output is not None:
+                self._output.release()
             mine.close()
             self._give_up(broker, f'{error}')
             return None
-        self._lease = _Lease(terminal, borrower, output, mine, self._overdue)
         return borrower
 
     def _start(self) -> tuple[HeldOutput, Borrower]:
