@@ -4,7 +4,7 @@ Made from the sites that a run announced, so nodes that did not run are in it. R
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -80,7 +80,7 @@ class Graph:
     """What one plan executes.
 
     Attributes:
-        plan: What its runs have in common; None for eager calls, which no run announces.
+        plan: What its runs have in common; None for what no run announces: eager calls, the inside of loops and branches.
         run: The run that values are taken from, None for the newest.
         nodes: By name, in order of execution.
         constants: By tensor name.
@@ -134,15 +134,18 @@ def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
     known = sites_by_key(trace) if sites is None else sites
     if run is None:
         plan = _together([plan, *(other for other in trace.plans() if other != plan)])
-    twins = {(site.process, site.name): site for site in known.values()
-             if site.kind == 'op' and 'token' in site.attrs}     # a wrapped function as a step of the graph
-    nodes: dict[str, Node] = {}
-    for number in plan.sites:
-        site = known.get((plan.process, number))
-        if site is not None:
-            twin = twins.get((site.process, site.name)) if site.kind == 'python' else None
-            nodes[site.name] = Node(site, twin)
+    twins = _twins(known.values())
+    nodes = _nodes([site for number in plan.sites if (site := known.get((plan.process, number))) is not None], twins)
     return Graph(plan, run, nodes, _constants(nodes), _users(nodes))
+
+
+def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str], SiteRecord]) -> dict[str, Node]:
+    return {site.name: Node(site, twins.get((site.process, site.name)) if site.kind == 'python' else None) for site in sites}
+
+
+def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str], SiteRecord]:
+    """Wrapped functions as steps of the graph, by process and name."""
+    return {(site.process, site.name): site for site in sites if site.kind == 'op' and 'token' in site.attrs}
 
 
 def _together(plans: Sequence[PlanRecord]) -> PlanRecord:
@@ -246,12 +249,13 @@ class _Graphs:
 
     @property
     def eager(self) -> Graph:
-        """The sites that no run announced."""
+        """The sites that no run announced: of eager calls, and of nodes inside of loops and branches."""
         announced = {(plan.process, number) for plan in self._plans for number in plan.sites}
         graph = {(node.process, node.name) for made in self._made for node in (n.site for n in made.nodes.values())}
-        return Graph(None, None, {site.name: Node(site) for key, site in self._sites.items()
-                                  if site.kind in ('python', 'op') and key not in announced
-                                  and (site.process, site.name) not in graph})
+        sites = [site for key, site in self._sites.items() if site.kind in ('python', 'op') and key not in announced
+                 and (site.process, site.name) not in graph]
+        nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions last: they stand
+        return Graph(None, None, nodes, _constants(nodes), _users(nodes))
 
 
 def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:

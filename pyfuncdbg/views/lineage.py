@@ -40,7 +40,7 @@ def _heading(found: Lineage) -> Text:
     text.append(f'   values: {f"run #{found.run}" if found.run else "newest"}', 'dim not bold')
     if not found.reached:
         missing = 'no inputs' if found.direction == 'inputs' else 'nobody takes its outputs'
-        text.append(f'   {missing}' + ('' if found.label else ': it was called eagerly, in no graph'), 'none')
+        text.append(f'   {missing}' + ('' if found.label else ': an eager call is in no graph'), 'none')
     return text
 
 
@@ -60,7 +60,7 @@ def _row(row: Branch, marks: tuple[str, str, str, str], found: Lineage, *, types
     if row.again:
         return text.append(f'  ^ its {found.direction} stand {row.again}', 'dim')
     if row.sort != 'node':
-        text.append('  not in this run' if row.sort == 'elsewhere' else f'  {row.sort}', 'dim')
+        text.append('  from outside' if row.sort == 'elsewhere' else f'  {row.sort}', 'dim')
     held = glimpse_of_constant(row.constant) if row.constant is not None else glimpse(row.value)
     if held:
         text.append('  ').append_text(held)

@@ -77,8 +77,10 @@ def _facts(card: NodeCard) -> Table:
         grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
     if card.device:
         grid.add_row('device', label(card.device, limit=100))
-    grid.add_row('part of', label(f'{card.label}, {count(card.runs, "run")}' if card.label else 'no graph: called eagerly',
-                                  limit=100) if card.run is None else label(f'run #{card.run} {card.label}', limit=100))
+    within = 'a loop, branch or function inside of a run' if site is not None and any((*site.inputs, *site.outputs)) else (
+        'no graph: called eagerly')
+    grid.add_row('part of', label(f'run #{card.run} {card.label}' if card.run else f'{card.label}, {count(card.runs, "run")}'
+                                  if card.label else within, limit=100))
     if card.calls:
         mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
         took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
@@ -112,7 +114,7 @@ def _inputs(inputs: Sequence[Given]) -> Table:
     table.add_column(overflow='fold')
     for given in inputs[:INPUTS]:
         sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
-            'not in this run' if given.sort == 'elsewhere' else given.sort, 'dim')
+            'from outside' if given.sort == 'elsewhere' else given.sort, 'dim')
         held = glimpse_of_constant(given.constant) if given.constant is not None else glimpse(given.value)
         table.add_row(f'  {given.use.slot}', label(given.use.tensor, limit=60), sort, held)
     if len(inputs) > INPUTS:

@@ -341,3 +341,22 @@ def test_eager_calls_are_in_no_graph(tmp_path):
         assert 'called eagerly' in text('ni quick', context)
         with pytest.raises(CommandError, match='no graph ran in this trace'):
             execute('graph', context)
+
+
+def test_nodes_inside_of_a_loop(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'loop.pfd', ops=True), tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+
+        def body(i, values):
+            halved = tf.numpy_function(quick, [values], tf.float32, name='in_loop')
+            halved.set_shape([2])
+            return i + 1, tf.add(halved, 1.0, name='plus')
+        out = tf.while_loop(lambda i, values: i < 3, body, [tf.constant(0), x])[1]
+        with tf.Session(graph=graph) as session:
+            session.run(out, {x: [1.0, 2.0]})
+    with pyfuncdbg.load(tmp_path / 'loop.pfd') as trace:
+        context = Context(trace)
+        assert [node for _, node, _, _ in rows('lo in_loop', context)] == ['in_loop', 'plus']
+        card = execute('ni plus', context).result
+        assert card.calls == 3 and card.inputs[0].op_type == 'PyFunc' and card.inputs[1].constant.first == (1.0,)
+        assert 'inside of a run' in text('ni plus', context) and 'quick' in text('ni in_loop', context)
