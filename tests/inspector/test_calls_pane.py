@@ -89,8 +89,10 @@ def test_search_in_names_errors_and_output(trace) -> None:
             for text, found in (('best', '2 of 6'), ('no maximum', '6 of 6'), ('CONSTANT', '5 of 6'), ('norm[1]', '3 of 6'),
                                 ('#8', '4 of 6')):
                 inspector(pilot).query_one('#line').value = text
+                await settled(pilot)
                 await until(pilot, f'call {found}')
             inspector(pilot).query_one('#line').value = 'best'
+            await settled(pilot)
             await until(pilot, 'call 4 of 6')
             await press(pilot, 'enter')
             await until(pilot, 'call 6 of 6')

@@ -23,7 +23,7 @@ WIDE = (160, 64)
 def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two threads: `outer` calls `inner` for 20 ms, then sleeps; beside it `other` runs twice and gives NaN, then raises."""
     path = tmp_path_factory.mktemp('threads') / 't.pfd'
-    turn = threading.Barrier(2)
+    begun = threading.Event()
 
     def work(seconds: float, value: float = 0.0) -> tuple[np.float32]:
         time.sleep(seconds)
@@ -33,6 +33,7 @@ def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     inner = wrapped_site(lambda: work(0.02), 'inner')
 
     def nest() -> tuple[np.float32]:
+        begun.set()
         time.sleep(0.02)
         inner()
         time.sleep(0.02)
@@ -40,20 +41,18 @@ def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outer, other = wrapped_site(nest, 'outer'), wrapped_site(work, 'other')
 
     def one() -> None:
-        turn.wait()
         outer()
         time.sleep(0.05)
         outer()
 
     def two() -> None:
-        turn.wait()
+        begun.wait()
         other(0.06, float('nan'))
         with pytest.raises(ValueError, match='no'):
             other(0.06, -1.0)
     with Recorder(path):
         first, second = threading.Thread(target=one), threading.Thread(target=two)
         first.start()
-        time.sleep(0.002)
         second.start()
         first.join()
         second.join()
