@@ -16,6 +16,8 @@ from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
+from pyfuncdbg.adapters import await_imports
+from pyfuncdbg.adapters.importing import Watch
 from pyfuncdbg.commands import script
 from pyfuncdbg.hooks.call import Kind
 
@@ -55,6 +57,7 @@ def watch(level: str, place: Path) -> None:
     """Install what this level stands for."""
     if level == 'plain':
         return
+    await_imports()
     if level == 'hooks':
         from pyfuncdbg.hooks.chain import hooks
         hooks.add(Passing())
@@ -103,6 +106,15 @@ class Notes:
         self._around(GradientTape, 'gradient', lambda args: ('GradientTape.gradient', []))
         self._around(PythonFunction, 'invoke', lambda args: (args[0].name or args[0].op_type, []))
         self._around(PythonFunction, 'call_plainly', lambda args: (args[0].name or args[0].op_type, []))
+        Watch('tensorflow', self._install_in_tensorflow).install()
+
+    def _install_in_tensorflow(self) -> None:
+        """The same for the real TensorFlow, but for the calls on its own threads, whose order is never the same."""
+        session = sys.modules.get('tensorflow.python.client.session')
+        functions = sys.modules.get('tensorflow.python.eager.polymorphic_function.polymorphic_function')
+        if session is not None and functions is not None:
+            self._around(session.BaseSession, 'run', lambda args: ('Session.run', _fetched(args)))
+            self._around(functions.Function, '__call__', lambda args: (getattr(args[0], '_name', 'function'), []))
 
     def _around(self, owner: type, name: str, named: Callable[[tuple[Any, ...]], tuple[str, list[str]]]) -> None:
         original = getattr(owner, name)
@@ -150,6 +162,8 @@ def _leaves(value: Any) -> Iterator[np.ndarray]:
         yield np.asarray(value)
     elif isinstance(held := getattr(value, '_value', None), np.ndarray | np.generic):
         yield np.asarray(held)
+    elif type(value).__name__ == 'EagerTensor' and hasattr(value, 'numpy'):
+        yield np.asarray(value.numpy())
 
 
 def _fetched(args: tuple[Any, ...]) -> list[str]:

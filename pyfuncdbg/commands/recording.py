@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.errors import UsageError
 
 _POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
@@ -58,6 +59,7 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
     sys.argv = list(argv)
     recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
     recorder.start()
+    await_imports()
     owner = os.getpid() if report else 0        # which is no process of the user's
     folder, environment = os.getcwd(), dict(os.environ)
 

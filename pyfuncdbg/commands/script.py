@@ -17,7 +17,6 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
-from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks.entrance import RUNNERS
 
@@ -104,7 +103,6 @@ def execute(program: Program) -> None:
     vars(main).update(__annotations__={}, __builtins__=builtins)
     _kept.append(sys.modules['__main__'])
     sys.modules['__main__'] = main
-    await_imports()
     sys.argv = list(program.argv)
     if program.path is not None:
         if sys.flags.safe_path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -25,6 +26,7 @@ from pyfuncdbg.commands.probe import LEVELS
 from pyfuncdbg.record.dtypes import dtype_of
 
 _BOOT = 'import sys; sys.path.append(sys.argv.pop(1)); from pyfuncdbg.commands.probe import main; main()'
+_LOGGED = re.compile(rb'^([IWEF])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ ')
 _OURS = b'pyfuncdbg: '
 
 Answer = Literal['equal', 'different', 'nondeterministic']
@@ -215,7 +217,8 @@ def _results(path: Path) -> dict[str, list[list[Any]]]:
 
 
 def _without_ours(text: bytes) -> bytes:
-    return b''.join(line for line in text.splitlines(keepends=True) if not line.startswith(_OURS))
+    """Without our lines, and without time and thread in those that TensorFlow's C++ logs."""
+    return b''.join(_LOGGED.sub(rb'\1 ', line) for line in text.splitlines(keepends=True) if not line.startswith(_OURS))
 
 
 # ---------------------------------------------------------------- comparing
