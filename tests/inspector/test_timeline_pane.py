@@ -89,7 +89,7 @@ def test_a_window_has_a_row_for_each_thread_and_for_calls_inside_of_calls(trace_
     calls = trace_of_threads.calls()
     assert extent.calls == len(calls) == 6
     assert extent.start == calls[0].started
-    assert extent.end == max(call.started + (call.duration or 0) for call in calls)
+    assert extent.end == pytest.approx(max(call.started + (call.duration or 0) for call in calls))
     assert extent.reach == max(call.duration or 0 for call in calls)
     seen = looked_at(spans, extent, extent.start, extent.end, 100, [])
     outer, inner, other = seen.rows
