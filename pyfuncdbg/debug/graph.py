@@ -220,6 +220,9 @@ def find_node(trace: Queries, text: str, run: int | None = None) -> Found:
                 raise CommandError(f'{name!r} could be {few}: give the whole name')
             if names:
                 return Found(names[0], graph)
+    for site in sites.values():
+        if site.kind == 'gradient' and site.name == name:
+            return Found(name, Graph(None, run, {name: Node(site)}))
     if name.startswith('#') or name.endswith(']'):
         return _of_call(trace, trace.call(name), sites, graphs)
     where = f'the graph of run #{run}' if run is not None else 'this trace'

@@ -15,11 +15,13 @@ from pyfuncdbg.debug.node_values import NodeValues
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.record.decode import unknown_site
 from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.record.usage import SiteTime
 
 DUMPS = 20
 """Newest calls that are listed."""
+_NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class NodeCard:
         calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
             one is given.
         first_bad: Number of the first call with NaN or infinities, ''.
+        places: How many sites have that name: eager calls on other lines, the same node of other graphs.
         recorded: Whether a call of it would have been recorded.
         live: Whether the run is stopped: it may run yet.
         newest: Its newest call, None if it did not run.
@@ -83,6 +86,7 @@ class NodeCard:
     bad: int
     first_bad: str
     total: float
+    places: int
     recorded: bool
     live: bool
     newest: CallRecord | None
@@ -99,9 +103,8 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
     graph, name = found.graph, found.name
     values = NodeValues(trace, graph, stop)
     node = graph.nodes.get(name)
-    inputs = tuple(_given(graph, values, use) for use in graph.inputs(name))
-    outputs = tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name))
-    time = _time(trace, graph, node)
+    newest = values.call(node) if node is not None else None
+    time = _time(trace, graph, node) or _NEVER
     attrs = dict(node.site.attrs) if node is not None else {}
     device = attrs.get('_device', '')
     return NodeCard(
@@ -109,14 +112,27 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         node.site if node is not None else None,
         {key: value for key, value in attrs.items() if key not in ('_device', '_control', '_constants')},
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
-        graph.plan.runs if graph.plan is not None else 0, graph.run, inputs, outputs,
+        graph.plan.runs if graph.plan is not None else 0, graph.run,
+        tuple(_given(graph, values, use) for use in graph.inputs(name)) or _given_to(newest),
+        tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name)) or _made_by(newest, name),
         node.control if node is not None else (),
-        tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0),
-        time.calls if time else 0, time.failed if time else 0, time.bad if time else 0, _first_bad(trace, graph, node, time),
-        time.total if time else 0.0, node is None or bool(node.site.function) or trace.count(kind='op', run=graph.run) > 0,
-        stop is not None and stop.run is not None and stop.run.id == graph.run,
-        values.call(node) if node is not None else None, _dumps(trace, graph, node) if dumps else (),
-        node.site.stack if node is not None else (), graph.constant(name), all_attrs, all_frames)
+        tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), time.calls, time.failed, time.bad,
+        _first_bad(trace, graph, node) if time.bad else '', time.total, _places(trace, node),
+        node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0,
+        stop is not None and stop.run is not None and stop.run.id == graph.run, newest,
+        _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
+        all_attrs, all_frames)
+
+
+def _given_to(call: CallRecord | None) -> tuple[Given, ...]:
+    """Inputs of a call whose site has no names for them: of an eager op, of a backward step."""
+    return () if call is None else tuple(Given(Use('', slot, ''), 'elsewhere', '', tensor, None)
+                                         for slot, tensor in enumerate(call.inputs) if not tensor.absent)
+
+
+def _made_by(call: CallRecord | None, name: str) -> tuple[Made, ...]:
+    return () if call is None else tuple(Made(f'{name}:{slot}', tensor, ()) for slot, tensor in enumerate(call.outputs)
+                                         if not tensor.absent)
 
 
 def _given(graph: Graph, values: NodeValues, use: Use) -> Given:
@@ -146,10 +162,14 @@ def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:
     return max(found, key=lambda time: (time.calls, time.total), default=None)
 
 
-def _first_bad(trace: Queries, graph: Graph, node: Node | None, time: SiteTime | None) -> str:
-    if node is None or time is None or not time.bad:
-        return ''
-    found = trace.calls(site=glob.escape(node.name), run=graph.run, bad=True, limit=1)
+def _places(trace: Queries, node: Node | None) -> int:
+    if node is None:
+        return 1
+    return sum(site.name == node.name and site.kind == node.site.kind for site in trace.sites())
+
+
+def _first_bad(trace: Queries, graph: Graph, node: Node | None) -> str:
+    found = trace.calls(site=glob.escape(node.name), run=graph.run, bad=True, limit=1) if node is not None else []
     return found[0].number if found else ''
 
 

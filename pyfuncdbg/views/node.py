@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.graph import Use
-from pyfuncdbg.debug.node_card import Given, Made, NodeCard
+from pyfuncdbg.debug.node_card import Given, NodeCard
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.call import state
@@ -35,9 +35,7 @@ def node_view(card: NodeCard) -> Page:
     if card.inputs:
         parts += [Text(f'inputs ({len(card.inputs):,})', 'bold'), _inputs(card.inputs)]
     if card.outputs:
-        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), *(_output(made) for made in card.outputs[:INPUTS])]
-        if len(card.outputs) > INPUTS:
-            parts.append(Text(f'  ... {len(card.outputs) - INPUTS:,} more', 'dim'))
+        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), _outputs(card)]
     if card.attrs:
         parts += [Text('attributes', 'bold'), *_attrs(card)]
     if card.frames:
@@ -74,11 +72,12 @@ def _facts(card: NodeCard) -> Table:
     if site is not None:
         kinds = {'python': 'a wrapped Python function', 'op': 'an op of the graph', 'gradient': 'a backward step'}
         host = Text(f'{kinds.get(site.kind, one_line(site.kind, 40))}, of {one_line(site.host, 40)}')
+        if site.kind == 'gradient' and isinstance(site.attrs.get('forward'), str):
+            host.append(f', of the node {one_line(site.attrs["forward"], 60)}')
         grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
     if card.device:
         grid.add_row('device', label(card.device, limit=100))
-    within = 'a loop, branch or function inside of a run' if site is not None and any((*site.inputs, *site.outputs)) else (
-        'no graph: called eagerly')
+    within = _within(card)
     grid.add_row('part of', label(f'run #{card.run} {card.label}' if card.run else f'{card.label}, {count(card.runs, "run")}'
                                   if card.label else within, limit=100))
     if card.calls:
@@ -100,6 +99,17 @@ def _facts(card: NodeCard) -> Table:
     return grid
 
 
+def _within(card: NodeCard) -> str:
+    """Where a node is that no run announced."""
+    site = card.site
+    if site is not None and site.kind == 'gradient':
+        return 'a backward pass'
+    if site is not None and any((*site.inputs, *site.outputs)):
+        return 'a loop, branch or function inside of a run'
+    more = f'; {count(card.places - 1, "further site")} of that name' if card.places > 1 else ''
+    return 'no graph: called eagerly' + more
+
+
 def _names(names: Sequence[str]) -> Text:
     text = Text(', ').join(label(name, limit=60) for name in names[:USERS])
     text.overflow = 'fold'
@@ -116,15 +126,25 @@ def _inputs(inputs: Sequence[Given]) -> Table:
         sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
             'from outside' if given.sort == 'elsewhere' else given.sort, 'dim')
         held = glimpse_of_constant(given.constant) if given.constant is not None else glimpse(given.value)
-        table.add_row(f'  {given.use.slot}', label(given.use.tensor, limit=60), sort, held)
+        name = label(given.use.tensor, limit=60) if given.use.tensor else Text('(no name)', 'dim')
+        table.add_row(f'  {given.use.slot}', name, sort if given.use.tensor else '', held)
     if len(inputs) > INPUTS:
         table.add_row('', Text(f'... {len(inputs) - INPUTS:,} more', 'dim'))
     return table
 
 
-def _output(made: Made) -> Text:
-    text = Text.assemble('  ', label(made.name, limit=60), '  ', glimpse(made.value), overflow='fold')
-    return text.append('  -> ', 'dim').append_text(_users(made.users)) if made.users else text.append('  (not used)', 'dim')
+def _outputs(card: NodeCard) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow='fold')
+    table.add_column(overflow='fold')
+    table.add_column(overflow='fold')
+    for made in card.outputs[:INPUTS]:
+        unused = Text('not used' if card.label else '', 'dim')      # of eager calls nobody knows
+        users = Text('-> ', 'dim', overflow='fold').append_text(_users(made.users)) if made.users else unused
+        table.add_row(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), users)
+    if len(card.outputs) > INPUTS:
+        table.add_row(Text(f'  ... {len(card.outputs) - INPUTS:,} more', 'dim'))
+    return table
 
 
 def _users(users: Sequence[Use]) -> Text:

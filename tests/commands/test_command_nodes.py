@@ -360,3 +360,23 @@ def test_nodes_inside_of_a_loop(tmp_path):
         card = execute('ni plus', context).result
         assert card.calls == 3 and card.inputs[0].op_type == 'PyFunc' and card.inputs[1].constant.first == (1.0,)
         assert 'inside of a run' in text('ni plus', context) and 'quick' in text('ni in_loop', context)
+
+
+def test_backward_steps_and_eager_ops_have_cards(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'steps.pfd', ops=True):
+        x = tf.constant([1.0, 2.0])
+        for _ in range(2):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.reduce_sum(tf.exp(x))
+            tape.gradient(y, x)
+        tf.exp(x)
+    with pyfuncdbg.load(tmp_path / 'steps.pfd') as trace:
+        context = Context(trace)
+        step = next(site.name for site in trace.sites() if site.kind == 'gradient' and site.op_type == 'Exp')
+        card = execute(f'ni {step}', context).result
+        assert card.calls == 2 and card.outputs[0].value.to_numpy().tolist() == np.exp(np.float32([1, 2])).tolist()
+        assert 'a backward step' in text(f'ni {step}', context)
+        eager = execute('ni Exp', context).result
+        assert eager.inputs[0].value.to_numpy().tolist() == [1.0, 2.0] and eager.places == 2
+        assert '1 further site of that name' in text('ni Exp', context) and 'not used' not in text('ni Exp', context)
