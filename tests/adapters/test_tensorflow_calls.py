@@ -327,6 +327,21 @@ def test_several_threads(tf: Any, seen: Seen) -> None:
     assert len({(call.site.id, call.ordinal) for call in seen.calls}) == 160
 
 
+def test_threads_that_come_at_once_find_one_site(tf: Any, seen: Seen) -> None:
+    barrier = threading.Barrier(2, timeout=20)
+
+    def meet(x: Any) -> Any:
+        barrier.wait()
+        return x
+
+    for _ in range(5):
+        seen.calls.clear()
+        data = tf.data.Dataset.range(4).map(lambda x: tf.numpy_function(meet, [x], tf.int64), num_parallel_calls=2)
+        assert list(data.as_numpy_iterator()) == [0, 1, 2, 3]
+        assert len({call.site.id for call in seen.calls}) == 1
+        assert sorted(call.ordinal for call in seen.calls) == [0, 1, 2, 3]
+
+
 def test_nothing_is_kept_alive(tf: Any, seen: Seen) -> None:
     import gc
     import weakref

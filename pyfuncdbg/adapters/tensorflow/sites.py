@@ -99,14 +99,8 @@ class Sites:
     def registered(self, function: Any) -> None:
         """A function has got its token; its node comes next, in the graph of this thread."""
         if not self._parts.context.executing_eagerly():
-            self._mark(function, _GRAPH, weakref.ref(self._parts.ops.get_default_graph()))
-
-    def _mark(self, function: Any, name: str, value: Any) -> None:
-        try:
-            setattr(function, name, value)
+            vars(function)[_GRAPH] = weakref.ref(self._parts.ops.get_default_graph())
             self._marked.add(function)
-        except (AttributeError, TypeError):     # of another TensorFlow: found anew at each call then
-            return
 
     def forget(self) -> None:
         """Take our marks off TensorFlow's objects."""
@@ -128,9 +122,11 @@ class Sites:
             caller = self._eager_caller(frame)
             entry = (self._node_entry(registry, token, registered, function) if caller is None
                      else self._eager_entry(registered, function, caller))
-        if not entry.eager:                     # TensorFlow keeps what was called eagerly for ever, and never calls it again
-            self._mark(registered, MARK, entry)
-        return entry
+        if entry.eager:                         # TensorFlow keeps what was called eagerly for ever, and never calls it again
+            return entry
+        self._marked.add(registered)
+        found: Entry = vars(registered).setdefault(MARK, entry)     # of several threads that come at once, one makes it
+        return found
 
     def _eager_caller(self, of: FrameType) -> FrameType | None:
         """The frame of TensorFlow's that calls a function at once; None for one that a graph calls."""
