@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.inspector.leading import Led
 from pyfuncdbg.inspector.relay import Relay
 
 SMALLEST = (40, 12)
@@ -112,12 +113,11 @@ class _Host:
             os.close(news)
         self._told = self._leaving = False
 
-    def _start_program(self, terminal: int, connection: int) -> subprocess.Popen[bytes]:
+    def _start_program(self, terminal: int, connection: int) -> Led:
         environment = {name: value for name, value in os.environ.items() if name not in ('LINES', 'COLUMNS')}
         environment['TERM'] = 'xterm-256color'
         command = [*_this_command(), 'run', '--hosted', str(connection), '--record', self._play.trace, *self._args]
-        return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
-                                env=environment, pass_fds=[connection] if connection >= 0 else [])
+        return Led(command, terminal, environment, [connection] if connection >= 0 else [])
 
     def _start_screen(self, news: int, connection: int) -> subprocess.Popen[bytes]:
         play = self._play
@@ -138,6 +138,7 @@ class _Host:
             if alone:
                 self._go_on_here()
             code = self.program.wait()
+            self.program.release()
         if alone and os.path.isdir(self._play.trace) and self._terminal_lives():
             from pyfuncdbg.commands.recording import draw_report
             draw_report(Path(self._play.trace), os.getcwd(), dict(os.environ))
@@ -152,7 +153,7 @@ class _Host:
             if self._leaving and self.program.poll() is not None:
                 self._end_screen()
                 return
-            select.select([self._hears], [], [])
+            select.select([self._hears, *([self.program.fileno()] if self.program.returncode is None else [])], [], [])
             _drain(self._hears)
 
     def _end_screen(self) -> None:
@@ -177,7 +178,7 @@ class _Host:
             why = f'was killed by {signal.Signals(-code).name}' if code < 0 else 'failed'
             say(f'the inspector {why}; ' + ('the program goes on here' if self.program.poll() is None else
                                             'the program has ended'))
-        Relay(self._master, self._modes, self._hears, self.program.poll).run()
+        Relay(self._master, self._modes, self._hears, self.program).run()
 
     # ------------------------------------------------------------------ signals
     @contextmanager
@@ -260,6 +261,6 @@ def _die_by(number: int) -> None:
 
 
 def take_terminal() -> None:
-    """In the program's process, first of all: stdin is the terminal of this session, whose Ctrl-C comes here."""
-    with contextlib.suppress(OSError):
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    """In the program's process, first of all: it is in the foreground of its terminal, whose Ctrl-C comes here."""
+    with contextlib.suppress(OSError), _in_background():
+        os.tcsetpgrp(0, os.getpgrp())

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyfuncdbg.inspector.leading import Led
+
 _LAST, _LONGEST = 0.2, 1.0
 """Seconds that the last output of a program may take to come, and in all; its children may write for ever."""
 
@@ -29,14 +31,14 @@ class Relay:
         master: Of the pseudo-terminal, non-blocking.
         modes: Of the user's terminal, as it is put back.
         bell: Has something to read when a signal came.
-        ended: The program's exit code once it has ended.
+        program: At that terminal.
     """
 
-    def __init__(self, master: int, modes: list[Any], bell: int, ended: Callable[[], int | None]) -> None:
+    def __init__(self, master: int, modes: list[Any], bell: int, program: Led) -> None:
         self._master = master
         self._modes = modes
         self._bell = bell
-        self._ended = ended
+        self._program = program
         self._typed = b''
 
     def run(self) -> None:
@@ -45,10 +47,11 @@ class Relay:
             self._resize()
             end = math.inf
             while time.monotonic() < end:
-                over = self._ended() is not None
+                over = self._program.poll() is not None
                 end = min(end, time.monotonic() + _LONGEST) if over else end
-                ready, writable, _ = select.select([self._master, self._bell, *([] if over else [0])],
-                                                   [self._master] if self._typed else [], [], _LAST if over else None)
+                watched = [self._master, self._bell, *([] if over else [0, self._program.fileno()])]
+                ready, writable, _ = select.select(watched, [self._master] if self._typed else [], [],
+                                                   _LAST if over else None)
                 if self._bell in ready:
                     os.read(self._bell, 4096)
                 if 0 in ready:

@@ -125,10 +125,11 @@ class Person:
                 found += [int(word) for word in task.read_text().split()]
         return found
 
-    def process(self, *words: str) -> int:
+    def process(self, *words: str, without: str = '') -> int:
         """The one process below that has all these in its command line."""
         def matches(pid: int) -> bool:
-            return all(word in Path(f'/proc/{pid}/cmdline').read_bytes().decode().split('\0') for word in words)
+            found = Path(f'/proc/{pid}/cmdline').read_bytes().decode().split('\0')
+            return all(word in found for word in words) and without not in found[:-1]
         found = [pid for pid in self.processes()[1:] if matches(pid)]
         assert len(found) == 1, found
         return found[0]
@@ -136,7 +137,7 @@ class Person:
     @property
     def program(self) -> int:
         """The process of the program."""
-        return self.process('--hosted')
+        return self.process('--hosted', without='-S')
 
     @property
     def screen_process(self) -> int:

@@ -145,7 +145,7 @@ def test_the_terminal_hangs_up(tmp_path: Path, front: tuple[str, ...]) -> None:
         os.close(person.child.child_fd)
         person.child.child_fd = -1
         person.child.closed = True
-        assert len(pids) == 3
+        assert len(pids) == 4
         assert all(is_gone(pid) for pid in pids)
 
 

@@ -83,6 +83,25 @@ def test_the_exit_is_the_programs(tmp_path: Path, body: str, code: int) -> None:
     assert code != 1 or 'ValueError: no luck' in shown
 
 
+def test_what_it_leaves_running_outlives_it_and_the_screen(tmp_path: Path) -> None:
+    source = """
+import subprocess, sys
+code = "import time, pathlib, os; time.sleep(4); pathlib.Path('later').write_text(str(os.getpgrp()))"
+subprocess.Popen([sys.executable, '-c', code])
+print('left it')
+"""
+    with under(tmp_path, source, *LIVE) as person:
+        person.until('program: ended')
+        person.settle()
+        person.type('q')
+        assert person.end() == 0
+        assert not (tmp_path / 'later').exists()
+        end = time.monotonic() + 30
+        while not (tmp_path / 'later').exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
 @fronts
 def test_ctrl_c_without_a_handler_is_the_programs_end(tmp_path: Path, front: tuple[str, ...]) -> None:
     def play(person: Person) -> None:

@@ -1,0 +1,52 @@
+"""What a shell is to a program at a terminal: the process above it that leads the session, and outlives it.
+
+Run as a script of its own, by `leading.py`: stdlib only, on one thread. Without it the end of the program would end what it
+has left running in the background, for then the system hangs up on the whole session.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+import termios
+
+_BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+
+
+def main() -> None:
+    """Start `argv[2:]` in the foreground of the terminal on stdin, and tell on the descriptor `argv[1]` how it ends."""
+    report, command = int(sys.argv[1]), sys.argv[2:]
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP):
+        signal.signal(number, lambda number, frame: None)       # a handler, unlike SIG_IGN, is not inherited by the program
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    pid = os.posix_spawn(command[0], command, os.environ, setpgroup=0,
+                         setsigdef=(signal.SIGTTOU, signal.SIGPIPE, signal.SIGXFSZ))
+
+    def hang_up(number: int, frame: object) -> None:
+        with contextlib.suppress(OSError):      # the system tells only the leader of the session
+            os.killpg(pid, signal.SIGHUP)
+            os.killpg(pid, signal.SIGCONT)
+    signal.signal(signal.SIGHUP, hang_up)
+    with contextlib.suppress(OSError):          # it has done so itself, or has ended already
+        os.tcsetpgrp(0, pid)
+    os.write(report, b'%d\n' % pid)
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            break
+        if os.WSTOPSIG(status) in _BY_TERMINAL:                 # there is no shell that could let it go on
+            os.killpg(pid, signal.SIGCONT)
+    with contextlib.suppress(OSError):          # a terminal that closes hangs up on its foreground: that is we, from now on
+        os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    with contextlib.suppress(OSError):          # else nobody is there any more
+        os.write(report, b'%d\n' % os.waitstatus_to_exitcode(status))
+        while True:
+            signal.pause()
+
+
+if __name__ == '__main__':
+    main()
