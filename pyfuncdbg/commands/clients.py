@@ -46,6 +46,7 @@ class Client:
         attached: Whether stops of the program go to it.
         gone: Whether it is cut off.
         last: Send what is held, then cut it off.
+        around: Made around each command that it has a stopped thread carry out, on that thread.
     """
 
     def __init__(self, connection: socket.socket, requests: Requests, wake: Callable[[], None]) -> None:
@@ -54,6 +55,7 @@ class Client:
         self.attached = False
         self.gone = False
         self.last = False
+        self.around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
         self._requests = requests
         self._wake = wake
         self._lines = Lines()

@@ -146,7 +146,7 @@ class Remote:
             return self._running(client, asked), None
 
         def action() -> dict[str, Any]:
-            with self._doing.of(client.number):
+            with client.around(), self._doing.of(client.number):
                 answer = self._executed(asked, stop)
             if stop.decision is not None:
                 self._by = client.number

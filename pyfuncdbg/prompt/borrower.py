@@ -10,13 +10,14 @@ the terminal does not get the program suspended, as in the background it would b
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ class Borrower:
             commands.close()
             lease.close()
         self._client = adopt(ours)
+        self._client.around = _without_keys
         output.grown = lambda: self._say('output')
         threading.Thread(target=self._hear, name='pyfuncdbg lease', daemon=True).start()
 
@@ -155,6 +157,26 @@ class Borrower:
         self.gone = True
         self._back.set()
         self.changed()
+
+
+@contextlib.contextmanager
+def _without_keys() -> Iterator[None]:
+    """What is evaluated at a stop and asks at the terminal finds no input: the keys are the inspector's.
+
+    Not where the main thread may be at a prompt of its own meanwhile, which would take this for its end.
+    """
+    if threading.current_thread() is not threading.main_thread() or not os.isatty(0):
+        yield
+        return
+    before = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.dup2(nothing, 0)
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(nothing)
 
 
 def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:

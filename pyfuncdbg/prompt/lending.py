@@ -137,7 +137,8 @@ class Lending:
         def wanted() -> bool:
             return stop.decision is None and broker.focus is stop and self.usable()
         mine = contextlib.ExitStack()
-        if not mine.enter_context(turn(terminal, say, wanted)):
+        # Nothing is said while another process has the terminal: it may be on the screen of that one's inspector.
+        if not mine.enter_context(turn(terminal, lambda text: None, wanted)):
             mine.close()
             return None
         try:

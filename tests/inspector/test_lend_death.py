@@ -227,3 +227,18 @@ print('the main thread is done')
         terminal.end()
         assert terminal.code == 0 and 'the main thread is done' in terminal.screen and terminal.restored()
         wait_until(lambda: gone(inspector))
+
+
+def test_a_command_that_asks_finds_no_input_and_ctrl_c_breaks_one_off(tmp_path) -> None:
+    with Terminal(tmp_path, "train(1, 'inspector')\nprint('typed:', input('name? '))") as terminal:
+        terminal.stopped('run 1 of')
+        terminal.type('p input("x")')
+        terminal.until('EOFError', full=True)
+        terminal.type('p [0 for _ in iter(int, 1)]')
+        time.sleep(0.5)
+        terminal.key('\x03')
+        terminal.until('interrupted', full=True)
+        terminal.type('quit')
+        terminal.until(r'name\?$', full=False)
+        terminal.child.send('anna\r')
+        assert terminal.end().endswith('typed: anna') and terminal.code == 0

@@ -162,7 +162,7 @@ def test_a_stop_at_pythons_own_prompt(tmp_path) -> None:
             terminal.until(f'^{number + 41}$'.replace('^', '(?m)^'), full=False)
         terminal.child.send('exit()\r')
         terminal.end()
-        assert terminal.code == 0 and terminal.raw.count(b'norm of') == 2
+        assert terminal.code == 0 and terminal.screen.count('norm of') == 2
 
 
 @pytest.mark.parametrize('function', ['breakpoint()', "pyfuncdbg.break_at('norm')"])
