@@ -223,7 +223,7 @@ def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any]
         result = kernel(*[tensor._value for tensor in tensors], **keywords)
         recording.active.op_call = current_call()
         values = (result,) if definition.outputs == 1 else result
-        return [EagerTensor(value) for value in values]
+        return [boxed(value) for value in values]
 
     recording.active.op_call = 0
     outputs = around(site, compute, eager_execution().run, list(inputs))
