@@ -183,6 +183,7 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
         return None
     if path.is_dir() and any(path.iterdir()):
         raise UsageError(f'run: {str(path)!r} is a folder with files in it; give a path that does not exist yet to --record')
+    options.ui = 'none'                         # nobody is asked in this process
     _debug(options)                             # finds mistakes in them before the screen opens
     title = os.path.basename(program.argv[0]) if program.argv[0] != '-m' else f'-m {program.name}'
     play = Screenplay(str(path), title, options.live, options.commands or '')
@@ -204,7 +205,7 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
         from pyfuncdbg.prompt import interrupt
         from pyfuncdbg.prompt.front_ends import install
         from pyfuncdbg.session import debug_sessions
-        install(debugger)                       # for the terminal, should the screen be gone
+        install(debugger, 'prompt')             # on the terminal, should the screen be gone
         interrupt.ignore()
         if options.listen or options.wait:
             socket.listen()
