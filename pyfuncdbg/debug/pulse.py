@@ -39,6 +39,7 @@ class Pulse:
 
     Attributes:
         info: Of the trace.
+        elapsed: Seconds since its start, up to its last record where it was closed.
         sites: Python sites and others that were called, the one with the most time first.
         run_rate: Runs a second, lately.
         call_rate: Calls a second, lately.
@@ -49,6 +50,7 @@ class Pulse:
     """
 
     info: TraceInfo
+    elapsed: float
     sites: tuple[SitePulse, ...]
     run_rate: float
     call_rate: float
@@ -97,7 +99,8 @@ class Pulses:
         elapsed = now - before.at
         memory = resident(self._pid)
         self._peak = max(self._peak, memory or 0)
-        return Pulse(info, tuple(_site(use, before, elapsed) for use in uses),
+        running = 0.0 if info.complete or memory is None else time.time() - info.started
+        return Pulse(info, max(info.duration, running), tuple(_site(use, before, elapsed) for use in uses),
                      _rate(info.runs - before.runs, elapsed), _rate(info.calls - before.calls, elapsed),
                      sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None)
 

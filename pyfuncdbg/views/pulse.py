@@ -22,6 +22,8 @@ def pulse_view(pulse: Pulse, rows: int = 12) -> Page:
     """
     def draw(options: ConsoleOptions) -> Group:
         more = len(pulse.sites) - rows
+        if not pulse.sites:
+            return Group(_rates(pulse), Text('no wrapped function was called yet', 'dim'))
         return Group(_rates(pulse), _health(pulse), Text(), _sites(pulse, rows, options.max_width),
                      *([Text(f'... {more:,} more', 'dim')] if more > 0 else []))
     return Page(draw)
@@ -29,7 +31,7 @@ def pulse_view(pulse: Pulse, rows: int = 12) -> Page:
 
 def _rates(pulse: Pulse) -> Text:
     info = pulse.info
-    words = [f'{seconds(info.duration)}', f'{count(info.runs, "run")} ({_rate(pulse.run_rate)}/s)',
+    words = [f'{pulse.elapsed:.1f} s', f'{count(info.runs, "run")} ({_rate(pulse.run_rate)}/s)',
              f'{count(info.calls, "call")} ({_rate(pulse.call_rate)}/s)']
     if pulse.memory is not None:
         words.append(f'memory {size(pulse.memory)}' + (f', at most {size(pulse.peak)}' if pulse.peak else ''))

@@ -19,12 +19,17 @@ def now() -> Pulse:
 
 def test_rates_memory_and_health_come_first(draw, now: Pulse) -> None:
     lines = draw(pulse_view(now), 120).splitlines()
-    assert lines[0] == ('1.25 s   3 runs (0.25/s)   5 calls (1,234/s)   memory 80 MB, at most 90 MB   '
+    assert lines[0] == ('1.2 s   3 runs (0.25/s)   5 calls (1,234/s)   memory 80 MB, at most 90 MB   '
                         'trace 21 KB of 256 MB')
     assert lines[1] == '2 calls met NaN or infinity   1 call raised'
     norm = next(line for line in lines if line.lstrip().startswith('norm')).split()
     assert norm[:10] == ['norm', '3', '12.3', '210', 'us', '630', 'us', '1', '1', '50%']
     assert norm[10:] == ['normalize', 'model.py:39']
+
+
+def test_nothing_was_called_yet(draw, now: Pulse) -> None:
+    lines = draw(pulse_view(replace(now, sites=(), elapsed=75.04)), 80).splitlines()
+    assert lines[0].startswith('75.0 s   ') and lines[-1] == 'no wrapped function was called yet'
 
 
 def test_all_is_well(draw, now: Pulse) -> None:
