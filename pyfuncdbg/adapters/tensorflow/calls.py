@@ -146,6 +146,7 @@ class Calls:
 
     def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
+        self._causes.raise_abort()
         site = self.sites.eager_site(str(name or NUMPY), NUMPY, func, _plainly_again)
 
         @calls_wrapped

@@ -90,7 +90,7 @@ class Causes:
                     failure.hand_over(error)
                     return
 
-    def _raise_abort(self) -> None:
+    def raise_abort(self) -> None:
         """Let an abort go on in the place of an error, once."""
         aborted, self.aborted = self.aborted, None
         if aborted is not None:
@@ -110,7 +110,7 @@ class Causes:
             original(error, node_def, op, message, error_code, *args)
             # Where C++ makes the error, which takes no other in its place, one of the other two lets the abort go on.
             if self.aborted is not None and _made_by_python(sys._getframe(1)):
-                self._raise_abort()
+                self.raise_abort()
             if self._failures:
                 self._cause(error, message)
         return __init__
@@ -119,7 +119,7 @@ class Causes:
         """`InterpolateRuntimeError.__exit__`: around every call of a traced function."""
         def __exit__(manager: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807
             if error is not None and self.aborted is not None:
-                self._raise_abort()
+                self.raise_abort()
             return original(manager, kind, error, traceback)
         return __exit__
 
@@ -131,7 +131,7 @@ class Causes:
             if cause is None or not _filters(sys._getframe(1)):
                 return BaseException.with_traceback(error, traceback)
             if isinstance(cause, RunAborted):
-                self._raise_abort()
+                self.raise_abort()
             try:
                 raise error from cause
             except BaseException as raised:
