@@ -70,6 +70,7 @@ class LentDriver(LinuxDriver):
         self.start_application_mode()
         if self._on:
             self._app.refresh(layout=True)
+            self._app.screen.refresh_bindings()         # what was to be done after a refresh may wait for this one
 
     def stop_application_mode(self) -> None:
         """Leave the screen."""
