@@ -97,7 +97,7 @@ def _source(context: Context, args: argparse.Namespace) -> Annotated:
     made = {(mark.site.process, mark.site.id): mark for mark in here}
     return Annotated(AnnotatedSource(
         filename, read, warnings, lines, len(text), len(marks[filename]), sum(1 for one in lines if one.nodes),
-        len({mark.site.name for mark in here if mark.role == 'made' and mark.site.kind != 'gradient'}),
+        sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in here),
         sum(mark.time.calls for mark in made.values() if mark.time is not None),
         sum(_own(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
         filters_of(args, 'run', 'all'))

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from pyfuncdbg.debug.places import by_name, made_at
+from pyfuncdbg.debug.places import by_name, made_at, twin_key
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.usage import SiteTime
 
@@ -51,13 +51,14 @@ class Cost:
         return self.own / self.calls if self.calls else 0.0
 
 
-_Key = tuple[str, str, int, int]
+_Key = tuple[Any, ...]
+"""The name of the group, '' for none, and what else tells groups apart."""
 _KEYS: Mapping[By, Callable[[SiteRecord, str, int], _Key]] = {
-    'node': lambda site, filename, line: (site.name, '', 0, site.process),
-    'function': lambda site, filename, line: (site.function or site.op_type, site.filename, site.line, 0),
-    'line': lambda site, filename, line: ('', filename, line, 0),
-    'type': lambda site, filename, line: (site.op_type, '', 0, 0),
-    'file': lambda site, filename, line: ('', filename, 0, 0),
+    'node': lambda site, filename, line: (site.name, filename, line, twin_key(site)),
+    'function': lambda site, filename, line: (site.function or site.op_type, site.filename, site.line),
+    'line': lambda site, filename, line: ('', filename, line),
+    'type': lambda site, filename, line: (site.op_type,),
+    'file': lambda site, filename, line: ('', filename),
 }
 
 
@@ -82,7 +83,7 @@ def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> lis
 def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By) -> Cost:
     most = max(group, key=lambda time: (bool(time.site.function), time.own))
     site = most.site
-    nodes = {(time.site.process, time.site.name) for time in group}
+    nodes = {twin_key(time.site) for time in group}
     twins = _without_twins(group)
     alone = len(nodes) == 1 and by in ('node', 'line')
     filename, line = place if by != 'type' else ('', 0)
@@ -95,5 +96,5 @@ def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By) -> C
 
 def _without_twins(group: list[SiteTime]) -> list[SiteTime]:
     """A wrapped function is recorded as a call and as a step of its graph around that: it ran once."""
-    steps = {(time.site.process, time.site.name) for time in group if time.site.kind == 'op'}
-    return [time for time in group if time.site.kind != 'python' or (time.site.process, time.site.name) not in steps]
+    steps = {twin_key(time.site) for time in group if time.site.kind == 'op'}
+    return [time for time in group if time.site.kind != 'python' or twin_key(time.site) not in steps]

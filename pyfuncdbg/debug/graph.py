@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyfuncdbg.debug.places import twin_key
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.record.records import CallRecord, PlanRecord, SiteRecord
@@ -139,13 +140,13 @@ def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
     return Graph(plan, run, nodes, _constants(nodes), _users(nodes))
 
 
-def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str], SiteRecord]) -> dict[str, Node]:
-    return {site.name: Node(site, twins.get((site.process, site.name)) if site.kind == 'python' else None) for site in sites}
+def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], SiteRecord]) -> dict[str, Node]:
+    return {site.name: Node(site, twins.get(twin_key(site)) if site.kind == 'python' else None) for site in sites}
 
 
-def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str], SiteRecord]:
-    """Wrapped functions as steps of the graph, by process and name."""
-    return {(site.process, site.name): site for site in sites if site.kind == 'op' and 'token' in site.attrs}
+def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str, str], SiteRecord]:
+    """Wrapped functions as steps of the graph."""
+    return {twin_key(site): site for site in sites if site.kind == 'op' and 'token' in site.attrs}
 
 
 def _together(plans: Sequence[PlanRecord]) -> PlanRecord:

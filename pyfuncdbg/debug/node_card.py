@@ -21,6 +21,8 @@ from pyfuncdbg.record.usage import SiteTime
 
 DUMPS = 20
 """Newest calls that are listed."""
+_SEARCHED = 500
+"""Calls of nodes of one name that are searched for the first with NaN."""
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
@@ -169,8 +171,11 @@ def _places(trace: Queries, node: Node | None) -> int:
 
 
 def _first_bad(trace: Queries, graph: Graph, node: Node | None) -> str:
-    found = trace.calls(site=glob.escape(node.name), run=graph.run, bad=True, limit=1) if node is not None else []
-    return found[0].number if found else ''
+    if node is None:
+        return ''
+    mine = {(site.process, site.id) for site in node.sites}
+    found = trace.calls(site=glob.escape(node.name), run=graph.run, bad=True, limit=_SEARCHED)
+    return next((call.number for call in found if (call.process, call.site.id) in mine), '')
 
 
 def _dumps(trace: Queries, graph: Graph, node: Node | None) -> tuple[CallRecord, ...]:

@@ -34,6 +34,11 @@ def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | No
     return site.stack[-1] if site.stack else None
 
 
+def twin_key(site: SiteRecord) -> tuple[int, str, str]:
+    """Equal for a wrapped function and for the step of the graph around it, which other graphs may have by the same name."""
+    return site.process, site.name, str(site.attrs.get('token', ''))
+
+
 def by_name(sites: Iterable[SiteRecord]) -> dict[tuple[int, str], SiteRecord]:
     """Sites of forward calls by process and name; of two of one name, the one with a function."""
     found: dict[tuple[int, str], SiteRecord] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.debug.places import by_name, is_users, made_at
+from pyfuncdbg.debug.places import by_name, is_users, made_at, twin_key
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.usage import SiteTime
@@ -75,9 +75,9 @@ def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int,
 def _without_twins(sites: Iterable[SiteRecord]) -> list[SiteRecord]:
     """Sites that are places of the program; a wrapped function stands for the step of the graph around it."""
     known = list(sites)
-    python = {(site.process, site.name) for site in known if site.kind == 'python'}
+    python = {twin_key(site) for site in known if site.kind == 'python'}
     return [site for site in known if site.kind in ('python', 'op', 'gradient')
-            and not (site.kind == 'op' and 'token' in site.attrs and (site.process, site.name) in python)]
+            and not (site.kind == 'op' and 'token' in site.attrs and twin_key(site) in python)]
 
 
 def files_of(marks: Mapping[str, Mapping[int, list[Mark]]]) -> list[SourceFile]:
@@ -87,7 +87,7 @@ def files_of(marks: Mapping[str, Mapping[int, list[Mark]]]) -> list[SourceFile]:
         here = [mark for line in lines.values() for mark in line]
         made = [mark for mark in here if mark.role == 'made' and mark.site.kind != 'gradient']
         times = {(mark.site.process, mark.site.id): mark.time for mark in here if mark.time is not None}
-        files.append(SourceFile(filename, is_users(filename), len({(mark.site.process, mark.site.name) for mark in made}),
+        files.append(SourceFile(filename, is_users(filename), len({(mark.site.process, mark.site.id) for mark in made}),
                                 len({mark.site.function for mark in here if mark.role == 'function'}),
                                 sum(time.calls for time in times.values()), sum(time.failed for time in times.values()),
                                 sum(time.own for time in times.values())))

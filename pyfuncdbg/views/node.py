@@ -77,9 +77,11 @@ def _facts(card: NodeCard) -> Table:
         grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
     if card.device:
         grid.add_row('device', label(card.device, limit=100))
-    within = _within(card)
-    grid.add_row('part of', label(f'run #{card.run} {card.label}' if card.run else f'{card.label}, {count(card.runs, "run")}'
-                                  if card.label else within, limit=100))
+    part = f'run #{card.run} {card.label}' if card.run else (
+        f'{card.label}, {count(card.runs, "run")}' if card.label else _within(card))
+    if card.places > 1:
+        part += f'; {count(card.places - 1, "further site")} of that name'
+    grid.add_row('part of', label(part, limit=100))
     if card.calls:
         mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
         took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
@@ -87,7 +89,8 @@ def _facts(card: NodeCard) -> Table:
         if card.failed:
             words.append(f', {card.failed:,} raised', 'bold red')
         if card.bad:
-            words.append(f', {card.bad:,} met NaN or Inf, #{one_line(card.first_bad, 20)} the first', 'bold red')
+            first = f', #{one_line(card.first_bad, 20)} the first' if card.first_bad else ''
+            words.append(f', {card.bad:,} met NaN or Inf{first}', 'bold red')
         if card.newest is not None:
             words.append(f'; the newest is #{one_line(card.newest.number, 20)} {one_line(card.newest.label, 60)}')
         grid.add_row('calls', words)
@@ -106,8 +109,7 @@ def _within(card: NodeCard) -> str:
         return 'a backward pass'
     if site is not None and any((*site.inputs, *site.outputs)):
         return 'a loop, branch or function inside of a run'
-    more = f'; {count(card.places - 1, "further site")} of that name' if card.places > 1 else ''
-    return 'no graph: called eagerly' + more
+    return 'no graph: called eagerly'
 
 
 def _names(names: Sequence[str]) -> Text:

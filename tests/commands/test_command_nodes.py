@@ -380,3 +380,18 @@ def test_backward_steps_and_eager_ops_have_cards(tmp_path):
         eager = execute('ni Exp', context).result
         assert eager.inputs[0].value.to_numpy().tolist() == [1.0, 2.0] and eager.places == 2
         assert '1 further site of that name' in text('ni Exp', context) and 'not used' not in text('ni Exp', context)
+
+
+def test_nodes_of_one_name_in_several_graphs_are_kept_apart(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'maps.pfd', ops=True):
+        numbers = tf.data.Dataset.range(3).map(lambda i: tf.cast(i, tf.float32))
+        made = numbers.map(lambda x: tf.numpy_function(quick, [x], tf.float32)).map(
+            lambda x: tf.numpy_function(np.negative, [x], tf.float32))
+        assert [float(x) for x in made] == [0.0, -2.0, -4.0]
+    with pyfuncdbg.load(tmp_path / 'maps.pfd') as trace:
+        context = Context(trace)
+        card = execute('ni quick', context).result
+        assert card.outputs[0].value.to_numpy() == 4.0 and card.calls == 3 and 'further site of that name' in text(
+            'ni quick', context)
+        rows_of = [row for row in execute('lp', context).result.rows if row.function in ('quick', 'negative')]
+        assert sorted((row.function, row.calls) for row in rows_of) == [('negative', 3), ('quick', 3)]
