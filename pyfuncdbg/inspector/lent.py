@@ -57,7 +57,7 @@ def _show(lease: Lease, commands: int) -> None:
 
 def _in_short(error: BaseException) -> str:
     """An error in one line, with its place."""
-    frames = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in frames if 'pyfuncdbg' in frame.filename] or frames
+    passed = list(traceback.extract_tb(error.__traceback__))
+    frames = [frame for frame in passed if 'pyfuncdbg' in frame.filename] or passed
     place = f' ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})' if frames else ''
     return ' '.join(f'{type(error).__name__}: {error}{place}'.split())[:300]
