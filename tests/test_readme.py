@@ -22,7 +22,7 @@ def blocks(language: str = '') -> list[str]:
 
 def test_the_two_commands_stand_there_alone() -> None:
     assert blocks()[0] == 'pip install . && pyfuncdbg demo\n'
-    assert "pip install '.[test]' && pytest\n" in blocks()      # .ci/run types this line
+    assert "pip install '.[test]' && pytest -n logical\n" in blocks()      # .ci/run types this line
 
 
 def test_the_python_example_runs(tmp_path: Path) -> None:
