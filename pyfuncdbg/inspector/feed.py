@@ -80,11 +80,11 @@ class Feed:
     class Built(Message):
         """The rows of a wish are in order."""
 
-        def __init__(self, turn: int, wish: Wish, opened: Opened, top: int, cursor: int, pages: dict[int, list[Line]],
-                     seconds: float) -> None:
+        def __init__(self, turn: int, wish: Wish, opened: Opened, top: int, cursor: int, places: tuple[Slot, ...],
+                     pages: dict[int, list[Line]], seconds: float) -> None:
             super().__init__()
             self.turn, self.wish, self.opened, self.top, self.cursor = turn, wish, opened, top, cursor
-            self.pages, self.seconds = pages, seconds
+            self.places, self.pages, self.seconds = places, pages, seconds
 
     class Paged(Message):
         """Some pages are there."""
@@ -212,7 +212,8 @@ class Feed:
             with self._lock:
                 if self._pending is opened:
                     self._pending = None
-        self._owner.post_message(Feed.Built(turn, wish, opened, top, cursor, pages, time.perf_counter() - began))
+        self._owner.post_message(Feed.Built(turn, wish, opened, top, cursor, sight.places, pages,
+                                            time.perf_counter() - began))
 
     def _page(self, opened: Opened, numbers: Sequence[int], places: tuple[Slot, ...]) -> None:
         found: dict[int, list[Line]] = {}

@@ -152,18 +152,19 @@ class VirtualList(ScrollView, can_focus=True):
             self.run_worker(message.opened.close, thread=True, group='feed')
             return
         self._feed.adopt(message.opened)
-        before = self._sight.key
+        before, another = self._sight.key, message.wish != self.wish
         self._busy, self._failed, self._took = '', '', message.seconds
         self.wish, self.count, self.cursor = message.wish, message.opened.count, message.cursor
         self._pages.clear()
-        self._pages.update(message.pages)
+        if message.places == self._places:      # it may have been shown, or have got another width, meanwhile
+            self._pages.update(message.pages)
         self._resized()
         self.scroll_to(y=message.top, animate=False)
         goal, self._goal = self._goal, ''
-        if goal:
-            self.show_key(goal)
-        elif before and self._sight.key != before:
+        if another or (before and not goal and self._sight.key != before):
             self._moved()                       # to the first row of another order, or with the end
+        elif goal:
+            self.show_key(goal)
 
     def _resized(self) -> None:
         self.virtual_size = Size(self._row_width, self.count + _ABOVE)
@@ -234,8 +235,8 @@ class VirtualList(ScrollView, can_focus=True):
     def _fetch(self) -> None:
         """Get the pages that are seen now; those of places passed by meanwhile are not asked for."""
         self._calling = False
-        seen = pages_of(round(self.scroll_y), self._height, self.count)
-        missing = [number for number in seen if number not in self._pages]
+        seen = {*pages_of(round(self.scroll_y), self._height, self.count), *pages_of(self.cursor, 1, self.count)}
+        missing = sorted(seen.difference(self._pages))
         if missing and not self._fetching and self._feed.opened is not None:
             self._fetching = True
             self._feed.fetch(missing, self._places)
@@ -282,7 +283,8 @@ class VirtualList(ScrollView, can_focus=True):
         line = self._line(self.cursor)
         if line is not None:
             self.post_message(Picked(line.key))
-        elif self._fetching or self._calling:
+        elif self.cursor < self.count:
+            self._fetch()
             self._moved()                       # its row is on the way
 
     def action_move(self, by: int) -> None:

@@ -130,3 +130,14 @@ def test_a_wish_and_its_command_say_the_same() -> None:
         assert wish_of(command_of(wish)) == wish
     assert command_of(Wish((('site', 'a b*'),), 'size', True)) == 'calls --site "a b*" --sort size --newest'
     assert wish_of('calls --json') is None and wish_of('calls >> file') is None and wish_of('calls --help') is None
+
+
+def test_a_list_that_was_never_seen_shows_what_a_command_asks_for(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, (80, 24)) as pilot:
+            await type_line(pilot, 'calls --failed')
+            await until(pilot, '1 call   sort: time   filter: failed', '#14', 'raised ValueE')
+            await settled(pilot)
+            await press(pilot, '3')
+            await until(pilot, 'no outputs')
+    drive(test)
