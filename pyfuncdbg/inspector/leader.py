@@ -18,12 +18,15 @@ _BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 def main() -> None:
     """Start `argv[2:]` in the foreground of the terminal on stdin, and tell on the descriptor `argv[1]` how it ends."""
     report, command = int(sys.argv[1]), sys.argv[2:]
+    os.set_inheritable(report, False)
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP):
         signal.signal(number, lambda number, frame: None)       # a handler, unlike SIG_IGN, is not inherited by the program
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     pid = os.posix_spawn(command[0], command, os.environ, setpgroup=0,
                          setsigdef=(signal.SIGTTOU, signal.SIGPIPE, signal.SIGXFSZ))
+    os.closerange(3, report)                    # what was passed is the program's: nobody else may hold it open
+    os.closerange(report + 1, 4096)
 
     def hang_up(number: int, frame: object) -> None:
         with contextlib.suppress(OSError):      # the system tells only the leader of the session
