@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
+from rich.console import ConsoleOptions
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +12,7 @@ from pyfuncdbg.debug.fate import Fate, Reached
 from pyfuncdbg.debug.health import Finding
 from pyfuncdbg.debug.lines_of_call import LineReport
 from pyfuncdbg.debug.linetrace import Appearance
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.origin import kind_of, location
@@ -23,6 +24,8 @@ from pyfuncdbg.views.units import count
 
 PATHS = 8
 """Ways to fetches that are drawn."""
+RUNS = 4
+"""Runs of one way that are named."""
 STEPS = 8
 """Calls of one way that are drawn."""
 ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
@@ -54,8 +57,8 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         return Page(first, Text(f'{met}.' if ops or call is not None else
                                 f'{met}; nodes of the graph were not recorded: --ops does that.', 'green'))
     by_number = {fate.origin.call.number: fate for fate in fates}
-    parts.append(_table(findings, by_number, stopped))
-    parts += _ways(fates)
+    parts.append(lambda options: _table(findings, by_number, stopped, options))
+    parts += [*_ways(fates), *_ends(fates, stopped)]
     if unjudged:
         parts.append(Text(f'{count(unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
     silent = next((finding for finding in findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
@@ -67,20 +70,19 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
     return Page(*parts)
 
 
-def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('call', overflow='fold')
-    table.add_column('verdict', no_wrap=True)
-    table.add_column('value', overflow='fold')
-    table.add_column('where', overflow='fold')
-    table.add_column('then', overflow='fold')
+def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool, options: ConsoleOptions) -> Table:
+    then = []
     for finding in findings:
-        call = finding.call
-        fate = fates.get(call.number)
-        table.add_row(Text.assemble((f'#{one_line(call.number, 20)} ', 'dim'), label(call.label, limit=40)),
-                      _verdict(finding), _value(finding), location(finding),
-                      _fate(fate, stopped) if fate is not None and not finding.origin else Text())
-    return table
+        fate = fates.get(finding.call.number)
+        then.append(_fate(fate, stopped) if fate is not None and not finding.origin else Text())
+    calls = [label(f'#{finding.call.number} {finding.call.label}', limit=200) for finding in findings]
+    return fitted_table([
+        Column('call', calls, 1, least=16),
+        Column('verdict', [_verdict(finding) for finding in findings], 0),
+        Column('value', [_value(finding) for finding in findings], 2),
+        Column('first', [_first(finding) for finding in findings], 5),
+        Column('where', [location(finding) for finding in findings], 3, least=14),
+        Column('then', then, 4, least=14, folds=True)], options)
 
 
 def _verdict(finding: Finding) -> Text:
@@ -102,17 +104,21 @@ def _value(finding: Finding) -> Text:
     text.append(kind_of(stats), 'red')
     if stats.size > 1:
         text.append(f' {stats.bad:,} of {stats.size:,}')
-        if stats.first_bad:
-            text.append(f' first {list(stats.first_bad)}')
     return text
+
+
+def _first(finding: Finding) -> Text:
+    """The index of the first bad element."""
+    stats = finding.tensor.stats
+    return Text(one_line(str(list(stats.first_bad)), 40) if stats is not None and stats.first_bad else '')
 
 
 def _fate(fate: Fate, stopped: bool) -> Text:
     words = []
-    for fetch in fate.fetches[:2]:
+    for fetch in fate.fetches[:1]:
         words.append(f'reached fetch {_named(fetch)}' + ('' if fetch.certain else '?'))
-    if len(fate.fetches) > 2:
-        words.append(f'and {len(fate.fetches) - 2:,} more')
+    if len(fate.fetches) > 1:
+        words.append(f'and {len(fate.fetches) - 1:,} more')
     if fate.masked:
         words.append('masked by ' + ', '.join(f'#{one_line(number, 20)}' for number in fate.masked[:3]))
     if fate.gradient_only:
@@ -130,20 +136,41 @@ def _named(fetch: Reached) -> str:
 
 
 def _ways(fates: Sequence[Fate]) -> list[Part]:
-    """'#3 norm[1] -> ... -> #9 loss[0] -> fetch loss:0 in run #2'."""
-    found = [(fate, fetch) for fate in fates for fetch in fate.fetches]
-    parts: list[Part] = [Text()] if found else []
-    for _, fetch in found[:PATHS]:
-        calls = list(fetch.path)
-        steps = [f'#{one_line(call.number, 20)} {one_line(call.label, 40)}' for call in calls]
-        if fetch.gap:
-            steps.insert(1, '(not recorded)')
-        if len(steps) > STEPS:
-            steps[STEPS // 2:len(steps) - STEPS // 2] = [f'({len(steps) - STEPS:,} more)']
-        parts.append(Text(' -> '.join([*steps, f'fetch {_named(fetch)}']), overflow='fold'))
-    if len(found) > PATHS:
-        parts.append(Text(f'{len(found) - PATHS:,} further fetches', 'dim'))
+    """'#3 norm[1] -> ... -> #9 loss[0] -> fetch loss:0 in run #2': ways that differ in the run alone are one."""
+    ways: dict[tuple[str, ...], list[Reached]] = {}
+    for fate in fates:
+        for fetch in fate.fetches:
+            steps = [f'#{one_line(call.number, 20)} {one_line(call.label, 40)}' for call in fetch.path]
+            if fetch.gap:
+                steps.insert(1, '(not recorded)')
+            if len(steps) > STEPS:
+                steps[STEPS // 2:len(steps) - STEPS // 2] = [f'({len(steps) - STEPS:,} more)']
+            ways.setdefault((*steps, _fetch(fetch)), []).append(fetch)
+    parts: list[Part] = [Text()] if ways else []
+    for steps, fetches in list(ways.items())[:PATHS]:
+        runs = ', '.join(f'#{fetch.run}' for fetch in fetches[:RUNS])
+        more = f' and {len(fetches) - RUNS:,} more' if len(fetches) > RUNS else ''
+        parts.append(Text(f'{" -> ".join(steps)} in run{"s" * (len(fetches) > 1)} {runs}{more}', overflow='fold'))
+    if len(ways) > PATHS:
+        parts.append(Text(f'{len(ways) - PATHS:,} further ways to fetches', 'dim'))
     return parts
+
+
+def _ends(fates: Sequence[Fate], stopped: bool) -> list[Part]:
+    """'#3 norm[1]: masked by #5': what became of origins that reached no fetch."""
+    ended = [fate for fate in fates if not fate.fetches]
+    parts: list[Part] = []
+    for fate in ended[:PATHS]:
+        call = fate.origin.call
+        parts.append(Text.assemble(f'#{one_line(call.number, 20)} {one_line(call.label, 40)}: ', _fate(fate, stopped),
+                                   overflow='fold'))
+    if len(ended) > PATHS:
+        parts.append(Text(f'{len(ended) - PATHS:,} further ones reached no fetch', 'dim'))
+    return parts
+
+
+def _fetch(fetch: Reached) -> str:
+    return 'fetch ' + (one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}')
 
 
 # ---------------------------------------------------------------- the line
