@@ -186,6 +186,8 @@ class Lending:
         self._take_back()
         if borrower.gone and not borrower.left:
             self._give_up(broker, borrower.reason or 'its process has ended')
+        elif verb == 'quit':
+            self._end()                         # it may never be needed again
 
     def _give_up(self, broker: Broker, reason: str) -> None:
         self._failed = True
@@ -214,7 +216,7 @@ class Lending:
                 self._borrower = None
 
     def _end(self) -> None:
-        """The program ends, perhaps while a thread of its waits."""
+        """The program ends, perhaps while a thread of its waits; or nobody debugs any more."""
         self._take_back()
         borrower, self._borrower = self._borrower, None
         if borrower is not None:

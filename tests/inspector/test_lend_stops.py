@@ -264,3 +264,21 @@ def test_what_auto_means_may_be_said_in_the_environment(tmp_path, wanted) -> Non
             terminal.type('quit')
         screen = terminal.end()
         assert ("Did you mean 'prompt'" in screen) == (wanted == 'promt')
+
+
+def test_debugging_again_after_quit(tmp_path) -> None:
+    source = '''
+with v1.Session(graph=graph) as plain:
+    sess = pyfuncdbg.DebugSession(plain, ui='inspector')
+    for step in range(3):
+        sess.run(a, {a: np.zeros(3, np.float32)})
+        print('step', step)
+        if step == 1:
+            sess.debugging = True
+'''
+    with Terminal(tmp_path, source) as terminal:
+        terminal.stopped('run 1 of')
+        terminal.type('quit')
+        terminal.stopped('run 3 of|run 2 of')
+        terminal.type('quit')
+        assert screen_lines(terminal.end()) == ['step 0', 'step 1', 'step 2'] and terminal.code == 0

@@ -69,11 +69,14 @@ def test_quit_lets_all_threads_go(tmp_path) -> None:
 import functools
 run_native([functools.partial(one, index) for index in range(4)])
 print('done', len(results))
+time.sleep(2)
 '''
     with Terminal(tmp_path, source) as terminal:
         terminal.stopped('work')
+        inspector = terminal.inspector()
         terminal.type('quit')
         terminal.until('done 4', full=False)
+        wait_until(lambda: gone(inspector))     # nobody needs it any more
         terminal.end()
         assert terminal.code == 0 and terminal.restored()
 
