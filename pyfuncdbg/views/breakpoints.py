@@ -52,7 +52,7 @@ def _table(states: Sequence[BreakpointState], *, wide: bool) -> Table:
     for state in states:
         style = '' if state.enabled else 'dim'
         cells = [Text(str(state.number), style), label(state.spec, style, 60), label(state.condition, style, 80),
-                 Text(_TIMINGS.get(state.timing, state.timing), style), Text(str(state.hits), style),
+                 label(_TIMINGS.get(state.timing, state.timing), style), Text(str(state.hits), style),
                  Text(_does(state), style)]
         where = _where(state)
         if wide:
@@ -67,10 +67,10 @@ def _table(states: Sequence[BreakpointState], *, wide: bool) -> Table:
 def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
     """'breakpoint 2 at norm if has_nan(out)   after call', and what there is to note."""
     text = Text(f'breakpoint {state.number}', 'bold', overflow='fold')
-    text.append(f'{" " if verb else ""}{verb} at {one_line(state.spec, 80)}', 'not bold')
+    text.append(f'{" " if verb else ""}{one_line(verb)} at {one_line(state.spec, 80)}', 'not bold')
     if state.condition:
         text.append(f' if {one_line(state.condition, 120)}', 'not bold')
-    text.append(f'   {_TIMINGS.get(state.timing, state.timing)}', 'dim not bold')
+    text.append(f'   {one_line(_TIMINGS.get(state.timing, state.timing))}', 'dim not bold')
     does = _does(state)
     if does != 'stop':
         text.append(f', {does}', 'dim not bold')
@@ -83,13 +83,13 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
 def filed_view(filed: Filed) -> Page:
     """'3 breakpoints saved to train/.pyfuncdbg.toml'."""
     to = 'to' if filed.action == 'saved' else 'from'
-    lines = [Text(f'{count(len(filed.numbers), "breakpoint")} {filed.action} {to} {one_line(filed.path)}', overflow='fold')]
+    lines = [Text(f'{count(len(filed.numbers), "breakpoint")} {one_line(filed.action)} {to} {one_line(filed.path)}', overflow='fold')]
     lines += [label(f'not {filed.action}: {why}', 'yellow') for why in filed.left_out]
     return Page(*lines)
 
 
 def _does(state: BreakpointState) -> str:
-    words = [state.do]
+    words = [one_line(state.do)]
     if state.once:
         words.append('once')
     if state.every > 1:

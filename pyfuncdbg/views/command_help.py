@@ -8,6 +8,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.views.escape import label
 from pyfuncdbg.views.page import Page, Part
 
 
@@ -23,8 +24,8 @@ def command_list(rows: Sequence[tuple[str, str, str]]) -> Page:
         grid.add_column(min_width=26)
         grid.add_column(overflow='fold')
         for _, names, line in members:
-            grid.add_row(Text(f'  {names}', 'cyan'), Text(line))
-        parts += [Text(group, 'bold'), grid]
+            grid.add_row(label(f'  {names}', 'cyan'), label(line))
+        parts += [label(group, 'bold'), grid]
     parts.append(Text("'help COMMAND' for more; every command takes --json, and '>> FILE' at its end", 'dim'))
     return Page(*parts)
 

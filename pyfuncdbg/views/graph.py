@@ -10,7 +10,7 @@ from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.reload import Reloaded
 from pyfuncdbg.debug.value import Value
 from pyfuncdbg.record.records import CallRecord
-from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.variable import inline
@@ -51,7 +51,7 @@ def retried_view(node: str, found: Reloaded | None) -> Page:
 
 def injected_view(tensor: str, before: Value, after: Value, where: str) -> Page:
     """A value that was replaced."""
-    return Page(Text(f'{one_line(tensor, 60)} replaced, in {where}', 'bold'),
+    return Page(Text(f'{one_line(tensor, 60)} replaced, in {one_line(where, 100)}', 'bold'),
                 Text.assemble(('  was  ', 'dim'), inline(before), overflow='fold'),
                 Text.assemble(('  is   ', 'dim'), inline(after), overflow='fold'))
 
@@ -76,7 +76,7 @@ def differences_view(found: Sequence[Difference]) -> Page:
     for head in ('tensor', 'type', 'elements', 'max |difference|', 'not finite'):
         table.add_column(head, header_style='dim', overflow='fold')
     for one in changed:
-        table.add_row(one_line(one.tensor, 60), _arrow(_type(one, 0), _type(one, 1)),
+        table.add_row(label(one.tensor, limit=60), Text(_arrow(_type(one, 0), _type(one, 1))),
                       'another shape' if one.elements < 0 and one.shapes[0] != one.shapes[1] else
                       'another dtype' if one.elements < 0 else str(one.elements),
                       '' if one.greatest is None else f'{one.greatest:.3g}', _arrow(*map(str, one.bad)))
@@ -84,7 +84,7 @@ def differences_view(found: Sequence[Difference]) -> Page:
 
 
 def _type(one: Difference, side: int) -> str:
-    return f'{one.dtypes[side]}[{",".join(map(str, one.shapes[side]))}]'
+    return f'{one_line(one.dtypes[side], 40)}[{",".join(map(str, one.shapes[side]))}]'
 
 
 def _arrow(before: str, after: str) -> str:

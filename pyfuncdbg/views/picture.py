@@ -8,6 +8,7 @@ from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.views.curve import curve
 from pyfuncdbg.views.heatmap import LARGEST, HeatMap
 from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.preview import inside
 
 FEWEST = 32
 """An array of fewer elements is as easily read as seen."""
@@ -46,7 +47,8 @@ def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple
     drawn = long[-2:]
     if len(long) > 2 and shape[long[-1]] <= _CHANNELS < min(shape[long[-2]], shape[long[-3]]):
         drawn = long[-3:-1]
-    return tuple(slice(None) if axis in drawn else (near[axis] if near is not None else 0) for axis in range(len(shape)))
+    at = near if near is not None and inside(near, shape) else None
+    return tuple(slice(None) if axis in drawn else (at[axis] if at is not None else 0) for axis in range(len(shape)))
 
 
 if __name__ == '__main__':

@@ -72,6 +72,11 @@ def element(value: Any, precision: int = 6) -> str:
     return f'<{type(value).__name__}>'          # an object of the user's: its repr may be huge, or may raise
 
 
+def inside(index: tuple[int, ...], sizes: Sequence[int]) -> bool:
+    """Whether an element of that index exists: one that a trace names need not."""
+    return len(index) == len(sizes) and all(0 <= i < size for i, size in zip(index, sizes, strict=True))
+
+
 def shown(sizes: Sequence[int], limit: int) -> list[np.ndarray]:
     """Indices to show on each axis, at most about `limit` elements in all: everything, or both ends of long axes."""
     if math.prod(sizes) <= limit:
@@ -92,7 +97,7 @@ def _rows(array: np.ndarray, limit: int, near: tuple[int, ...] | None) -> list[_
     if array.ndim == 0:
         return [_Row((), (), [_plain(array.reshape(1)).tolist()[0]])]
     axes = shown(array.shape, max(1, limit))
-    if near is not None and len(near) == array.ndim:
+    if near is not None and inside(near, array.shape):
         axes = [np.union1d(axis, [index]) for axis, index in zip(axes, near, strict=True)]
     whole = math.prod(len(indices) for indices in axes) == array.size
     part = array if whole else array[np.ix_(*axes)]

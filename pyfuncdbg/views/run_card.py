@@ -51,7 +51,7 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
                                if one.shape else f'  {one_line(one.dtype, 40)}',
                                (f'  the test raised {one_line(one.error, 200)}', 'red') if one.error else '')
                  for one in end.passed]
-        grid.add_row(f'passed {one_line(end.test, 40)}', _lines(shown, 'no tensor', end.passed_count))
+        grid.add_row(label(f'passed {end.test}', limit=47), _lines(shown, 'no tensor', end.passed_count))
     if grid.row_count:
         parts.append(grid)
     parts += [Text(), _suggested(end.suggestions, 1 if end.error_type else end.number)]

@@ -45,7 +45,7 @@ def _waiting(rows: Sequence[Waiting]) -> Table:
     for row in rows:
         table.add_row(Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else 'none'),
                       label(row.where, limit=60), label(row.reason, limit=60), seconds(row.seconds),
-                      f'{row.thread} {one_line(row.name, 40)}')
+                      Text(f'{row.thread} {one_line(row.name, 40)}'))
     return table
 
 

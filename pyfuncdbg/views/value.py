@@ -77,7 +77,7 @@ def origin_line(origin: Provenance) -> Text:
     """'inherited, born in call #313 normalize[26] at train.py:48', as far as that is known."""
     likely = '' if origin.certain else 'likely '
     words = {'born': 'born', 'suspected': 'likely born', 'fed': 'fed', 'entered': 'came in from nodes not recorded,'}
-    how = words.get(origin.verdict, origin.verdict)
+    how = words.get(origin.verdict) or one_line(origin.verdict, 40)
     text = Text(f'{likely}{how} in ' if origin.here else f'inherited, {likely}{how} in ', 'red', overflow='fold')
     text.append('this call at ' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)} at ')
     return text.append_text(place(origin.filename, origin.line))

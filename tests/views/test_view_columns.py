@@ -42,7 +42,7 @@ def test_remarks_are_folded():
 def test_the_last_rank_goes_first_and_the_sorted_column_stays():
     assert lines(ROWS, 18)[0] == 'name          size'
     assert lines(ROWS, 22, sort='remark')[0] == 'name        remark v'
-    assert lines(ROWS, 22, sort='time')[0] == 'name            size'
+    assert lines(ROWS, 22, sort='time')[0] == 'name              size'
 
 
 def test_empty_columns_are_left_out():
