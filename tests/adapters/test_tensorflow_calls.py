@@ -10,6 +10,7 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.machinery import is_package
 
 pytestmark = pytest.mark.tensorflow
 
@@ -123,6 +124,43 @@ def test_eager_calls_are_calls_at_their_line(tf: Any, seen: Seen) -> None:
     assert [call.ordinal for call in seen.calls] == [0, 1, 0, 0]
     assert all(call.site.stack[-1].filename == __file__ for call in seen.calls)
     assert all(call.run is seen.calls[0].run and 'MainThread' in call.run.label for call in seen.calls)
+
+
+def test_calls_that_no_breakpoint_means_are_not_made_calls(tf: Any) -> None:
+    class Choosy(Seen):
+        """Interested in one function only."""
+
+        wanted = 'add_one'
+
+        def wants(self, site: Any, run: Any) -> bool:
+            return site.function.__name__ == self.wanted
+
+    def other(value: Any) -> Any:
+        if value < 0:
+            raise ZeroDivisionError('negative')
+        return value * 2
+
+    hook = Choosy()
+    hooks.add(hook)
+    traced = tf.function(lambda x: tf.py_function(other, [x], tf.float32))
+
+    def call_all() -> list[float]:
+        found = [traced(tf.constant(1.0)), tf.numpy_function(other, [np.float32(2)], tf.float32),
+                 tf.py_function(other, [3.0], tf.float32), tf.numpy_function(add_one, [np.float32(4)], tf.float32)]
+        return [float(value) for value in found]
+
+    try:
+        with pyfuncdbg.attach('tensorflow'):
+            assert call_all() == call_all() == [2, 4, 6, 5] and len(hook.calls) == 2
+            with pytest.raises(ZeroDivisionError) as caught:
+                tf.numpy_function(other, [np.float32(-1)], tf.float32)
+            assert not [entry for entry in caught.traceback if is_package(str(entry.path))]
+            hook.wanted = 'other'               # a breakpoint is set on it now
+            hooks.reconsider()
+            assert call_all() == [2, 4, 6, 5]
+    finally:
+        hooks.remove(hook)
+    assert [call.site.function.__name__ for call in hook.calls] == ['add_one', 'add_one', 'other', 'other', 'other']
 
 
 def test_a_session_run_is_a_run(tf: Any, seen: Seen) -> None:

@@ -57,6 +57,26 @@ def test_a_predicate_stops_at_the_planted_element_and_steps_to_the_planted_line(
         assert "losses ['0x1." in terminal.text     # without the NaN of the first epoch
 
 
+def test_a_fork_after_attaching(tmp_path: Path) -> None:
+    (tmp_path / 'program.py').write_text(
+        'import os, numpy as np, tensorflow as tf, pyfuncdbg\n'
+        'with pyfuncdbg.record("fork.pfd"), pyfuncdbg.attach() as attachment:\n'
+        '    def f(x): return x + 1\n'
+        '    def call(): return tf.numpy_function(f, [np.float32(1)], tf.float32).numpy()\n'
+        '    call()\n'
+        '    child = os.fork()\n'
+        '    print(call(), flush=True)\n'
+        '    if not child:\n'
+        '        attachment.detach()\n'
+        '        print(call(), attachment.attached, flush=True)\n'
+        '    else:\n'
+        '        print(os.waitpid(child, 0)[1], attachment.attached)\n')
+    done = run(tmp_path, 'program.py')
+    assert done.returncode == 0 and sorted(done.stdout.split('\n')) == ['', '0 True', '2.0', '2.0', '2.0 False'], done.stderr
+    with Trace.open(tmp_path / 'fork.pfd') as trace:
+        assert trace.count() == 3
+
+
 def test_an_abort_ends_the_program(tmp_path: Path) -> None:
     with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--ui', 'prompt', '--break', 'penalty', PROGRAM, DIGITS,
                   environment=ENVIRONMENT, timeout=60) as terminal:
