@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
-from pyfuncdbg.record.spans import SpanRecord
+from pyfuncdbg.record.spans import SpanRecord, Spans
 from pyfuncdbg.record.usage import SiteTime, SiteUse
 
 
@@ -76,6 +76,13 @@ class Queries(Protocol):
                 failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
                 newest_first: bool = False, sort: str | None = None) -> Ordered:
         """The same calls for a list of any length: an order that `build` makes."""
+
+    def spans(self) -> Spans:
+        """The calls by time and thread, for a timeline. Close it after use.
+
+        Raises:
+            TraceError: There is no trace on disk.
+        """
 
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:

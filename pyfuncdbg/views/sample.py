@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.call import Frame, Kind
 from pyfuncdbg.record.dtypes import dtype_name, little_endian
 from pyfuncdbg.record.query import site_matches
@@ -25,7 +25,7 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     TraceInfo,
 )
-from pyfuncdbg.record.spans import SpanRecord
+from pyfuncdbg.record.spans import SpanRecord, Spans
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.record.usage import SiteTime, SiteUse
 
@@ -83,6 +83,9 @@ class MemoryTrace:
 
     def ordered(self, *, newest_first: bool = False, sort: str | None = None, **filters: Any) -> MemoryOrder:
         return MemoryOrder(self.calls(newest_first=newest_first, sort=sort, **filters))
+
+    def spans(self) -> Spans:
+        raise TraceError(f'{self.path}: a trace in memory has no index')
 
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:

@@ -5,6 +5,7 @@ is broken off.
 """
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import ClassVar
@@ -27,7 +28,6 @@ from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.record.side_index import QueryCancelledError
 from pyfuncdbg.record.spans import Extent, SpanRecord, Spans
-from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.timeline import MARGIN, axis_row
 from pyfuncdbg.views.units import count, seconds
@@ -143,7 +143,7 @@ class TimelinePane(ScrollView, can_focus=True):
         def look(spans: Spans) -> None:
             began = time.perf_counter()
             whole = extent if extent is not None else spans.extent()
-            first, last = (start, end) if end > start else (whole.start, whole.end)
+            first, last = (start, end) if whole.end > start < end else (whole.start, whole.end)
             if self._extent is not None and at_end and whole.end > self._extent.end:        # the end stays in sight
                 whole_before = first <= self._extent.start
                 first, last = (first if whole_before else whole.end - (last - first)), whole.end
@@ -157,21 +157,17 @@ class TimelinePane(ScrollView, can_focus=True):
         trace, turn = self._desk.trace, self._turn
 
         def work() -> None:
-            if not isinstance(trace, Trace):
-                return
-            spans = trace.spans()
-            if keep:
-                self._asking = spans
-                if turn != self._turn:
-                    spans.cancel()
             try:
-                ask(spans)
+                with contextlib.closing(trace.spans()) as spans:
+                    if keep:
+                        self._asking = spans
+                        if turn != self._turn:
+                            spans.cancel()
+                    ask(spans)
             except QueryCancelledError:
                 pass                            # something else is wanted by now
             except PyfuncdbgError as error:
                 self.post_message(self.Looked(turn, None, str(error), 0.0))
-            finally:
-                spans.close()
         self.run_worker(work, thread=True, group='timeline', exit_on_error=False)
 
     def on_timeline_pane_looked(self, message: Looked) -> None:
