@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.record.dtypes import dtype_name
+from pyfuncdbg.record.dtypes import STRING, dtype_name
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.record.statistics import stats_of
 
 MOST_COUNTED = 1 << 24
 """Elements of the largest array that is summarised."""
+_MOST_TEXTS = 10_000
+"""Elements of the largest array of objects that is looked through for what it holds."""
+_COMPOSITES = {'SparseTensor': ('indices', 'values', 'dense_shape'), 'RaggedTensor': ('values', 'row_splits'),
+               'IndexedSlices': ('indices', 'values', 'dense_shape')}
+"""Kinds of values that are made of tensors, in TensorFlow and here."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -72,14 +77,23 @@ def described(value: Any, host: Host | None = None, *, items: int = 20, counted:
     array = array_of(value, host)
     kind = type(value).__name__
     if array is not None:
-        tensor = TensorRecord('', dtype_name(array.dtype), array.shape, array.nbytes, 'full',
-                              stats_of(array) if array.size <= counted else None)
+        texts = _texts(array)
+        dtype, nbytes = (STRING, sum(map(len, texts))) if texts else (dtype_name(array.dtype), array.nbytes)
+        tensor = TensorRecord('', dtype, array.shape, nbytes, 'full', stats_of(array) if array.size <= counted else None)
         return Value(kind, array_text(array), tensor, array)
     parts = _parts(value, items) if items else None
     if parts is not None and any(array_of(part, host) is not None for _, part in parts):
         return Value(kind, bounded(value, host), items=tuple(
             (label, described(part, host, items=0, counted=counted)) for label, part in parts))
     return Value(kind, bounded(value, host))
+
+
+def _texts(array: np.ndarray) -> list[bytes | str]:
+    """The elements of an object array that holds nothing but text, as TensorFlow's strings are; none of any other."""
+    if array.dtype != object or not 0 < array.size <= _MOST_TEXTS:
+        return []
+    elements = array.ravel().tolist()
+    return elements if all(isinstance(element, bytes | str) for element in elements) else []
 
 
 def array_text(array: np.ndarray) -> str:
@@ -101,9 +115,17 @@ def _parts(value: Any, count: int) -> list[tuple[str, Any]] | None:
         return [(names[i] if names and i < len(names) else f'[{i}]', part) for i, part in enumerate(value[:count])]
     if type(value) is dict:
         return [(f'[{bounded(key, longest=40)}]', part) for key, part in islice(value.items(), count)]
+    composite = _composite(value)
+    if composite:
+        return [(f'.{name}', getattr(value, name, None)) for name in composite]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f'.{field.name}', getattr(value, field.name, None)) for field in dataclasses.fields(value)[:count]]
     return None
+
+
+def _composite(value: Any) -> tuple[str, ...]:
+    """Names of the tensors that a sparse or ragged tensor is made of; its own repr would print them whole."""
+    return _COMPOSITES.get(type(value).__name__, ())
 
 
 class _Repr(reprlib.Repr):
@@ -122,6 +144,9 @@ class _Repr(reprlib.Repr):
         array = array_of(x, self._host)
         if array is not None:
             return array_text(array)
+        if composite := _composite(x):
+            parts = (f'{name}={self.repr1(getattr(x, name, None), level - 1)}' for name in composite)
+            return f'{type(x).__name__}({", ".join(parts)})'
         if dataclasses.is_dataclass(x) and not isinstance(x, type) and hasattr(type(x).__repr__, '__wrapped__'):
             if level <= 0:
                 return f'{type(x).__qualname__}(...)'
