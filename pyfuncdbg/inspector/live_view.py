@@ -96,6 +96,7 @@ class LiveView(App[int]):
         try:
             with Trace.open(self._path) as trace:
                 pulses = Pulses(trace, self._guest.pid)
+                self.post_message(self.Beat(pulses.take()))
                 while not worker.is_cancelled:
                     over = self._guest.code is not None
                     began = time.monotonic()

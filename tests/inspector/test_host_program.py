@@ -281,6 +281,7 @@ def test_pasted_lines_are_typed(tmp_path: Path) -> None:
 def test_the_last_lines_stay_on_the_normal_screen(tmp_path: Path) -> None:
     with under(tmp_path, "for n in range(100): print('line', n)\nraise SystemExit(2)", *LIVE) as person:
         person.until('ended with exit code 2')
+        person.until('no wrapped function was called yet')
         person.settle()
         person.type('q')
         assert person.end() == 2
