@@ -28,7 +28,6 @@ KNOWN = {
     'SelfAdjointEigV2': 'the signs of eigenvectors are free; snippets compare their sizes',
     'Conv2D 2': "TensorFlow has no kernel for 'NCHW' on a CPU",
     'Softmax 0 edges': 'one infinity makes all NaN; TensorFlow leaves zeros',
-    'SoftmaxCrossEntropyWithLogits 0 edges': 'NaN at other places of the gradient where an infinity is among the logits',
     'Round 0 whole': 'TensorFlow leaves the output of integers as the memory was', 'Round 1 whole': 'the same',
     'Where 0 float16': 'TensorFlow has no kernel', 'Where 1': 'a scalar has one element; TensorFlow refuses it',
     'TruncateDiv 0': 'TensorFlow calls a division by zero an internal error', 'TruncateMod 0': 'the same',

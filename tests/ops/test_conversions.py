@@ -58,5 +58,5 @@ def test_there_are_no_queues_to_start() -> None:
             assert tf.compat.v1.train.start_queue_runners() == []
         with pytest.raises(ValueError, match='No default session'):
             tf.compat.v1.train.start_queue_runners()
-        with pytest.raises(TypeError, match='must be a `tf.Session`'):
+        with pytest.raises(TypeError, match=r'must be a .tf\.Session.'):
             tf.compat.v1.train.start_queue_runners(sess=5)

@@ -26,7 +26,7 @@ ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWit
 
 BY_VALUE = {'Where', 'Unique', 'UniqueWithCounts', 'ListDiff', 'DynamicStitch', 'BroadcastGradientArgs', 'SegmentSum',
             'SegmentMean', 'SegmentProd', 'SegmentMax', 'SegmentMin', 'DynamicPartition', 'StringSplit',
-            'StringSplitV2', 'UnsortedSegmentJoin'}
+            'StringSplitV2', 'UnsortedSegmentJoin', 'DecodeRaw', 'DecodePaddedRaw'}
 """Ops whose output has a shape that depends on values."""
 
 
