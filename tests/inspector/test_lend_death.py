@@ -218,12 +218,14 @@ def test_the_program_ends_while_a_thread_of_its_waits(tmp_path) -> None:
     source = '''
 import threading
 threading.Thread(target=train, args=(1, 'inspector'), daemon=True).start()
-time.sleep(6)
+while not __import__('os').path.exists('go'):
+    time.sleep(0.01)
 print('the main thread is done')
 '''
     with Terminal(tmp_path, source) as terminal:
         terminal.stopped('run 1 of')
         inspector = terminal.inspector()
+        (tmp_path / 'go').write_text('')
         terminal.end()
         assert terminal.code == 0 and 'the main thread is done' in terminal.screen and terminal.restored()
         wait_until(lambda: gone(inspector))

@@ -110,10 +110,12 @@ import subprocess
 import threading
 def start():
     global helper
+    while not Path('start').exists():
+        time.sleep(0.01)
     helper = subprocess.Popen([sys.executable, 'helper.py'])
-threading.Timer(1.0, start).start()
+from pathlib import Path
+threading.Thread(target=start).start()
 train(1, 'inspector')
-Path = __import__('pathlib').Path
 Path('two').write_text('')
 helper.wait()
 time.sleep(0.5)
@@ -130,6 +132,7 @@ for word in ('one', 'two'):
 ''')
     with Terminal(tmp_path, source) as terminal:
         terminal.stopped('run 1 of')
+        (tmp_path / 'start').write_text('')
         (tmp_path / 'one').write_text('')
         wait_until((tmp_path / 'one.done').exists)
         terminal.type('quit')
