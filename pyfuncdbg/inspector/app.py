@@ -4,7 +4,6 @@ Textual's main thread draws and takes keys; traces and programs are asked on wor
 """
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import ClassVar, cast
 
@@ -33,11 +32,14 @@ from pyfuncdbg.inspector.result import Result
 from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.sheet import Sheet
+from pyfuncdbg.inspector.waiting_lines import WaitingLines
 from pyfuncdbg.record.records import CallRecord
 
 WIDE = (110, 34)
 """Columns and rows from which on all panes are seen at once."""
 SMALLEST = (40, 12)
+_STEP = 0.3
+"""Seconds that a step may take before the panes show a program that runs."""
 _SHORT = 4
 """Lines of an answer that needs no screen of its own."""
 
@@ -61,8 +63,7 @@ class Inspector(App[int]):
         super().__init__()
         self.desk = desk
         self._past, self._keep = past, keep
-        self._waiting: deque[str] = deque()
-        self._asking = ''
+        self._lines = WaitingLines()
 
     # ------------------------------------------------------------------ the screen
     def compose(self) -> ComposeResult:
@@ -107,7 +108,6 @@ class Inspector(App[int]):
 
     def _title(self) -> None:
         self.query_one(place_bar.Heading).tell(self.desk, self.scene, self.panes.info, self.panes.chosen)
-        self.refresh_bindings()
 
     @property
     def panes(self) -> Panes:
@@ -145,19 +145,23 @@ class Inspector(App[int]):
     # ------------------------------------------------------------------ commands
     def run_line(self, line: str) -> None:
         """Carry out a command line, after those before it."""
-        if not self.desk.live and line in ('q', 'quit', 'exit'):
+        if self.desk.live or line not in ('q', 'quit', 'exit'):
+            self._lines.add(line)
+            self._next_line()
+        else:
             self.exit(0)
-            return
-        self._waiting.append(line)
-        self._next_line()
 
     def _next_line(self) -> None:
-        if not self._asking and self._waiting:
-            self._asking = self._waiting.popleft()
-            self._answer(self._asking, self._width())
+        line = self._lines.take()
+        if line:
+            self._answer(line, self.result.columns)
 
-    def _width(self) -> int:
-        return self.result.columns
+    def _release(self) -> None:
+        """The program has stopped, or runs on; or the app is being closed."""
+        self._lines.held = False
+        if self.query(Panes) and self.scene.stop is not None and self.desk.stop() is None:
+            self.follow(Scene(self.scene.call))
+        self._next_line()
 
     @work(thread=True, group='commands', exit_on_error=False)
     def _answer(self, line: str, width: int) -> None:
@@ -171,7 +175,7 @@ class Inspector(App[int]):
 
     def on_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
-        self._asking = ''
+        self._lines.asked = ''
         reply, drawn = message.reply, message.drawn
         shown = [line for line in drawn.lines if line.text]
         if reply.error:
@@ -181,7 +185,11 @@ class Inspector(App[int]):
             self.action_pane('calls')
         elif reply.command in RUNNING or (not self.result.here and len(shown) <= _SHORT):
             self.query_one(Said).show(shown)
-            self._refollow()
+            if reply.command in RUNNING:
+                self._lines.held = True
+                self.set_timer(_STEP, self._release)
+            elif self.scene.stop is not None:           # the panes may have something else to show
+                self.follow(Scene(self.scene.call, self.desk.stop()))
         else:
             self.say('')
             self.result.add(reply, drawn)
@@ -189,11 +197,6 @@ class Inspector(App[int]):
             if reply.command == 'call' and isinstance(reply.data, dict) and reply.data.get('number'):
                 self._find(lambda desk, scene: desk.trace.call(str(reply.data['number'])))
         self._next_line()
-
-    def _refollow(self) -> None:
-        """The command may have changed what the panes of a stop show."""
-        if self.scene.stop is not None:
-            self.follow(Scene(self.scene.call, self.desk.stop()))
 
     def _show(self) -> None:
         """The answer that is to be seen, or the panes."""
@@ -219,15 +222,11 @@ class Inspector(App[int]):
     def on_sheet_chosen(self, message: Sheet.Chosen) -> None:
         """A line or word was chosen. A call that is not looked at yet is followed, everything else is typed."""
         words = message.command.split()
-        if words[:1] == ['call'] and not self.result.here and not self._is_here(words[-1]):
-            self._find(lambda desk, scene: desk.trace.call(words[-1]))
+        if words[:1] == ['call'] and not self.result.here and not self.scene.is_at(words[-1]):
+            self.select_call(words[-1])
         else:
             self.query_one(CommandLine).remember(message.command)
             self.run_line(message.command)
-
-    def _is_here(self, name: str) -> bool:
-        call = self.scene.call
-        return call is not None and name.removeprefix('#') in (call.number, call.label)
 
     # ------------------------------------------------------------------ calls
     def select_call(self, name: str) -> None:
@@ -236,7 +235,7 @@ class Inspector(App[int]):
 
     def on_picked(self, message: Picked) -> None:
         """The cursor of a list of calls rests on one."""
-        if not self._is_here(message.key):
+        if not self.scene.is_at(message.key):
             self.select_call(message.key)
 
     def on_told(self, message: Told) -> None:
@@ -246,9 +245,8 @@ class Inspector(App[int]):
     @work(thread=True, group='find', exclusive=True, exit_on_error=False)
     def _find(self, find: Callable[[Desk, Scene], CallRecord | None], *, none: str = '', quiet: bool = False) -> None:
         try:
-            call, why = find(self.desk, self.scene), none
-            if call is not None and quiet:
-                why = opening_words(call)
+            call = find(self.desk, self.scene)
+            why = opening_words(call) if call is not None and quiet else none
         except PyfuncdbgError as error:
             call, why = None, str(error)
         except Exception as error:              # a mistake of ours: told in one line, the app goes on
@@ -256,9 +254,11 @@ class Inspector(App[int]):
         self.post_message(Found(call, why, quiet=quiet))
 
     def on_found(self, message: Found) -> None:
-        """Look at the call."""
+        """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
+        if message.quiet and self.scene != Scene():
+            return
         if message.call is not None:
-            if message.quiet and message.why:
+            if message.quiet and not self.desk.live:
                 self.say(f'{message.call.label} {message.why}')
             self.follow(Scene(message.call, self.desk.stop()))
         elif message.why:
@@ -275,14 +275,15 @@ class Inspector(App[int]):
             self.result.visited.leave()
             self._show()
             self.follow(Scene(stop=event.stop))
+            self._release()
             if (event.stop or {}).get('phase') in ('run', 'end'):
                 self.run_line('stop')           # no source says as much as the card of the run
         elif event.kind == 'resumed':
-            self.follow(Scene(self.scene.call))
+            self.set_timer(_STEP, self._release)
         elif event.kind == 'grown':
             if self.scene == Scene():
                 self._find(opening_call, quiet=True)
-            else:
+            elif self.scene.stop is None or self.desk.stop() is not None:
                 self.panes.grown()
         else:
             self.say(event.text or {'ended': 'the program has ended', 'lost': 'the program is gone'}.get(event.kind, ''),
@@ -351,7 +352,7 @@ class Inspector(App[int]):
 
     def action_leave(self) -> None:
         """Break off what runs; else to the panes."""
-        if self._asking:
+        if self._lines.asked:
             self._cancel()
             return
         self.screen.set_class(False, '-zoomed')
@@ -361,7 +362,7 @@ class Inspector(App[int]):
 
     def action_cancel(self) -> None:
         """Break off the command that runs, or the line that is typed."""
-        if self._asking:
+        if self._lines.asked:
             self._cancel()
         elif isinstance(self.focused, Input):
             self.query_one(CommandLine).give_up()

@@ -9,6 +9,7 @@ _WORDS = re.compile(
     |\brun\ \#(?P<run>\d+)\b
     |\#(?P<tensor>(?:\d+\.)?\d+:(?:in)?\d+)\b
     |\#(?P<call>(?:\d+\.)?\d+)\b
+    |(?<![\w./~-])(?P<place>[\w./~-]*\w\.py:\d+)\b
     |(?<![\w./])(?P<label>{_NAME}\[\d+\])
     |(?<![\w./])(?P<named>{_NAME}:\d+)\b(?!\.)''', re.VERBOSE)
 
@@ -40,5 +41,6 @@ def _command(match: re.Match[str]) -> str:
         return f'call {match["call"]}'
     if match['label']:
         return f'call {match["label"]}'
-    name = match['named']
-    return '' if re.search(r'\.\w+:\d+$', name) else f'pt {name}'          # model.py:41 is a place, norm:0 a tensor
+    if match['place']:
+        return f'ps {match["place"]}'
+    return f'pt {match["named"]}'

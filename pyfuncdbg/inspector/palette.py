@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -70,7 +71,8 @@ def entries(desk: Desk) -> tuple[Entry, ...]:
         found.append(Entry(command.name, command.help, command.name + ' ' * _takes_more(command)))
     try:
         for site in desk.trace.sites()[:_NODES]:
-            found.append(Entry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', f'lt --site {site.name}'))
+            line = f'ni {shlex.quote(site.name)}'
+            found.append(Entry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', line))
         for call in desk.trace.calls(kind='python', limit=_CALLS):
             found.append(_of_call(call.number, call.label))
     except PyfuncdbgError:

@@ -51,11 +51,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture at a width. `chosen` is the line to be seen, -1 for none."""
+    """A picture at a width. `chosen` is the line to be seen, -1 for none; `last` the last line that belongs to it."""
 
     title: str
     lines: tuple[Line, ...]
     chosen: int = -1
+    last: int = -1
 
 
 def drawing(picture: Picture, width: int) -> Drawing:
@@ -63,16 +64,17 @@ def drawing(picture: Picture, width: int) -> Drawing:
     console = Console(file=io.StringIO(), width=max(width, 10), force_terminal=True, color_system='truecolor',
                       legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={})
     lines: list[Line] = []
-    chosen = -1
+    chosen = last = -1
     for index, part in enumerate(picture.parts):
         if len(lines) >= MOST:
             shown = Text(f'... {len(picture.parts) - index:,} further rows: ask for fewer', 'yellow')
             lines += [_line(cells, '') for cells in console.render_lines(shown, pad=False)]
             break
-        if part.chosen:
-            chosen = len(lines)
+        first = len(lines)
         lines += [_line(cells, part.command) for cells in console.render_lines(part.shown, pad=False)[:MOST]]
-    return Drawing(picture.title, tuple(lines), chosen)
+        if part.chosen:
+            chosen, last = first, len(lines) - 1
+    return Drawing(picture.title, tuple(lines), chosen, last)
 
 
 def _line(cells: list[Segment], command: str) -> Line:

@@ -30,9 +30,9 @@ class Heading(Vertical):
     def tell(self, desk: Desk, scene: Scene, info: TraceInfo | None, chosen: str) -> None:
         """Say what is looked at, and in which pane."""
         line = self.query_one('#header', Static)
-        line.update(header(desk, scene, info))
+        line.update(header(desk, scene, info), layout=False)
         line.set_class(scene.stop is not None, 'hit')
-        self.query_one('#bar', Static).update(bar(PANES, chosen))
+        self.query_one('#bar', Static).update(bar(PANES, chosen), layout=False)
 
 
 def header(desk: Desk, scene: Scene, info: TraceInfo | None) -> Content:

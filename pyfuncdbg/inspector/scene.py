@@ -30,6 +30,10 @@ class Scene:
         """Whether the panes follow the stop."""
         return self.stop is not None and self.call is None
 
+    def is_at(self, name: str) -> bool:
+        """Whether this call is the one that is looked at: by number or label."""
+        return self.call is not None and name.removeprefix('#') in (self.call.number, self.call.label)
+
 
 class Follower(Protocol):
     """A pane that draws itself; main thread."""

@@ -81,12 +81,18 @@ class Sheet(ScrollView, can_focus=True):
         last = max(0, len(drawing.lines) - 1)
         if drawing.chosen >= 0:
             self.cursor = drawing.chosen
-            self.see(self.cursor, center=True)
+            self.call_after_refresh(self.see_chosen)        # what can be scrolled is known then
         elif not keep:
             self.cursor = 0
             self.scroll_to(0, 0, animate=False)
         self.cursor = min(self.cursor, last)
         self.refresh()
+
+    def see_chosen(self) -> None:
+        """Scroll so that the chosen part is seen, its first line at least."""
+        if self.drawing.chosen >= 0:
+            self.see(self.drawing.last, center=True)
+            self.see(self.drawing.chosen, center=True)
 
     def see(self, y: int, *, center: bool = False) -> None:
         """Scroll so that a line is seen."""
@@ -200,6 +206,8 @@ class Sheet(ScrollView, can_focus=True):
         if event.size.width != self._width:
             self._width = event.size.width
             self.post_message(self.Resized(self))
+        elif self.cursor == self.drawing.chosen:
+            self.call_after_refresh(self.see_chosen)
 
 
 def _index(text: str, column: int) -> int:

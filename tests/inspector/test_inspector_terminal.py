@@ -96,7 +96,7 @@ def test_the_nan_of_the_demo_is_found_from_start_to_line(terminal: Terminal) -> 
     terminal.until('report  (3 of 3)', f'NaN born in call #{number}')
     terminal.resize(160, 50)
     terminal.type('', 'Escape')
-    terminal.until('╭─ graph', '╭─ source', '╭─ tape', '==NaN==>')
+    terminal.until('╭─ graph', '╭─ source', '╭─ tape', 'NaN begins')
     terminal.type('f')
     shown = terminal.until('normalize[30]')
     terminal.type('q')

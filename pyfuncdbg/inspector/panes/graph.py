@@ -1,6 +1,8 @@
 """The graph pane: the nodes of the run that is looked at, in order, and what came of each."""
 from __future__ import annotations
 
+import shlex
+
 from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
@@ -90,4 +92,4 @@ def _row(site: SiteRecord, call: CallRecord | None, count: int, fed: dict[str, T
 
 
 def _command(row: NodeRow) -> str:
-    return f'call {row.call.number}' if row.call is not None else f'lt --site {row.name}'
+    return f'call {row.call.number}' if row.call is not None else f'ni {shlex.quote(row.name)}'
