@@ -29,10 +29,12 @@ def open_trace(path: str) -> int:
     if why:
         raise UsageError(f'open: {why}. "pyfuncdbg show {one_line(path)}" answers without a screen: add a command, '
                          'such as report, calls or "call 17"')
+    from pyfuncdbg.inspector.collector import spare_loaded, wait
+    wait()
     from pyfuncdbg.inspector.app import Inspector
-    from pyfuncdbg.inspector.collector import spare_loaded
     from pyfuncdbg.inspector.saved import SavedDesk
     from pyfuncdbg.prompt.line_editor import history
+    spare_loaded()
     desk = SavedDesk(path)
     try:
         kept = history()
@@ -40,7 +42,6 @@ def open_trace(path: str) -> int:
         app = Inspector(desk, past=past, keep=kept.store_string)
         for number in (signal.SIGTERM, signal.SIGHUP):      # the terminal is given back first
             signal.signal(number, lambda number, frame: app.exit(128 + number))
-        spare_loaded()
         return app.run() or 0
     finally:
         desk.close()

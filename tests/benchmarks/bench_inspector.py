@@ -55,16 +55,18 @@ def say(what: str, *seconds: float) -> None:
 
 async def measure(path: str, began: float) -> None:
     """Everything, in this process."""
+    from pyfuncdbg.inspector.collector import spare_loaded, wait
+    wait()                                      # as `open_trace` does
     from pyfuncdbg.inspector.app import Inspector
-    from pyfuncdbg.inspector.collector import spare_loaded
     from pyfuncdbg.inspector.panes.calls import CallList
     from pyfuncdbg.inspector.panes.timeline import TimelinePane
     from pyfuncdbg.inspector.rows import Wish
     from pyfuncdbg.inspector.saved import SavedDesk
+    spare_loaded()
     desk = SavedDesk(path)
-    say('process started, trace open', time.perf_counter() - began)
+    print(f'{"":44}{"since start":>12}{"computed":>12}')
+    say('process started, trace open', time.perf_counter() - began, time.process_time())
     app = Inspector(desk)
-    spare_loaded()                              # as `open_trace` does
     async with app.run_test(size=SIZE) as pilot:
         calls, line = app.query_one(CallList), app.query_one(TimelinePane)
 
@@ -73,13 +75,13 @@ async def measure(path: str, began: float) -> None:
                 await asyncio.sleep(0.002)
 
         await until(lambda: calls.count)
-        say('first screen of calls', time.perf_counter() - began)
+        say('first screen of calls', time.perf_counter() - began, time.process_time())
         await until(lambda: calls._feed.opened is not None)
-        say(f'{calls.count:,} calls can be scrolled', time.perf_counter() - began)
+        say(f'{calls.count:,} calls can be scrolled', time.perf_counter() - began, time.process_time())
         await until(lambda: app.scene.call is not None and app.panes.info is not None)
-        say('every pane painted', time.perf_counter() - began)
+        say('every pane painted', time.perf_counter() - began, time.process_time())
         await until(lambda: line.seen is not None)
-        say('timeline of all calls', time.perf_counter() - began)
+        say('timeline of all calls', time.perf_counter() - began, time.process_time())
         await until(lambda: not any(not worker.is_finished for worker in app.workers))
         memory('memory, all panes open')
 
