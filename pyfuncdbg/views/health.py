@@ -15,7 +15,7 @@ from pyfuncdbg.debug.linetrace import Appearance
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
-from pyfuncdbg.views.origin import kind_of, location
+from pyfuncdbg.views.origin import kind_of
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import excerpt, place
@@ -81,7 +81,8 @@ def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool
         Column('verdict', [_verdict(finding) for finding in findings], 0),
         Column('value', [_value(finding) for finding in findings], 2),
         Column('first', [_first(finding) for finding in findings], 5),
-        Column('where', [location(finding) for finding in findings], 3, least=14),
+        Column('where', [_where(finding) for finding in findings], 3, least=14),
+        Column('of', [_of(finding) for finding in findings], 6, least=8),
         Column('then', then, 4, least=14, folds=True)], options)
 
 
@@ -105,6 +106,21 @@ def _value(finding: Finding) -> Text:
     if stats.size > 1:
         text.append(f' {stats.bad:,} of {stats.size:,}')
     return text
+
+
+def _where(finding: Finding) -> Text:
+    """'train.py:48': the line that NumPy blamed, else where the function begins or the node was made."""
+    site = finding.call.site
+    if finding.places and finding.verdict in ('born', 'suspected'):
+        return place(finding.places[0].filename, finding.places[0].line)
+    if site.function:
+        return place(site.filename, site.line)
+    return place(site.stack[-1].filename, site.stack[-1].line) if site.stack else label(site.op_type, limit=40)
+
+
+def _of(finding: Finding) -> Text:
+    site = finding.call.site
+    return label(site.function or (site.op_type if site.stack else ''), 'dim', 40)
 
 
 def _first(finding: Finding) -> Text:
