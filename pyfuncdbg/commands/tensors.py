@@ -85,9 +85,11 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
     if context.trace.count(site=args.site, run=args.run) <= LOOKED_AT:
         rows = context.trace.tensors(site=args.site, run=args.run)
     else:
-        calls = context.trace.calls(site=args.site, run=args.run, limit=LOOKED_AT)
+        only = args.bad or None
+        calls = context.trace.calls(site=args.site, run=args.run, bad=only, limit=LOOKED_AT)
         rows = [(call, tensor) for call in calls for tensor in call.outputs]
-        filters[f'outputs of the first {LOOKED_AT:,} calls'] = True
+        cut = context.trace.count(site=args.site, run=args.run, bad=only) > LOOKED_AT
+        filters[f'outputs of the first {LOOKED_AT:,} calls' if cut else 'outputs of calls'] = True
     rows = [row for row in rows if not row[1].absent]
     if args.type is not None:
         rows = [row for row in rows if fnmatchcase(kind_of(*row), args.type)]
