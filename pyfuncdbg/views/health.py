@@ -163,10 +163,10 @@ def _ways(fates: Sequence[Fate]) -> list[Part]:
                 steps[STEPS // 2:len(steps) - STEPS // 2] = [f'({len(steps) - STEPS:,} more)']
             ways.setdefault((*steps, _fetch(fetch)), []).append(fetch)
     parts: list[Part] = [Text()] if ways else []
-    for steps, fetches in list(ways.items())[:PATHS]:
+    for way, fetches in list(ways.items())[:PATHS]:
         runs = ', '.join(f'#{fetch.run}' for fetch in fetches[:RUNS])
         more = f' and {len(fetches) - RUNS:,} more' if len(fetches) > RUNS else ''
-        parts.append(Text(f'{" -> ".join(steps)} in run{"s" * (len(fetches) > 1)} {runs}{more}', overflow='fold'))
+        parts.append(Text(f'{" -> ".join(way)} in run{"s" * (len(fetches) > 1)} {runs}{more}', overflow='fold'))
     if len(ways) > PATHS:
         parts.append(Text(f'{len(ways) - PATHS:,} further ways to fetches', 'dim'))
     return parts

@@ -16,6 +16,7 @@ from pyfuncdbg.debug.tape import EdgeMark, gradient_of
 from pyfuncdbg.debug.timeline import Span, timeline
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import CallRecord, NoteRecord, RunRecord, SiteRecord
+from pyfuncdbg.record.spans import SpanRecord
 from pyfuncdbg.views.cost_bar import cost_bar, percent
 from pyfuncdbg.views.dot import dot
 from pyfuncdbg.views.mermaid import ARROWS, TEXT, mermaid
@@ -230,9 +231,8 @@ def test_rows_of_the_timeline():
 
 
 def test_calls_inside_of_calls_lie_below_them():
-    call = sample().call(1)
     def at(number, start, length, thread=1):
-        return replace(call, number=str(number), started=start, duration=length, thread=thread)
+        return SpanRecord(str(number), f'norm[{number}]', 'python', 1, thread, start, length, False, False)
     found = timeline([at(1, 0.0, 10.0), at(2, 1.0, 3.0), at(3, 2.0, 1.0), at(4, 5.0, 4.0), at(5, 20.0, None),
                       at(6, 0, 1, 2)], 0.0, 30.0)
     first, second = found.lanes
