@@ -7,9 +7,11 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rich.console import Console, RenderableType
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
@@ -78,5 +80,15 @@ def drawing(picture: Picture, width: int) -> Drawing:
 
 
 def _line(cells: list[Segment], command: str) -> Line:
-    strip = Strip([segment for segment in cells if not segment.control]).simplify()
+    strip = Strip([Segment(text, _on_pane(style)) for text, style, control in cells if not control]).simplify()
     return Line(strip, strip.text.rstrip(), command)
+
+
+@lru_cache(1_000)
+def _on_pane(style: Style | None) -> Style | None:
+    """A style whose default colours are the pane's: those of the terminal would make patches on it."""
+    if style is None or not any(color is not None and color.is_default for color in (style.color, style.bgcolor)):
+        return style
+    color, bgcolor = (None if color is None or color.is_default else color for color in (style.color, style.bgcolor))
+    return Style(color=color, bgcolor=bgcolor, bold=style.bold, dim=style.dim, italic=style.italic,
+                 underline=style.underline, strike=style.strike, reverse=style.reverse, link=style.link)

@@ -158,6 +158,8 @@ def test_light_and_dark(trace) -> None:
             colours = {segment.style.color.get_truecolor() for segment in inspector(pilot).shown.render_line(0)
                        if segment.style and segment.style.color}
             assert colours
+            assert not [segment for line in inspector(pilot).shown.drawing.lines for segment in line.strip
+                        if segment.style and segment.style.bgcolor]         # no patches of another background
             await press(pilot, 'f2')
             assert inspector(pilot).shown.background_colors[1].brightness == dark
     drive(test)
