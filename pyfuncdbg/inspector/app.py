@@ -209,6 +209,7 @@ class Inspector(App[int]):
     def _focus(self) -> None:
         """The keys go there at once: those that are waiting already were meant for it."""
         self.screen.set_focus(cast(Widget, self.shown))
+        self.screen.refresh_bindings()          # Textual does so after a refresh, which may come late
 
     def on_command_line_entered(self, message: CommandLine.Entered) -> None:
         """A line was typed."""
