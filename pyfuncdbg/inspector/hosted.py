@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.collector import spare_loaded, wait
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.host import LEFT, NOTHING
@@ -62,6 +63,7 @@ def _begun(play: dict[str, Any], guest: Guest) -> bool:
 
 def _inspected(play: dict[str, Any], guest: Guest) -> int:
     """Under the inspector; the exit code of the app."""
+    wait()
     from pyfuncdbg.inspector.hosted_app import HostedInspector
     from pyfuncdbg.inspector.hosted_desk import HostedDesk
     from pyfuncdbg.inspector.live import LiveDesk
@@ -70,6 +72,7 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
     from pyfuncdbg.prompt.line_editor import history
     from pyfuncdbg.prompt.pending import command_file
     from pyfuncdbg.prompt.remote import Connection
+    spare_loaded()
     desk: Desk
     if guest.code is None:
         program = LiveDesk(Connection(socket.socket(fileno=play['connection'])), attach=False)
@@ -89,7 +92,9 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
 
 def _watched(play: dict[str, Any], guest: Guest) -> int:
     """Without the debugger; the exit code of the app."""
+    wait()
     from pyfuncdbg.inspector.live_view import LiveView
+    spare_loaded()
     app = LiveView(play['trace'], play['title'], guest)
     app.run()
     return app.return_code or LEFT

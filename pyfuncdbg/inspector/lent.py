@@ -38,11 +38,14 @@ def main() -> None:
 
 
 def _show(lease: Lease, commands: int) -> None:
+    from pyfuncdbg.inspector.collector import spare_loaded, wait
+    wait()
     from pyfuncdbg.inspector.app import Inspector
     from pyfuncdbg.inspector.lent_driver import driver_for
     from pyfuncdbg.inspector.live import LiveDesk
     from pyfuncdbg.prompt.line_editor import history
     from pyfuncdbg.prompt.remote import Connection
+    spare_loaded()
     desk = LiveDesk(Connection(socket.socket(fileno=commands)), attach=False)
     kept = history()
     app = Inspector(desk, past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string)
