@@ -35,5 +35,5 @@ def is_package(filename: str) -> bool:
 
 def is_library(filename: str) -> bool:
     """Whether a source file is the interpreter's or an installed package's: neither the program nor part of us."""
-    return filename.startswith((_LIBRARY, '<__array_function__')) or '/site-packages/' in filename or (
-        '/dist-packages/' in filename)
+    return (filename.startswith((_LIBRARY, '<__array_function__')) or '/site-packages/' in filename
+            or '/dist-packages/' in filename) and not filename.startswith(_DEMO)

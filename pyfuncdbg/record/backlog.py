@@ -128,3 +128,13 @@ class Said:
         self.charge = sum([len(entry.text) + 200 for entry in entries])
         if not allowance.take(self.charge):
             self.lost, self.entries, self.charge = len(entries), (), 0
+
+
+def release_said(row: Row, snapshots: Snapshots) -> None:
+    """Give back the memory of what a call has printed, and of the variables of its exception."""
+    said, failure = row[11], row[12]
+    if said is not None:
+        snapshots.allowance.give(said.charge)
+    if failure is not None:
+        release(failure.taken, snapshots)
+        snapshots.allowance.give(failure.charge)

@@ -16,7 +16,9 @@ from pyfuncdbg.record.frames import KEY_SIZE
 from pyfuncdbg.record.records import (
     CallRecord,
     ErrorRecord,
+    FrameRecord,
     Level,
+    LocalRecord,
     OutputRecord,
     SiteRecord,
     Stats,
@@ -167,10 +169,32 @@ def output_records(items: Any) -> tuple[OutputRecord, ...]:
     return tuple(records)
 
 
-def error_record(fields: Any) -> ErrorRecord:
-    """An exception."""
-    kind, message, frames, traceback = listed(fields, 4)
-    return ErrorRecord(text(kind), text(message), frames_of(frames), text(traceback))
+def error_record(fields: Any, read: ValueReader, summary: Summary) -> ErrorRecord:
+    """An exception; version 1 of the format had no variables."""
+    kind, message, frames, traceback, *more = listed(fields)
+    found = frames_of(frames)
+    variables = _variables(more[0], len(found), read, summary) if more else ()
+    return ErrorRecord(text(kind), text(message), found, text(traceback), variables)
+
+
+def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) -> tuple[FrameRecord, ...]:
+    if not listed(fields):
+        return ()
+    described, found = listed(fields, 2)
+    tensors = [tensor_record('', entry, read, summary) for entry in listed(described)]
+
+    def variable(name: Any, kind: Any, value: Any) -> LocalRecord:
+        if isinstance(value, str):
+            return LocalRecord(text(name), text(kind), value)
+        if not 0 <= number(value) < len(tensors):
+            raise ValueError('wrong tensor of a variable')
+        return LocalRecord(text(name), text(kind), '', tensors[value])
+    records = []
+    for index, hidden, rows in (listed(frame, 3) for frame in listed(found)):
+        if not 0 <= number(index) < frames:
+            raise ValueError('wrong frame of a variable')
+        records.append(FrameRecord(index, tuple([variable(*listed(row, 3)) for row in listed(rows)]), number(hidden)))
+    return tuple(records)
 
 
 def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds: Callable[[int], float],
@@ -202,7 +226,7 @@ def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds:
         call_number(process, numbers['id']), process, numbers['run'], site, numbers['ordinal'], numbers['thread'],
         seconds(started), (finished - started) / 1e9 if finished else None,
         _tensor_records(names[0], inputs, read, summary), _tensor_records(names[1], outputs, read, summary),
-        output_records(batch.output.get(row) or []), error_record(error) if error is not None else None,
+        output_records(batch.output.get(row) or []), error_record(error, read, summary) if error is not None else None,
         call_number(process, numbers['forward']),
         call_number(process, numbers['parent']) if numbers['parent'] != -numbers['run'] else '',
         {text(kind): number(count) for kind, count in lost.items()},

@@ -1,36 +1,60 @@
 """An exception on its way into the trace: what needs its frames is taken on the thread of the call, the text is made later.
 
-A `Failure` keeps no frame, no local and no exception alive.
+A `Failure` keeps no frame, no variable and no exception alive: of the variables it has copies and texts.
 """
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.record.frame_locals import Variables, variables_of
+from pyfuncdbg.record.snapshot import Copied, Snapshot, Snapshots
 
 _LONGEST_MESSAGE = 16 << 10
 _LONGEST_TRACEBACK = 64 << 10
 _MOST_FRAMES = 400
 _PACKAGE = Path(__file__).resolve().parent.parent
+_MOST_BYTES = 16 << 20
+"""Of all arrays among the variables of one exception; larger ones are not looked at."""
+_COST = 150
+"""Bytes that a variable takes in the queue and on disk, its texts apart."""
 _MACHINERY = (str(_PACKAGE / 'hooks'), str(_PACKAGE / 'record'))
 
 
 class Failure:
-    """What is kept of an exception until the writer thread makes its text."""
+    """What is kept of an exception until the writer thread makes its text.
 
-    __slots__ = ('_text', 'frames', 'message', 'type')
+    Attributes:
+        charge: Bytes of names and texts of the variables, taken from the allowance.
+        lost: How many variables found no room in the queue.
+        taken: Copies of the arrays among them, to be released when they are written.
+    """
 
-    def __init__(self, error: BaseException) -> None:
+    __slots__ = ('_text', '_variables', 'charge', 'frames', 'lost', 'message', 'taken', 'type')
+
+    def __init__(self, error: BaseException, host: Host | None = None, snapshots: Snapshots | None = None) -> None:
+        """Look at an exception.
+
+        Args:
+            error: With its traceback.
+            host: Reads tensors among the variables.
+            snapshots: Copies arrays; without it no variables are kept.
+        """
         kind = type(error)
         self.type = kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'
         self.message = _message(error)
         trace = _without_machinery(error.__traceback__)
-        walked = [Frame(frame.f_code.co_filename, line or 0, frame.f_code.co_name)
-                  for frame, line in traceback.walk_tb(trace)]
-        self.frames = walked if len(walked) <= _MOST_FRAMES else walked[:_MOST_FRAMES // 2] + walked[-_MOST_FRAMES // 2:]
+        walked = list(traceback.walk_tb(trace))
+        if len(walked) > _MOST_FRAMES:
+            walked = walked[:_MOST_FRAMES // 2] + walked[-_MOST_FRAMES // 2:]
+        self.frames = [Frame(frame.f_code.co_filename, line or 0, frame.f_code.co_name) for frame, line in walked]
         self._text: traceback.TracebackException | None
         try:
             self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
@@ -38,9 +62,51 @@ class Failure:
         # The exception is the program's: a property or method of it that raises here must not end the recording.
         except Exception:
             self._text = None
+        self.taken: list[Copied | Snapshot] = []
+        self._variables: list[list[Any]] = []
+        self.charge = self.lost = 0
+        if snapshots is not None:
+            try:
+                self._keep(variables_of([frame for frame, _ in walked], host), snapshots)
+            # The variables are the program's: whatever they are, the program must get its own exception.
+            except Exception:
+                self._variables = []
 
-    def record(self) -> list[Any]:
-        """Plain data for the log; reads source lines, so it runs on the writer thread."""
+    def _keep(self, found: list[Variables], snapshots: Snapshots) -> None:
+        """Make copies and texts of the variables; an array that several frames have is copied once."""
+        charge = sum(_COST + len(one.name) + len(one.text) for frame in found for one in frame.variables)
+        if not snapshots.allowance.take(charge):
+            self.lost = sum(len(frame.variables) for frame in found)
+            return
+        self.charge = charge
+        places: dict[tuple[Any, ...], int] = {}
+        left = min(_MOST_BYTES, snapshots.allowance.limit // 4)
+        for frame in found:
+            rows: list[list[Any]] = []
+            for one in frame.variables:
+                value: Any = one.text
+                if (array := one.array) is not None:
+                    key = (array.__array_interface__['data'], array.shape, array.strides, array.dtype)
+                    if key not in places:
+                        places[key] = len(self.taken)
+                        if fits := array.nbytes <= left:
+                            left -= array.nbytes
+                        self.taken.append(snapshots.take_array(array) if fits else _not_looked_at(array))
+                    value = places[key]
+                rows.append([one.name, one.type, value])
+            self._variables.append([frame.frame, frame.hidden, rows])
+
+    @property
+    def count(self) -> int:
+        """How many variables are kept."""
+        return sum(len(rows) for _, _, rows in self._variables)
+
+    def record(self, describe: Callable[[Copied | Snapshot], list[Any]] | None) -> list[Any]:
+        """Plain data for the log; reads source lines, so it runs on the writer thread.
+
+        Args:
+            describe: Writes an array's bytes where they belong and describes it; None: leave the variables out.
+        """
         try:
             text = ''.join(self._text.format()) if self._text is not None else f'{self.type}: {self.message}\n'
         # Notes and messages of the program's exceptions are formatted here too.
@@ -49,7 +115,10 @@ class Failure:
         if len(text) > _LONGEST_TRACEBACK:
             half = _LONGEST_TRACEBACK // 2
             text = f'{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}'
-        return [self.type, self.message, [list(frame) for frame in self.frames], text]
+        variables: list[Any] = []
+        if describe is not None and self._variables:
+            variables = [[describe(one) for one in self.taken], self._variables]
+        return [self.type, self.message, [list(frame) for frame in self.frames], text, variables]
 
 
 def _message(error: BaseException) -> str:
@@ -58,6 +127,10 @@ def _message(error: BaseException) -> str:
     # `__str__` is the program's and may raise anything.
     except Exception as broken:
         return f'<no message: str() of the exception raised {type(broken).__name__}>'
+
+
+def _not_looked_at(array: np.ndarray) -> Snapshot:
+    return Snapshot(array.dtype, array.shape, array.nbytes, 'too large for a local variable')
 
 
 def _without_machinery(trace: TracebackType | None) -> TracebackType | None:

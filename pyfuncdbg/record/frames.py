@@ -17,7 +17,7 @@ import xxhash
 
 from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
 
-VERSION = 1
+VERSION = 2
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
 
 PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END = range(1, 11)

@@ -23,7 +23,7 @@ from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.output import SILENCE
 from pyfuncdbg.record import alive, folder, fork
-from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release
+from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release, release_said
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote, plain, plan_key
 from pyfuncdbg.record.failure import Failure
@@ -178,7 +178,8 @@ class Recorder:
             whole = Snapshots('full', 0, self._snapshots.allowance, self._snapshots.pool, self._backlog.wait_for_writer)
             self._announce(call.run, call.site)
             taken = whole.take_all(inputs, call.site.host, self._scalars)
-            self._finish(call, taken, outputs, Failure(call.error) if call.error is not None else None, whole)
+            failed = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
+            self._finish(call, taken, outputs, failed, whole)
 
     def trace(self) -> Trace:
         """The trace so far, opened for reading; the caller closes it."""
@@ -213,7 +214,8 @@ class Recorder:
             outputs = self._listen(call, proceed) if site.kind == 'python' else proceed()
         except BaseException as error:
             self._running.pop(key, None)
-            self._finish(call, inputs, (), Failure(error))
+            # A run fails with what one of its calls has raised, and that has the variables.
+            self._finish(call, inputs, (), Failure(error, site.host, self._snapshots if site.kind != 'run' else None))
             raise
         self._running.pop(key, None)            # asked for again: after a fork it is another one
         if type(inputs) is list or (call.output is not SILENCE and call.output is not None) or call.sources:
@@ -274,8 +276,7 @@ class Recorder:
         backlog.losses.add(lost_with(row, len(said.entries) + said.lost if said is not None else 0))
         release(row[9], self._snapshots, row[0])
         release(row[10], self._snapshots, row[0])
-        if said is not None:
-            self._snapshots.allowance.give(said.charge)
+        release_said(row, self._snapshots)
 
     def _announce(self, run: Run, site: CallSite) -> None:
         """Put what is not in the log yet on its way: the run with all its sites, and this site."""

@@ -119,6 +119,38 @@ class OutputRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalRecord:
+    """A variable of a frame that an exception went through.
+
+    Attributes:
+        name: In the program.
+        type: Name of the value's type.
+        text: The value in a few words, '' of a tensor.
+        tensor: Its record, if it is an array or a tensor.
+    """
+
+    name: str
+    type: str
+    text: str
+    tensor: TensorRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecord:
+    """The variables of one frame.
+
+    Attributes:
+        frame: Its place in `ErrorRecord.frames`.
+        variables: Parameters first.
+        hidden: How many more it had.
+    """
+
+    frame: int
+    variables: tuple[LocalRecord, ...]
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorRecord:
     """An exception, as text."""
 
@@ -127,6 +159,8 @@ class ErrorRecord:
     frames: tuple[Frame, ...]
     """Outermost first, with library frames."""
     traceback: str
+    locals: tuple[FrameRecord, ...] = ()
+    """Variables of the innermost frames of the program, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +300,7 @@ class TraceInfo:
 
     Attributes:
         processes: Process ids, in order of their logs.
-        dropped: What was not kept, by kind ('tensors', 'prints', 'calls', 'bytes'), exact.
+        dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
         damage: One line for each log that ended in the middle of a record, with file and byte position.
         complete: Every log was closed by its process.
     """

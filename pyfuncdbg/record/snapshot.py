@@ -132,13 +132,17 @@ class Snapshots:
         # The value is the program's: a deleted buffer or an object that is no tensor must not end the recording.
         except Exception as error:
             return Snapshot(np.dtype(object), (), 0, f'unreadable: {type(error).__name__}')
-        dtype = array.dtype
-        if dtype.hasobject:
-            return self._take_objects(array)
         size = array.nbytes
-        if size <= self._small and type(value) is not np.ndarray and (size <= TINY or self.allowance.take(size)):
-            return dtype, array.shape, array.tobytes(), False      # a host's tensor: programs do not write to those
-        taken = Snapshot(dtype, array.shape, size)
+        if size <= self._small and type(value) is not np.ndarray and not array.dtype.hasobject and (
+                size <= TINY or self.allowance.take(size)):
+            return array.dtype, array.shape, array.tobytes(), False     # a host's tensor: programs do not write to those
+        return self.take_array(array)
+
+    def take_array(self, array: np.ndarray) -> Snapshot:
+        """A snapshot of a plain array, whatever it holds."""
+        if array.dtype.hasobject:
+            return self._take_objects(array)
+        taken = Snapshot(array.dtype, array.shape, array.nbytes)
         if self.level != 'none':
             self._copy(array, taken)
         return taken

@@ -19,7 +19,7 @@ from typing import Any
 import msgpack
 
 from pyfuncdbg.record import frames
-from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release
+from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release, release_said
 from pyfuncdbg.record.batch import MOST_ROWS, MOST_TENSORS, Row, encode
 from pyfuncdbg.record.description import plan_record
 from pyfuncdbg.record.failure import Failure
@@ -236,8 +236,7 @@ class Writer:
                 if row[15]:                     # looking into each takes a third of the writer's time
                     release(row[9], self._snapshots)
                     release(row[10], self._snapshots)
-                if row[11] is not None:
-                    self._snapshots.allowance.give(row[11].charge)
+                release_said(row, self._snapshots)
             if self._begun:
                 for row in rows:
                     self._begun.pop(row[0], None)
@@ -282,7 +281,12 @@ class Writer:
             lost['tensors'] = surplus
             inputs = inputs[:MOST_TENSORS]
             outputs = outputs[:MOST_TENSORS - len(inputs)]
-        error = failure.record() if type(failure) is Failure else None
+        error = None
+        if type(failure) is Failure:
+            room = self._ledger.fits(2 * failure.charge, _PRINT_SHARE)
+            error = failure.record(self._store.describe if room else None)
+            if missed := failure.lost + (0 if room else failure.count):
+                lost['locals'] = missed
         return (*row[:9], inputs, outputs, output, error, lost or None, *row[14:])
 
     def _write_running(self, everything: bool) -> None:
