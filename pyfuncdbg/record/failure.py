@@ -45,7 +45,8 @@ class Failure:
         Args:
             error: With its traceback.
             host: Reads tensors among the variables.
-            snapshots: Copies arrays; without it no variables are kept.
+            snapshots: Copies arrays; None to keep no variables: a run fails with what one of its calls has raised, and that
+                call has them.
         """
         kind = type(error)
         self.type = kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'

@@ -214,7 +214,6 @@ class Recorder:
             outputs = self._listen(call, proceed) if site.kind == 'python' else proceed()
         except BaseException as error:
             self._running.pop(key, None)
-            # A run fails with what one of its calls has raised, and that has the variables.
             self._finish(call, inputs, (), Failure(error, site.host, self._snapshots if site.kind != 'run' else None))
             raise
         self._running.pop(key, None)            # asked for again: after a fork it is another one
