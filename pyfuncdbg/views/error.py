@@ -1,23 +1,30 @@
-"""The traceback panel: starts at the user's frames; frames of libraries and of the debugger are folded.
+"""The traceback panel: starts at the user's frames, with their variables; frames of libraries and ours are folded.
 
 Named `error`, not `traceback`, so that running it as a script does not hide the standard module.
 """
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from rich.console import ConsoleOptions
 from rich.panel import Panel
 from rich.text import Text
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.record.records import ErrorRecord, SiteRecord
+from pyfuncdbg.record.records import ErrorRecord, FrameRecord, SiteRecord
 from pyfuncdbg.views.escape import one_line, visible
+from pyfuncdbg.views.frame_locals import local_lines
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import line_text, of_the_user, place
 
 MOST_FRAMES = 12
 MOST_MESSAGE = 2000
+WIDEST = 120
+ALL = 20
+"""Variables shown of the innermost frame."""
+OUTER_LOCALS = 5
+"""Variables shown of each other frame."""
 
 
 def error_panel(error: ErrorRecord, title: str = '', *, site: SiteRecord | None = None) -> Page:
@@ -28,12 +35,14 @@ def error_panel(error: ErrorRecord, title: str = '', *, site: SiteRecord | None 
         title: Where it happened, such as 'call #17 norm[3]'.
         site: The call's site, for the text of source lines.
     """
-    body = Text('\n').join([*_frames(error.frames, site), message_line(error, MOST_MESSAGE)])
-    body.overflow = 'fold'
     heading = Text(one_line(error.type, 60) + (f' in {one_line(title, 100)}' if title else ''), 'bold red')
 
     def draw(options: ConsoleOptions) -> Panel:
-        return Panel(body, title=heading, title_align='left', border_style='red', width=min(options.max_width, 120))
+        width = min(options.max_width, WIDEST)
+        frames = _frames(error, site, lambda frame, most: local_lines(frame, width - 4, options, most))
+        body = Text('\n').join([*frames, message_line(error, MOST_MESSAGE)])
+        body.overflow = 'fold'
+        return Panel(body, title=heading, title_align='left', border_style='red', width=width)
     return Page(draw)
 
 
@@ -51,16 +60,23 @@ def innermost(error: ErrorRecord) -> Frame | None:
                 error.frames[-1] if error.frames else None)
 
 
-def _frames(frames: tuple[Frame, ...], site: SiteRecord | None) -> list[Text]:
+def _frames(error: ErrorRecord, site: SiteRecord | None, local: Callable[[FrameRecord, int], list[Text]]) -> list[Text]:
+    """A text for each frame, with its source and the lines that `local` gives for its variables."""
+    frames = error.frames
     mine = [i for i, frame in enumerate(frames) if of_the_user(frame.filename)]
     if not mine:                                # raised in a library, called by one: its last frames are all there is
         return [_frame(frame, site, 'dim') for frame in frames[-3:]]
+    variables = {found.frame: found for found in error.locals}
     lines: list[Text] = []
-    for users, group in itertools.groupby(frames[mine[0]:], key=lambda frame: of_the_user(frame.filename)):
-        if users:
-            lines += [_frame(frame, site, 'none') for frame in group]
-        else:
-            lines.append(_folded(list(group)))
+    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: of_the_user(frames[i].filename)):
+        if not users:
+            lines.append(_folded([frames[i] for i in group]))
+            continue
+        for i in group:
+            text = _frame(frames[i], site, 'none')
+            for line in local(variables[i], ALL if i == mine[-1] else OUTER_LOCALS) if i in variables else ():
+                text.append('\n').append_text(line)
+            lines.append(text)
     if len(lines) > MOST_FRAMES:                # a recursion without end
         half = MOST_FRAMES // 2
         gap = Text(f'... {len(lines) - 2 * half:,} frames not shown', 'dim')

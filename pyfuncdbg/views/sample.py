@@ -17,6 +17,8 @@ from pyfuncdbg.record.query import site_matches
 from pyfuncdbg.record.records import (
     CallRecord,
     ErrorRecord,
+    FrameRecord,
+    LocalRecord,
     NoteRecord,
     OutputRecord,
     PlanRecord,
@@ -213,7 +215,9 @@ def sample() -> MemoryTrace:
     said = (OutputRecord('out', 'row 1 constant\n', offset=8e-5),
             OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44, 'normalize', 1.1e-4))
     frames = (Frame('/usr/lib/python3.11/site-packages/host/dispatch.py', 12, 'call'), Frame('model.py', 40, 'normalize'))
-    error = ErrorRecord('AttributeError', "'NoneType' object has no attribute 'mean'", frames, '')
+    variables = (LocalRecord('x', 'NoneType', 'None'), LocalRecord('eps', 'float', '1e-06'))
+    error = ErrorRecord('AttributeError', "'NoneType' object has no attribute 'mean'", frames, '',
+                        (FrameRecord(1, variables),))
     steps = ((fine, (), None), (x, said, None), (fine, (), error))
     calls = []
     for run, (value, output, problem) in enumerate(steps, start=1):

@@ -103,7 +103,7 @@ def inline(value: Value, *, ascii_only: bool = False) -> Text:
     if tensor.stats is not None and tensor.stats.first_bad:
         text.append(f' at {list(tensor.stats.first_bad)}', 'red')
     if 0 < array.size <= _INLINE:
-        text.append(f'  {_elements(array)}', 'none')
+        text.append(f'  {elements(array)}', 'none')
     elif tensor.stats is not None and tensor.stats.min is not None:
         stats = tensor.stats
         text.append(f'  {number(stats.min)} .. {number(stats.max)}', 'none')
@@ -112,7 +112,8 @@ def inline(value: Value, *, ascii_only: bool = False) -> Text:
     return text
 
 
-def _elements(array: np.ndarray) -> str:
+def elements(array: np.ndarray) -> str:
+    """'[[1, 2], [nan, 4]]'; for arrays of a few elements."""
     numbers = as_numbers(array)
     listed = (numbers if numbers is not None else array.astype(object)).tolist()
 

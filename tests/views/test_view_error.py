@@ -1,11 +1,24 @@
 """The traceback panel begins at the user's frames."""
 from __future__ import annotations
 
+import re
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
 from pyfuncdbg import errors
+from pyfuncdbg.commands.plain import plain
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.record.records import ErrorRecord
+from pyfuncdbg.record.records import ErrorRecord, FrameRecord, LocalRecord
 from pyfuncdbg.views.error import error_panel, innermost
+from pyfuncdbg.views.sample import tensor
 from pyfuncdbg.views.source import of_the_user
+
+X = np.array([[1, 2], [np.nan, 4]], np.float32)
+BIG = np.arange(1200.0)
+NASTY = '[red]x[/] \x1b[2J\r\u202e' + 'n' * 500
+RED = re.compile(r'\x1b\[1;31m([^\x1b]*)\x1b')
 
 
 def inside(text):
@@ -53,3 +66,49 @@ def test_whose_frame_it_is():
     assert not of_the_user(errors.__file__)
     assert not of_the_user('<frozen importlib._bootstrap>')
     assert not of_the_user('C:\\v\\Lib\\site-packages\\tf\\x.py')
+
+
+def with_locals():
+    inner = (LocalRecord('x', 'ndarray', '', tensor('', X)), LocalRecord('big', 'ndarray', '', tensor('', BIG)),
+             LocalRecord('eps', 'float', 'nan'), LocalRecord(NASTY, 'str', NASTY))
+    outer = (*(LocalRecord(f'a{i}', 'int', str(i)) for i in range(9)), LocalRecord('bad', 'ndarray', '', tensor('', X)))
+    frames = (Frame('user.py', 3, 'main'), Frame('/v/site-packages/a.py', 5, 'apply'), Frame('user.py', 8, 'scale'))
+    return ErrorRecord('ValueError', 'half', frames, '', (FrameRecord(0, outer, 2), FrameRecord(2, inner)))
+
+
+def test_variables_stand_under_their_frame(draw):
+    assert inside(draw(error_panel(with_locals()), 80)) == [
+        'user.py:3 in main', 'a0   0', 'a1   1', 'a2   2', 'a3   3',
+        'bad  float32 [2, 2]  16 B  NaN 1  first bad [1, 0]  [[1, 2], [na...', '... 7 more',
+        '... library frame a.py:5 in apply',
+        'user.py:8 in scale', 'x           float32 [2, 2]  16 B  NaN 1  first bad [1, 0]  [[1, ...',
+        'big         float64 [1200]  9.38 KB', 'eps         nan',
+        '[red]x[/] \\...nnnnnnnnnn  [red]x[/] \\x1b[2J\\r\\u202ennnnnnnnnnnnn...', 'ValueError: half']
+
+
+def test_a_wide_panel_tells_the_range(draw):
+    text = draw(error_panel(with_locals()), 160)
+    assert 'first bad [1, 0]  [[1, 2], [nan, 4]]' in text
+    assert re.search(r'big +float64 \[1200\] +9.38 KB +0 .. 1199  mean 599.5  std 346.4  ', text)
+
+
+@pytest.mark.parametrize('width', [20, 80, 160])
+@pytest.mark.parametrize('how', [{}, {'color': True}, {'ascii_only': True}])
+def test_variables_fit_every_console(draw, width, how):
+    text = draw(error_panel(with_locals()), width, **how)
+    if how.get('ascii_only'):
+        text.encode('ascii')
+    plain_text = re.sub(r'\x1b\[[\d;]*m', '', text)
+    assert all(c == '\n' or c.isprintable() for c in plain_text)
+    assert max(map(cell_len, plain_text.splitlines())) <= width
+    if how.get('color') and width > 20:
+        marked = ' '.join(RED.findall(text))
+        assert 'NaN 1' in marked and 'x' in marked.split() and 'bad' in marked.split() and 'big' not in marked
+
+
+def test_json_has_the_variables():
+    outer, inner = plain(with_locals())['locals']
+    assert (outer['frame'], outer['hidden'], len(outer['variables'])) == (0, 2, 10)
+    assert inner['variables'][0]['name'] == 'x'
+    assert inner['variables'][0]['tensor']['stats']['first_bad'] == [1, 0]
+    assert (inner['variables'][2]['text'], inner['variables'][2]['tensor']) == ('nan', None)
