@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyfuncdbg.errors import nearest
 
@@ -14,14 +15,24 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def one_of(names: Sequence[str], what: str) -> Callable[[str], str]:
-    """A word of a list."""
-    def check(text: str) -> str:
-        if text not in names:
-            raise argparse.ArgumentTypeError(
-                f'{text!r} is no {what}: expected {", ".join(names[:-1])} or {names[-1]}.{nearest(text, names, 1)}')
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A word of a list: the type of an argument, which faces can ask for the words."""
+
+    names: tuple[str, ...]
+    what: str
+
+    def __call__(self, text: str) -> str:
+        """The word, if it is one of them."""
+        if text not in self.names:
+            raise argparse.ArgumentTypeError(f'{text!r} is no {self.what}: expected {", ".join(self.names[:-1])} or '
+                                             f'{self.names[-1]}.{nearest(text, self.names, 1)}')
         return text
-    return check
+
+
+def one_of(names: Sequence[str], what: str) -> OneOf:
+    """A word of a list."""
+    return OneOf(tuple(names), what)
 
 
 def filters_of(args: argparse.Namespace, *names: str) -> dict[str, object]:

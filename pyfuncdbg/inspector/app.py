@@ -11,13 +11,12 @@ from rich.text import Text
 from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
-from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Footer, Input, Static
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector import place_bar
+from pyfuncdbg.inspector.arrangement import arrange
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
@@ -35,9 +34,6 @@ from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.inspector.waiting_lines import WaitingLines
 from pyfuncdbg.record.records import CallRecord
 
-WIDE = (110, 34)
-"""Columns and rows from which on all panes are seen at once."""
-SMALLEST = (40, 12)
 _STEP = 0.3
 """Seconds that a step may take before the panes show a program that runs."""
 _SHORT = 4
@@ -74,12 +70,13 @@ class Inspector(App[int]):
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
-        yield CommandLine(self._past, self._keep)
+        yield CommandLine(self.desk.complete, self._past, self._keep)
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Begin where something went wrong."""
-        self._arrange(self.size)
+        arrange(self.screen, self.size)
+        self._title()
         self._show()
         self.desk.listen(self._heard)
         stop = self.desk.stop()
@@ -94,16 +91,7 @@ class Inspector(App[int]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may need another arrangement."""
-        self._arrange(event.size)
-
-    def _arrange(self, size: Size) -> None:
-        width, height = size
-        small = width < SMALLEST[0] or height < SMALLEST[1]
-        self.screen.set_class(small, '-small')
-        self.screen.set_class(width < WIDE[0] or height < WIDE[1], '-tabs')
-        if small:
-            self.query_one('#too_small', Static).update(
-                Content(f'{width}x{height} is too small:\n{SMALLEST[0]}x{SMALLEST[1]} is needed'))
+        arrange(self.screen, event.size)
         self._title()
 
     def _title(self) -> None:
@@ -307,6 +295,14 @@ class Inspector(App[int]):
             self.query_one(CommandLine).remember(line)
             self.run_line(line)
 
+    def action_difference(self) -> None:
+        """What has changed in the tensor that is looked at; where none is, the user names one: the call's output, say."""
+        shown, call = self.shown, self.scene.call
+        if isinstance(shown, Sheet) and shown.tensor:
+            self.action_typed(f'pt --diff {shown.tensor}')
+        else:
+            self.query_one(CommandLine).begin('pt --diff ' + (f'#{call.number}:0' if call and call.outputs else ''))
+
     def action_type(self) -> None:
         """To the command line."""
         self.query_one(CommandLine).begin()
@@ -315,21 +311,22 @@ class Inspector(App[int]):
         """Search what is shown."""
         self.query_one(CommandLine).seek()
 
+    def action_filter(self) -> None:
+        """Filter what is shown: by its command, to be typed on; where that has no filter, by a text."""
+        line, shown = self.shown.filter_line(), self.shown
+        if line or not isinstance(shown, Sheet):
+            self.query_one(CommandLine).begin(line)
+        else:
+            self.query_one(CommandLine).narrow(shown.wanted)
+
+    def on_command_line_narrowed(self, message: CommandLine.Narrowed) -> None:
+        """Show the rows that hold a text."""
+        if isinstance(self.shown, Sheet):
+            self.shown.narrow(message.text)
+
     def on_command_line_sought(self, message: CommandLine.Sought) -> None:
         """Find a text on the screen, or in the pane that was chosen last."""
         self.say(self.shown.search('' if message.over else message.text, message.by))
-
-    @work(thread=True, group='complete', exclusive=True, exit_on_error=False)
-    def _complete(self, text: str, position: int) -> None:
-        try:
-            words, start = self.desk.complete(text, position)
-        except Exception:                       # no completion is worth a crash: the line stays as it is
-            words, start = [], position
-        self.call_from_thread(self.query_one(CommandLine).offer, text, words, start)
-
-    def on_command_line_completing(self, message: CommandLine.Completing) -> None:
-        """Ask how a line could go on."""
-        self._complete(message.text, message.position)
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""

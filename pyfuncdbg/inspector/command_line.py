@@ -1,12 +1,13 @@
-"""The command line at the bottom: completion by Tab, the history of all sessions, a search in the screen.
+"""The command line at the bottom: completion by Tab, the history of all sessions; a search and a filter of what is shown.
 
 Main thread of the app; what completes it is asked on a worker thread.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -16,6 +17,12 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from pyfuncdbg.views.escape import one_line
+
+Mode = Literal['command', 'search', 'filter']
+_PLACEHOLDERS: dict[Mode, str] = {
+    'command': ': for a command, ? for help',
+    'search': 'search: Enter or Down for the next place, Up for the one before, Esc ends',
+    'filter': 'filter: a text that rows hold, or a pattern with *; Enter keeps it, Esc shows all rows'}
 
 
 class _Line(Input):
@@ -49,6 +56,7 @@ class CommandLine(Vertical):
     """Where commands are typed.
 
     Args:
+        complete: Words that could complete a text at a position, and where they begin; asked on a worker thread.
         past: Lines of earlier sessions, the oldest first.
         keep: Keeps a line for later sessions.
     """
@@ -74,18 +82,20 @@ class CommandLine(Vertical):
             super().__init__()
             self.text, self.by, self.over = text, by, over
 
-    class Completing(Message):
-        """How the text before the cursor could go on is wanted."""
+    class Narrowed(Message):
+        """Only rows that hold this text are to be shown; '': all."""
 
-        def __init__(self, text: str, position: int) -> None:
+        def __init__(self, text: str) -> None:
             super().__init__()
-            self.text, self.position = text, position
+            self.text = text
 
     class GivenUp(Message):
         """The user left the line."""
 
-    def __init__(self, past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, complete: Callable[[str, int], tuple[list[str], int]], past: Sequence[str] = (),
+                 keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__(id='command')
+        self._complete = complete
         self._past = list(past)
         self._keep = keep
         self._at = len(self._past)
@@ -94,11 +104,11 @@ class CommandLine(Vertical):
         self._start = 0
         self._chosen = -1
         self._asked = self._enter = False
-        self.searching = False
+        self._mode: Mode = 'command'
 
     def compose(self) -> ComposeResult:
         yield OptionList(id='completions', markup=False)
-        yield _Line(placeholder=': for a command, ? for help', id='line', select_on_focus=False)
+        yield _Line(placeholder=_PLACEHOLDERS['command'], id='line', select_on_focus=False)
 
     @property
     def line(self) -> Input:
@@ -107,20 +117,21 @@ class CommandLine(Vertical):
 
     def begin(self, text: str = '') -> None:
         """Let the user type a command that begins so."""
-        self._mode(False)
-        self._set(text)
-        self.screen.set_focus(self.line)        # at once: the next key may be typed already
+        self._enter_mode('command', text)
 
     def seek(self) -> None:
         """Let the user type what to search for."""
-        self._mode(True)
-        self._set('')
-        self.screen.set_focus(self.line)        # at once: the next key may be typed already
+        self._enter_mode('search')
 
-    def _mode(self, searching: bool) -> None:
-        self.searching = searching
-        self.line.placeholder = 'search: Enter or Down for the next place, Up for the one before, Esc ends' if searching \
-            else ': for a command, ? for help'
+    def narrow(self, text: str) -> None:
+        """Let the user type what rows must hold, from what is wanted now."""
+        self._enter_mode('filter', text)
+
+    def _enter_mode(self, mode: Mode, text: str = '') -> None:
+        self._mode = mode
+        self.line.placeholder = _PLACEHOLDERS[mode]
+        self._set(text)
+        self.screen.set_focus(self.line)        # at once: the next key may be typed already
 
     def _set(self, text: str) -> None:
         with self.prevent(Input.Changed):
@@ -130,18 +141,23 @@ class CommandLine(Vertical):
 
     # ------------------------------------------------------------------ typing
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What is sought is found while it is typed."""
+        """What is sought is found while it is typed; rows are narrowed likewise."""
         event.stop()
         self._hide()
-        if self.searching:
+        if self._mode == 'search':
             self.post_message(self.Sought(event.value, 0))
+        elif self._mode == 'filter':
+            self.post_message(self.Narrowed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Carry it out."""
         event.stop()
         text = event.value.strip()
-        if self.searching:
+        if self._mode == 'search':
             self.post_message(self.Sought(event.value, 1))
+            return
+        if self._mode == 'filter':              # it stays, the line is for commands again
+            self._leave()
             return
         if self._asked:                         # Tab and Enter typed fast: first the completion, then the line
             self._enter = True
@@ -156,9 +172,15 @@ class CommandLine(Vertical):
         if self._words:
             self._hide()
             return
-        if self.searching:
+        if self._mode == 'search':
             self.post_message(self.Sought('', 0, over=True))
-            self._mode(False)
+        elif self._mode == 'filter':
+            self.post_message(self.Narrowed(''))
+        self._leave()
+
+    def _leave(self) -> None:
+        self._mode = 'command'
+        self.line.placeholder = _PLACEHOLDERS['command']
         self._set('')
         self.post_message(self.GivenUp())
 
@@ -174,9 +196,9 @@ class CommandLine(Vertical):
         """Through the completions if they are shown; through the places that were found; else through the history."""
         if self._words:
             self.complete(by)
-        elif self.searching:
+        elif self._mode == 'search':
             self.post_message(self.Sought(self.line.value, by))
-        else:
+        elif self._mode == 'command':
             if self._at == len(self._past):
                 self._draft = self.line.value
             self._at = min(max(0, self._at + by), len(self._past))
@@ -185,17 +207,25 @@ class CommandLine(Vertical):
     # ------------------------------------------------------------------ completion
     def complete(self, by: int) -> None:
         """Put the next completion into the line, or ask for some."""
-        if self.searching:
+        if self._mode != 'command':
             return
         if not self._words:
             self._asked = True
-            self.post_message(self.Completing(self.line.value, self.line.cursor_position))
+            self._ask(self.line.value, self.line.cursor_position)
             return
         self._chosen = (self._chosen + by) % len(self._words)
         self._insert(self._words[self._chosen])
         self.query_one('#completions', OptionList).highlighted = self._chosen
 
-    def offer(self, text: str, words: Sequence[str], start: int) -> None:
+    @work(thread=True, group='complete', exclusive=True, exit_on_error=False)
+    def _ask(self, text: str, position: int) -> None:
+        try:
+            words, start = self._complete(text, position)
+        except Exception:                       # no completion is worth a crash: the line stays as it is
+            words, start = [], position
+        self.app.call_from_thread(self._answered, text, words, start)
+
+    def _answered(self, text: str, words: Sequence[str], start: int) -> None:
         """The completions of a text that was asked about; forgotten if the line is another one by now."""
         enter, self._asked, self._enter = self._enter, False, False
         if self.line.value == text and words:

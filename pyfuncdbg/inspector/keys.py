@@ -55,7 +55,7 @@ class Typed:
 
 TYPED = (Typed('n', 'next', 'next'), Typed('s', 'step', 'step'), Typed('N', 'node', 'node'), Typed('c', 'cont', 'cont'),
          Typed('w', 'rewind ', 'rewind'), Typed('u', 'up', 'up'), Typed('D', 'down', 'down'), Typed('e', 'p ', 'eval'),
-         Typed('i', 'inject ', 'inject'), Typed('b', 'break ', 'break'), Typed('d', 'diff ', 'diff'),
+         Typed('i', 'inject ', 'inject'), Typed('b', 'break ', 'break'),
          Typed('r', 'report', 'report'), Typed('h', 'health', 'health'), Typed('t', 'lt', 'lt'),
          Typed('g', 'tape', 'tape'), Typed('question_mark', 'help', 'help'))
 """Keys that type commands; those whose command the table lacks do not exist."""
@@ -67,6 +67,10 @@ _MOVING = (
     Key('F', 'F', "call_with('bad', -1)", 'NaN before', 'to the one before'),
     Key('colon', ':', 'type', 'type', 'type a command; Tab completes it, Up and Down go through the history', True),
     Key('slash', '/', 'search', 'find', 'search in the screen or pane; Enter, Up and Down go on', True),
+    Key('ampersand', '&', 'filter', 'filter', "filter the list: its command with '--site', or else a text that rows hold; "
+        'Esc shows all'),
+    Key('d', 'd', 'difference', 'diff', "'pt --diff': what has changed in the tensor on the line since the call before; "
+        'without one, you type its name', True),
     Key('ctrl+p', 'Ctrl-P', 'command_palette', 'palette', 'find a command, node or call by a part of its name'),
     Key('left_square_bracket,alt+left', '[', 'screen_back', 'back', 'to the screen before'),
     Key('right_square_bracket,alt+right', ']', 'screen_forward', 'forward', 'to the screen after'),

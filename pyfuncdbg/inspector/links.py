@@ -10,6 +10,8 @@ _WORDS = re.compile(
     |\#(?P<tensor>(?:\d+\.)?\d+:(?:in)?\d+)\b
     |\#(?P<call>(?:\d+\.)?\d+)\b
     |(?<![\w./~-])(?P<place>[\w./~-]*\w\.py:\d+)\b
+    |(?<![\w./])(?P<made>{_NAME}):(?P<slot>\d+)(?=\s{{2,}}\#(?P<by>(?:\d+\.)?\d+)\b)
+    |(?<![\w./])(?P<fed>{_NAME}:\d+)(?=\s{{2,}}run\ (?P<in>\d+)\b)
     |(?<![\w./])(?P<label>{_NAME}\[\d+\])
     |(?<![\w./])(?P<named>{_NAME}:\d+)\b(?!\.)''', re.VERBOSE)
 
@@ -39,6 +41,10 @@ def _command(match: re.Match[str]) -> str:
         return f'pt #{match["tensor"]}'
     if match['call']:
         return f'call {match["call"]}'
+    if match['made']:                           # a row of `lt`: as it was in that call, or in that run
+        return f'pt #{match["by"]}:{match["slot"]}'
+    if match['fed']:
+        return f'pt {match["fed"]} --run {match["in"]}'
     if match['label']:
         return f'call {match["label"]}'
     if match['place']:

@@ -27,11 +27,13 @@ class Part:
         shown: What a view drew.
         command: What Enter or a click on one of its lines types; '' where the words of a line say it.
         chosen: Whether the pane scrolls so that this is seen.
+        whole: Whether a filter shows all of its lines or none.
     """
 
     shown: RenderableType
     command: str = ''
     chosen: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,12 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a screen: its cells, its text, and the command it stands for."""
+    """One line of a screen: its cells, its text, the command it stands for; the number of its part, if that is `whole`."""
 
     strip: Strip
     text: str
     command: str = ''
+    piece: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +76,16 @@ def drawing(picture: Picture, width: int) -> Drawing:
             lines += [_line(cells, '') for cells in console.render_lines(shown, pad=False)]
             break
         first = len(lines)
-        lines += [_line(cells, part.command) for cells in console.render_lines(part.shown, pad=False)[:MOST]]
+        piece = index + 1 if part.whole else 0
+        lines += [_line(cells, part.command, piece) for cells in console.render_lines(part.shown, pad=False)[:MOST]]
         if part.chosen:
             chosen, last = first, len(lines) - 1
     return Drawing(picture.title, tuple(lines), chosen, last)
 
 
-def _line(cells: list[Segment], command: str) -> Line:
+def _line(cells: list[Segment], command: str, piece: int = 0) -> Line:
     strip = Strip([Segment(text, _on_pane(style)) for text, style, control in cells if not control]).simplify()
-    return Line(strip, strip.text.rstrip(), command)
+    return Line(strip, strip.text.rstrip(), command, piece)
 
 
 @lru_cache(1_000)

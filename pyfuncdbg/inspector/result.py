@@ -1,12 +1,18 @@
 """The screen of an answer, and those that were seen before it. Main thread of the app; a worker thread draws."""
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events, work
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
 from pyfuncdbg.inspector.desk import Reply
 from pyfuncdbg.inspector.key_help import key_help
+from pyfuncdbg.inspector.list_line import ListLine, key_at, list_line
+from pyfuncdbg.inspector.narrowed import head_of
 from pyfuncdbg.inspector.picture import Drawing, Part, Picture, drawing
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.inspector.visited import Visited
@@ -22,6 +28,10 @@ class Result(Sheet):
     Attributes:
         visited: The answers that were shown, and which of them is.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding('o', 'sort(1)', 'sort by the next column', show=False),
+        Binding('O', 'sort(0)', 'sort the other way round', show=False)]
 
     class Redrawn(Message):
         """An answer was drawn for another width, or once more."""
@@ -46,8 +56,9 @@ class Result(Sheet):
         return Picture(reply.line, [*keys, Part(reply.shown)])
 
     def add(self, reply: Reply, drawn: Drawing) -> None:
-        """Show another answer."""
+        """Show another answer, all of it."""
         self.visited.add(reply)
+        self.wanted = ''
         self.show(drawn, keep=False)
 
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:
@@ -71,6 +82,37 @@ class Result(Sheet):
         message.stop()
         if message.reply is self.visited.current:
             self.show(message.drawn)
+
+    # ------------------------------------------------------------------ lists
+    @property
+    def _list(self) -> ListLine | None:
+        return list_line(self.visited.current.line) if self.visited.current is not None else None
+
+    def filter_line(self) -> str:
+        """The command of a list with its filter at the end, to be typed on."""
+        asked = self._list
+        return asked.to_narrow() if asked is not None else ''
+
+    @property
+    def tensor(self) -> str:
+        """That of the line, or the one that the whole screen is about."""
+        words = self.drawing.title.split()
+        return words[1] if words[:1] == ['pt'] and len(words) == 2 else super().tensor
+
+    def header_line(self, y: int, index: int) -> str:
+        """The header of a list types the command for its order; a second time for the other way round."""
+        asked = self._list
+        if asked is None or not asked.keys or y != head_of(self.drawing) - 2:
+            return ''
+        key = key_at(self.drawing.lines[y].text, index, asked.keys)
+        return asked.sorted_by(key) if key else ''
+
+    def action_sort(self, by: int) -> None:
+        """By the next key, or (0) the other way round; no list has other keys."""
+        asked = self._list
+        if asked is None or not asked.keys or not (by or asked.reversing):
+            raise SkipAction
+        self.post_message(self.Chosen(asked.sorted_after(by)))
 
     def on_resize(self, event: events.Resize) -> None:
         """An answer is drawn for a width."""

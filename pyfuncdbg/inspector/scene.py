@@ -47,6 +47,9 @@ class Follower(Protocol):
     def search(self, text: str, by: int = 0) -> str:
         """As `Sheet.search`."""
 
+    def filter_line(self) -> str:
+        """As `Sheet.filter_line`; never ''."""
+
     def focus(self, scroll_visible: bool = True) -> Any:
         """Take the keys."""
 

@@ -4,12 +4,14 @@ Main thread of the app; the lines come drawn from worker threads, so a long one 
 """
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -18,6 +20,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from pyfuncdbg.inspector.links import first_link, link_at
+from pyfuncdbg.inspector.narrowed import narrowed
 from pyfuncdbg.inspector.picture import Drawing, Line
 from pyfuncdbg.views.escape import one_line
 
@@ -26,8 +29,9 @@ class Sheet(ScrollView, can_focus=True):
     """A scrollable drawing.
 
     Attributes:
-        drawing: What is shown.
+        drawing: What is shown: of what was drawn, the rows that the filter lets through.
         cursor: The line that Enter acts on.
+        wanted: The filter: a text that rows hold, '' for all rows. It stays when the sheet shows something new.
     """
 
     DEFAULT_CSS = """
@@ -43,7 +47,8 @@ class Sheet(ScrollView, can_focus=True):
         Binding('pagedown,space', 'page(1)', 'page down', show=False),
         Binding('home', 'end_of(0)', 'first line', show=False), Binding('end', 'end_of(1)', 'last line', show=False),
         Binding('left', 'aside(-8)', 'to the left', show=False), Binding('right', 'aside(8)', 'to the right', show=False),
-        Binding('enter', 'choose', 'open what the line is about', show=False)]
+        Binding('enter', 'choose', 'open what the line is about', show=False),
+        Binding('escape', 'all_rows', 'all rows again', show=False)]
 
     class Chosen(Message):
         """A line or word was chosen: this command is to be typed."""
@@ -61,20 +66,22 @@ class Sheet(ScrollView, can_focus=True):
 
     def __init__(self, name: str, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self.drawing = Drawing('', ())
+        self.drawing = self._whole = Drawing('', ())
         self.cursor = 0
+        self.wanted = ''
         self._sought = ''
         self._width = 0
 
     @property
     def columns(self) -> int:
         """How wide a picture may be, with room for the scrollbar; before it is first seen, the whole screen."""
-        width = self.outer_size.width - self.gutter.width if self.outer_size.width else self.app.size.width
-        return max(10, width - 1)
+        width = self.outer_size.width - self.styles.gutter.width if self.outer_size.width else self.app.size.width
+        return max(10, width - 1)               # the same with a scrollbar and without: the picture decides if there is one
 
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:
         """Show a drawing; `keep` the place if nothing in it wants to be seen."""
-        self.drawing = drawing
+        self._whole = drawing
+        self.drawing = drawing = narrowed(drawing, self.wanted)
         self.border_title = Content(one_line(drawing.title, 120))
         width = max((line.strip.cell_length for line in drawing.lines), default=0)
         self.virtual_size = Size(width, len(drawing.lines))
@@ -88,6 +95,32 @@ class Sheet(ScrollView, can_focus=True):
         self.cursor = min(self.cursor, last)
         self.refresh()
 
+    def narrow(self, wanted: str) -> None:
+        """Show only rows that hold a text; '' shows all. The cursor stays on its row."""
+        here = self.drawing.lines[self.cursor] if self.cursor < len(self.drawing.lines) else None
+        whole, self.wanted = self._whole, wanted
+        self.show(replace(whole, chosen=-1, last=-1))
+        self._whole = whole
+        self.cursor = next((index for index, line in enumerate(self.drawing.lines) if line is here),
+                           min(self._pinned, max(0, len(self.drawing.lines) - 1)))
+        self.call_after_refresh(lambda: self.see(self.cursor, center=True))       # where it is by then
+
+    @property
+    def _pinned(self) -> int:
+        """Lines that do not scroll: the one that tells the filter."""
+        return 1 if self.wanted and self.drawing.lines else 0
+
+    def filter_line(self) -> str:
+        """The command line that filters what is shown, to be completed; '' where its rows are narrowed by a text."""
+        return ''
+
+    @property
+    def tensor(self) -> str:
+        """The tensor that the line is about, as commands name it; '' if it is about none."""
+        line = self.drawing.lines[self.cursor] if self.cursor < len(self.drawing.lines) else None
+        command = (line.command or first_link(line.text)) if line is not None else ''
+        return command.removeprefix('pt ') if command.startswith('pt ') else ''
+
     def see_chosen(self) -> None:
         """Scroll so that the chosen part is seen, its first line at least."""
         if self.drawing.chosen >= 0:
@@ -98,16 +131,18 @@ class Sheet(ScrollView, can_focus=True):
         """Scroll so that a line is seen."""
         height = max(1, self.scrollable_content_region.height)
         top = round(self.scroll_y)
-        if center and not top <= y < top + height:
+        if y < self._pinned:
+            self.scroll_to(y=0, animate=False)
+        elif center and not top + self._pinned <= y < top + height:
             self.scroll_to(y=max(0, y - height // 2), animate=False)
         elif not center:
-            self.scroll_to_region(Region(round(self.scroll_x), y, 1, 1), animate=False)
+            self.scroll_to_region(Region(round(self.scroll_x), y - self._pinned, 1, 1 + self._pinned), animate=False)
 
     # ------------------------------------------------------------------ drawing
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
         scroll_x, scroll_y = self.scroll_offset
-        index, width = scroll_y + y, self.size.width
+        index, width = y if y < self._pinned else scroll_y + y, self.size.width
         if index >= len(self.drawing.lines):
             return Strip.blank(width, self.rich_style)
         line = self.drawing.lines[index]
@@ -186,20 +221,31 @@ class Sheet(ScrollView, can_focus=True):
             if command:
                 self.post_message(self.Chosen(command))
 
+    def action_all_rows(self) -> None:
+        """End the filter; without one the key is somebody else's."""
+        if not self.wanted:
+            raise SkipAction
+        self.narrow('')
+
     def on_click(self, event: events.Click) -> None:
         """A word or line that stands for a command types it."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        y = offset.y + round(self.scroll_y)
+        y = offset.y if offset.y < self._pinned else offset.y + round(self.scroll_y)
         if y >= len(self.drawing.lines):
             return
         self.cursor = y
         self.refresh()
         line = self.drawing.lines[y]
-        command = link_at(line.text, _index(line.text, offset.x + round(self.scroll_x))) or line.command
+        index = _index(line.text, offset.x + round(self.scroll_x))
+        command = self.header_line(y, index) or link_at(line.text, index) or line.command
         if command:
             self.post_message(self.Chosen(command))
+
+    def header_line(self, y: int, index: int) -> str:
+        """The command line that a place in the headers of a list stands for; '' elsewhere."""
+        return ''
 
     def on_resize(self, event: events.Resize) -> None:
         """A picture is drawn for a width."""

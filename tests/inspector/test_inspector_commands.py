@@ -19,7 +19,7 @@ def head(shown: str) -> str:
 
 TYPED = {'r': 'NaN born in call #13', 'h': 'BORN', 't': 'norm:0', 'g': 'tape of run #4', '?': 'keys'}
 """What the screens show that keys lead to on a saved trace."""
-ELSEWHERE = set('. , f F : / [ ] z q n s N c w u D e i b d 1 2 3 4 5 6 7 9 Ctrl-P Esc Tab Shift-Tab F2 Ctrl-C'.split())
+ELSEWHERE = set('. , f F : / & [ ] z q n s N c w u D e i b d 1 2 3 4 5 6 7 9 Ctrl-P Esc Tab Shift-Tab F2 Ctrl-C'.split())
 """Keys that other tests press."""
 
 

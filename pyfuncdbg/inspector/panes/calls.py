@@ -4,10 +4,6 @@ Main thread of the app; the calls come from worker threads.
 """
 from __future__ import annotations
 
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
-
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.panes.call_rows import CallRows, command_of, wish_of
 from pyfuncdbg.inspector.rows import Wish
@@ -22,8 +18,6 @@ class CallList(VirtualList):
     Args:
         desk: Whose trace.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding('ampersand', 'filter', 'filter', show=False)]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(CallRows(lambda: desk.trace))
@@ -51,6 +45,6 @@ class CallList(VirtualList):
         if line is not None:
             self.post_message(Sheet.Chosen(f'call {line.key}'))
 
-    async def action_filter(self) -> None:
-        """Let the user go on typing the command that this list shows."""
-        await self.run_action(f'app.typed({command_of(self.wish) + " "!r})')
+    def filter_line(self) -> str:
+        """The command that this list shows, to be typed on."""
+        return command_of(self.wish) + ' '

@@ -20,9 +20,9 @@ def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
     if call is None:
         return nothing('tensors', desk)
     titles = input_titles(call)
-    parts = [Part(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}')
+    parts = [Part(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}', whole=True)
              for slot, tensor in enumerate(call.inputs)]
-    parts += [Part(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}')
+    parts += [Part(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}', whole=True)
               for slot, tensor in enumerate(call.outputs)]
     if not call.inputs:
         parts.insert(0, Part(Text('no inputs', 'dim')))

@@ -127,6 +127,11 @@ class TimelinePane(ScrollView, can_focus=True):
         """Times are not searched: the calls are."""
         return 'search in the pane calls: this one follows' if text else ''
 
+    def filter_line(self) -> str:
+        """The command that shows this window for the nodes that the user names."""
+        window = f'--from {self.start * 1e3:.6g} --to {self.end * 1e3:.6g} ' if self.end > self.start else ''
+        return f'timeline {window}--site '
+
     def _look(self) -> None:
         """Draw the window that is wanted now."""
         if not self.size.width:
