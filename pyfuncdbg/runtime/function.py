@@ -31,6 +31,10 @@ def functions_run_eagerly() -> bool:
     return _run_eagerly
 
 
+_tracing = threading.RLock()
+"""One thread traces at a time: with a lock for each function, two that call each other could wait for one another."""
+
+
 class _Traces:
     """The traces of one function, or of one method of one object.
 
@@ -39,12 +43,11 @@ class _Traces:
         settled: Whether the first call is over, in which variables may be made.
     """
 
-    __slots__ = ('found', 'lock', 'settled')
+    __slots__ = ('found', 'settled')
 
     def __init__(self) -> None:
         self.found: dict[Any, ConcreteFunction] = {}
         self.settled = False
-        self.lock = threading.RLock()
 
     def drop_dead(self) -> None:
         """Forget the traces for argument objects that are gone."""
@@ -105,7 +108,7 @@ class Function:
         key = arguments.key, _home(graph)
         found = self._traces.found.get(key)
         if found is None or not found.usable_in(graph):
-            with self._traces.lock:
+            with _tracing:
                 found = self._traces.found.get(key)
                 if found is None or not found.usable_in(graph):
                     self._traces.drop_dead()
