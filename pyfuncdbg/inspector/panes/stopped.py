@@ -49,8 +49,10 @@ def source(desk: Desk, width: int) -> Picture:
     card = _asked(desk, 'stop', width)
     data = reply.data if not reply.error else card.get('listing')
     if not isinstance(data, dict) or 'lines' not in data:
-        return Picture('source', [Part(Text(reply.error or 'there is no source here', 'dim', overflow='fold')),
-                                  Part(desk.answer('bt', width).shown)])
+        told = Part(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
+        if 'suggestions' in card or 'end' in card:      # the card of a run says more than the stack that it is in
+            return Picture('source', [Part(desk.answer('stop', width).shown), told])
+        return Picture('source', [told, Part(desk.answer('bt', width).shown)])
     listing = Listing(data['filename'], data['function'], data['first'], tuple(data['lines']), data['current'],
                       data['raised'], tuple(data['breakpoints']))
     raised = card.get('raised') or {}

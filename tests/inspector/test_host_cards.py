@@ -1,0 +1,40 @@
+"""The panes at the cards of a run, under `pyfuncdbg run --ui inspector`: the source pane has the card, for a run has no source."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hosted_program import INSPECTOR, leave, under
+
+pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
+              pytest.mark.timeout(120)]
+
+ONE_RUN = '''
+import numpy as np
+from pyfuncdbg import tf
+graph = tf.Graph()
+with graph.as_default():
+    a = tf.compat.v1.placeholder(tf.float32, [3], name='a')
+    b = tf.numpy_function(lambda x: x + 1, [a], tf.float32, name='more')
+with tf.compat.v1.Session(graph=graph) as session:
+    print(session.run(b, {a: np.zeros(3, np.float32)}))
+'''
+
+
+def test_the_source_pane_has_the_card_of_a_run(tmp_path: Path) -> None:
+    with under(tmp_path, ONE_RUN, *INSPECTOR, size=(32, 110)) as person:
+        person.until('run to the end and stop there')
+        person.settle()
+        person.type('\x1b')                     # from the card to the panes
+        person.until('a run has no source')
+        shown = person.settle()
+        assert '[2 source]' in shown and 'fetches' in shown and 'more:0' in shown and 'run to the end and stop there' in shown
+        person.type(':run\r')
+        person.until('end of run 1 of script')
+        person.settle()
+        person.type('\x1b')
+        person.until('a run has no source')
+        assert 'end of run 1 of script' in person.settle()
+        person.type(':quit\r')
+        person.until('ended')
+        assert leave(person) == 0
