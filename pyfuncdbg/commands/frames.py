@@ -18,10 +18,13 @@ from pyfuncdbg.commands.resume import stop_of
 from pyfuncdbg.debug.backtrace import Row, created_at, rows_of, selected_row
 from pyfuncdbg.debug.evaluate import evaluate
 from pyfuncdbg.debug.listing import Listing, Marks, listing, source_lines, whole
-from pyfuncdbg.debug.scope import scope_of
+from pyfuncdbg.debug.raised import raised_record
+from pyfuncdbg.debug.scope import host_of, scope_of
 from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
 from pyfuncdbg.debug.stop import PYTHON, Stop
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.records import ErrorRecord
+from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.listing import listing_view
 from pyfuncdbg.views.page import Page
@@ -42,12 +45,13 @@ class Backtrace:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """One error of a chain: its number, type and message, and how the one before came of it."""
+    """One error of a chain: its number, type and message; of the selected one also its frames and their variables."""
 
     number: int
     type: str
     message: str
     selected: bool
+    error: ErrorRecord | None = None
 
 
 def marks_of(context: Context) -> Marks:
@@ -63,11 +67,12 @@ def marks_of(context: Context) -> Marks:
 
 
 def _backtrace(context: Context, args: argparse.Namespace) -> Backtrace:
-    return Backtrace(rows_of(stop_of(context)), args.all)
+    return Backtrace(rows_of(stop_of(context), variables=args.locals), args.all)
 
 
 def _backtrace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--all', action='store_true', help="every frame: libraries', and all of a deep recursion")
+    parser.add_argument('--locals', action='store_true', help='the variables of the innermost frames too')
 
 
 def _moved(context: Context, by: int) -> Row | None:
@@ -188,7 +193,8 @@ def _exceptions(context: Context, args: argparse.Namespace) -> list[ErrorRow]:
         if chain[args.number].__traceback__ is None:
             raise CommandError(f'exceptions: number {args.number} has no frames to look at')
         stop.show_error(chain[args.number])
-    return [ErrorRow(i, type(error).__name__, _said(error), error is stop.error) for i, error in enumerate(chain)]
+    return [ErrorRow(i, type(error).__name__, _said(error), error is stop.error,
+                     raised_record(error, host_of(stop)) if error is stop.error else None) for i, error in enumerate(chain)]
 
 
 def _said(error: BaseException) -> str:
@@ -209,9 +215,9 @@ def _exceptions_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw_exceptions(rows: list[ErrorRow]) -> RenderableType:
-    return Page(*(Text.assemble(('> ' if row.selected else '  ', 'bold red'), f'{row.number}  ',
-                                (one_line(row.type, 80), 'bold'), f': {_first_line(row.message)}' if row.message else '',
-                                overflow='fold') for row in rows))
+    lines = [Text.assemble(('> ' if row.selected else '  ', 'bold red'), f'{row.number}  ', (one_line(row.type, 80), 'bold'),
+                           f': {_first_line(row.message)}' if row.message else '', overflow='fold') for row in rows]
+    return Page(*lines, *(error_panel(row.error) for row in rows if row.error is not None and row.error.frames))
 
 
 def _first_line(message: str) -> str:
@@ -231,6 +237,6 @@ LIST = Command('list', 'source around the current line; at a node, around where 
 LONGLIST = Command('longlist', 'source of the whole function', 'look', _longlist, listing_view, aliases=('ll',),
                    needs_stop=True)
 SOURCE = Command('source', 'source of an object', 'look', _source, _draw_source, needs_stop=True, expression='expression')
-EXCEPTIONS = Command('exceptions', 'list the errors that led to this one, or look at one of them', 'look', _exceptions,
+EXCEPTIONS = Command('exceptions', 'the errors that led to this one, and the frames of one of them', 'look', _exceptions,
                      _draw_exceptions, _exceptions_arguments, needs_stop=True)
 FRAMES: tuple[Command, ...] = (BT, UP, DOWN, LIST, LONGLIST, SOURCE, EXCEPTIONS)

@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyfuncdbg.debug.listing import source_lines
+from pyfuncdbg.debug.raised import frame_records
+from pyfuncdbg.debug.scope import host_of
 from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected, stack_of
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
+from pyfuncdbg.record.records import FrameRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Row:
         source: That line.
         library: Whether it is a library's frame.
         selected: Whether it is the one that the user looks at.
+        variables: Of a frame, if they were asked for.
     """
 
     kind: Literal['python', 'node', 'run']
@@ -34,13 +38,19 @@ class Row:
     source: str
     library: bool
     selected: bool
+    variables: FrameRecord | None = None
 
 
-def rows_of(stop: Stop) -> tuple[Row, ...]:
-    """The stack of a stop, outermost first."""
+def rows_of(stop: Stop, *, variables: bool = False) -> tuple[Row, ...]:
+    """The stack of a stop, outermost first; with the variables of its innermost frames of the program if asked for."""
     stack = stack_of(stop)
     chosen = selected(stop)
-    return tuple(_row(stop, stack, index, index == chosen) for index in range(len(stack)))
+    rows = [_row(stop, stack, index, index == chosen) for index in range(len(stack))]
+    frames = [(index, entry.frame) for index, entry in enumerate(stack) if isinstance(entry, FrameEntry)]
+    for found in frame_records([frame for _, frame in frames], host_of(stop)) if variables else ():
+        place = frames[found.frame][0]
+        rows[place] = replace(rows[place], variables=found)
+    return tuple(rows)
 
 
 def selected_row(stop: Stop) -> Row | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,8 @@ class Failure:
         self.type = kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'
         self.message = _message(error)
         trace = _without_machinery(error.__traceback__)
-        walked = list(traceback.walk_tb(trace))
-        if len(walked) > _MOST_FRAMES:
-            walked = walked[:_MOST_FRAMES // 2] + walked[-_MOST_FRAMES // 2:]
-        self.frames = [Frame(frame.f_code.co_filename, line or 0, frame.f_code.co_name) for frame, line in walked]
+        went = walked(error)
+        self.frames = [Frame(frame.f_code.co_filename, line, frame.f_code.co_name) for frame, line in went]
         self._text: traceback.TracebackException | None
         try:
             self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
@@ -68,7 +66,7 @@ class Failure:
         self.charge = self.lost = 0
         if snapshots is not None:
             try:
-                self._keep(variables_of([frame for frame, _ in walked], host), snapshots)
+                self._keep(variables_of([frame for frame, _ in went], host), snapshots)
             # The variables are the program's: whatever they are, the program must get its own exception.
             except Exception:
                 self._variables = []
@@ -120,6 +118,12 @@ class Failure:
         if describe is not None and self._variables:
             variables = [[describe(one) for one in self.taken], self._variables]
         return [self.type, self.message, [list(frame) for frame in self.frames], text, variables]
+
+
+def walked(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames that an exception went through, outermost first, with their lines; both ends of a deep recursion."""
+    found = [(frame, line or 0) for frame, line in traceback.walk_tb(_without_machinery(error.__traceback__))]
+    return found if len(found) <= _MOST_FRAMES else found[:_MOST_FRAMES // 2] + found[-_MOST_FRAMES // 2:]
 
 
 def _message(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any
@@ -48,29 +48,31 @@ class Variables:
     hidden: int
 
 
-def variables_of(frames: Sequence[FrameType], host: Host | None) -> list[Variables]:
+def values_of(frame: FrameType) -> dict[str, Any]:
+    """Names and values, parameters first; nothing of a module or class body, whose names are the program's own mapping."""
+    if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return {}
+    return dict(frame.f_locals) if sys.version_info >= (3, 13) else _read_without_trace(frame)
+
+
+def variables_of(frames: Sequence[FrameType], host: Host | None,
+                 read: Callable[[FrameType], dict[str, Any]] = values_of) -> list[Variables]:
     """The variables of the innermost frames of the program, outermost first.
 
     Args:
         frames: Of an exception, outermost first.
         host: Reads tensors.
+        read: Gives names and values of a frame.
     """
     found: list[Variables] = []
     for index in range(len(frames) - 1, -1, -1):
         filename = frames[index].f_code.co_filename
         if is_machinery(filename) or is_library(filename):
             continue
-        found.append(_of_frame(index, frames[index], host))
+        found.append(_of_frame(index, frames[index], read(frames[index]), host))
         if len(found) == MOST_FRAMES:
             break
     return found[::-1]
-
-
-def values_of(frame: FrameType) -> dict[str, Any]:
-    """Names and values, parameters first; nothing of a module or class body, whose names are the program's own mapping."""
-    if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        return {}
-    return dict(frame.f_locals) if sys.version_info >= (3, 13) else _read_without_trace(frame)
 
 
 def _read_without_trace(frame: FrameType) -> dict[str, Any]:
@@ -109,8 +111,8 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
     return array if array.ndim or array.dtype != object else None
 
 
-def _of_frame(index: int, frame: FrameType, host: Host | None) -> Variables:
-    values = {name: value for name, value in values_of(frame).items()
+def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> Variables:
+    values = {name: value for name, value in values.items()
               if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
     code = frame.f_code
     order = {name: i for i, name in enumerate((*code.co_varnames, *code.co_cellvars, *code.co_freevars))}

@@ -14,17 +14,15 @@ from rich.text import Text
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import ErrorRecord, FrameRecord, SiteRecord
 from pyfuncdbg.views.escape import one_line, visible
-from pyfuncdbg.views.frame_locals import local_lines
+from pyfuncdbg.views.frame_locals import ALL, local_lines
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import line_text, of_the_user, place
 
 MOST_FRAMES = 12
 MOST_MESSAGE = 2000
 WIDEST = 120
-ALL = 20
-"""Variables shown of the innermost frame."""
 OUTER_LOCALS = 5
-"""Variables shown of each other frame."""
+"""Variables shown of each frame but the innermost."""
 
 
 def error_panel(error: ErrorRecord, title: str = '', *, site: SiteRecord | None = None) -> Page:

@@ -19,6 +19,8 @@ from pyfuncdbg.views.units import value as number
 from pyfuncdbg.views.variable import elements
 
 INDENT = 9
+ALL = 20
+"""Variables shown of a frame that matters most."""
 _WIDE = 100
 """Columns from which on a tensor's range stands on its line too."""
 _LONGEST_NAME = 24

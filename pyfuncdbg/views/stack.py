@@ -4,10 +4,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.debug.backtrace import Row
 from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.frame_locals import ALL, local_lines
 from pyfuncdbg.views.listing import cut, highlighted
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import place
@@ -27,17 +29,25 @@ def stack_view(rows: Sequence[Row], *, everything: bool = False) -> Page:
     """
     if not rows:
         return Page(Text('no frames of the program on this thread', 'dim'))
+    return Page(lambda options: _fitted(_lines(rows, options, everything=everything), options.max_width))
+
+
+def _lines(rows: Sequence[Row], options: ConsoleOptions, *, everything: bool) -> list[Text]:
     lines: list[Text] = []
     for library, group in groupby(rows, key=lambda row: row.library and not row.selected):
         part = list(group)
         if library and len(part) >= _FOLDED and not everything:
             lines.append(Text(f'    ... {len(part)} library frames', 'dim'))
         else:
-            lines += [_row(row) for row in part]
+            for row in part:
+                text = _row(row)
+                for line in local_lines(row.variables, options.max_width, options, ALL) if row.variables else ():
+                    text.append('\n').append_text(line)
+                lines.append(text)
     if len(lines) > _MOST and not everything:
         lines = [*lines[:_MOST // 2], Text(f'    ... {len(lines) - _MOST} entries, "bt --all" lists them', 'dim'),
                  *lines[-_MOST // 2:]]
-    return Page(lambda options: _fitted(lines, options.max_width))
+    return lines
 
 
 def row_view(row: Row | None) -> Page:

@@ -331,9 +331,46 @@ def test_catch_stops_with_live_frames_and_the_host_error_has_the_cause():
     assert typist.shown('p part').startswith('float32 [2]')
     assert '[0]  2  3' in typist.shown('p y')
     assert '[0]  1  2' in typist.shown('p a:0')
-    assert typist.shown('exceptions') == '> 0  ValueError: no good\n'
+    listed, _, *panel = typist.shown('exceptions').splitlines()
+    assert listed == '> 0  ValueError: no good'
+    lines = [line.strip('│').strip() for line in panel]
+    place = lines.index(f"{deeper.__code__.co_firstlineno + 2} | raise ValueError('no good')")
+    assert lines[place - 3:place - 1] == ['x  float32 [2]  8 B  [1, 2]', 'y  float32 [2]  8 B  [2, 3]']
+    assert lines[place + 1:place + 4] == ['y     float32 [2]  8 B  [2, 3]', 'part  float32 [2]  8 B  [4, 6]',
+                                          'ValueError: no good']
     current = next(line for line in typist.shown('list').splitlines() if line.startswith(' >'))
     assert " raise ValueError('no good')" in current
+
+
+class Unreadable:
+    def __repr__(self):
+        raise RuntimeError('no repr')
+
+
+def test_bt_shows_the_variables_of_its_frames():
+    def inner(y):
+        mine = Unreadable()
+        bad = np.array([[1, 2], [np.nan, 4]])
+        raise ValueError(mine is bad)
+
+    def outer(x):
+        total = 7
+        return inner(x) + total
+    with tf.Graph().as_default() as made:
+        tf.numpy_function(outer, [tf.constant([1.0, 2.0], name='a')], tf.float32, name='b')
+    debugger.catching = True
+    lines = ('bt --locals', 'bt --locals --json', 'bt')
+    with typing(*lines, at_next_call=False) as typist, tf.compat.v1.Session(graph=made) as session, pytest.raises(
+            tf.errors.InvalidArgumentError):
+        session.run('b:0')
+    lines = [line.strip() for line in typist.shown('bt --locals').splitlines()]
+    assert 'total  7' in lines and 'mine  <Unreadable object>' in lines
+    assert 'bad   float64 [2, 2]  32 B  NaN 1  first bad [1, 0]  [[1, 2], [nan, 4]]' in lines
+    assert lines.index('total  7') < lines.index('mine  <Unreadable object>')
+    rows = json.loads(typist.shown('bt --locals --json'))['rows']
+    found = {one['name']: one for row in rows if row['name'] == 'inner' for one in row['variables']['variables']}
+    assert found['bad']['tensor']['stats']['first_bad'] == [1, 0] and found['mine']['text'] == '<Unreadable object>'
+    assert 'total  7' not in typist.shown('bt')
 
 
 def test_next_at_an_error_goes_to_where_the_program_meets_it():
