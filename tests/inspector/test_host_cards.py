@@ -1,4 +1,4 @@
-"""The panes at the cards of a run, under `pyfuncdbg run --ui inspector`: the source pane has the card, for a run has no source."""
+"""The panes at the cards of a run, under `pyfuncdbg run --ui inspector`: a run has no source, its pane has the card."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_the_source_pane_has_the_card_of_a_run(tmp_path: Path) -> None:
         person.type('\x1b')                     # from the card to the panes
         person.until('a run has no source')
         shown = person.settle()
-        assert '[2 source]' in shown and 'fetches' in shown and 'more:0' in shown and 'run to the end and stop there' in shown
+        assert '[2 source]' in shown and 'more:0' in shown and 'run to the end and stop there' in shown
         person.type(':run\r')
         person.until('end of run 1 of script')
         person.settle()
