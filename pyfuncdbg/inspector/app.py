@@ -118,9 +118,11 @@ class Inspector(App[int]):
         return self.result if self.result.here else self.panes.sheet
 
     def follow(self, scene: Scene) -> None:
-        """Let every pane show this."""
+        """Let every pane show this; the card of a stop that is over goes."""
         self.panes.follow(scene)
         self._title()
+        if scene.stop is None and self.result.visited.leave_card():
+            self._show()
 
     def on_panes_painted(self) -> None:
         """The trace may hold more by now."""
@@ -248,7 +250,7 @@ class Inspector(App[int]):
             return
         if message.call is not None:
             if message.quiet and not self.desk.live:
-                self.say(f'{message.call.label} {message.why}')
+                self.say(message.why)
             self.follow(Scene(message.call, self.desk.stop()))
         elif message.why:
             self.say(message.why, 'yellow')
@@ -272,13 +274,14 @@ class Inspector(App[int]):
         elif event.kind == 'grown':
             if self.scene == Scene():
                 self._find(opening_call, quiet=True)
-            elif self.scene.stop is None or self.desk.stop() is not None:
+            if self.scene.stop is None or self.desk.stop() is not None:
                 self.panes.grown()
         else:
             self.say(event.text or {'ended': 'the program has ended', 'lost': 'the program is gone'}.get(event.kind, ''),
                      'bold red' if event.kind == 'lost' else '')
             if event.kind != 'log':
                 self.follow(Scene(self.scene.call))
+                self._find(opening_call, quiet=True)
 
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -7,6 +7,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.escape import one_line
 
 _PAGE, _PAGES = 50, 40
 """Calls with NaN or infinity that are looked at at once, and how often: those that were only given some are passed over."""
@@ -25,11 +26,12 @@ def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
 
 def opening_words(call: CallRecord) -> str:
     """What a user is told about the call that the inspector begins with."""
+    name = one_line(call.label, 60)
     if call.error is not None:
-        return 'is the first call that raised or gave NaN or infinity: r reports what happened, f goes to the next one'
+        return f'{name} is the first call that raised or gave NaN or infinity: r reports what happened, f goes to the next one'
     if _is_bad(call):
-        return 'is the first call that gave NaN or infinity: h says where that began, f goes to the next one'
-    return 'is the first call; none raised or gave NaN or infinity. r reports what ran, "." goes to the next one'
+        return f'{name} is the first call that gave NaN or infinity: h says where that began, f goes to the next one'
+    return f'{name} is the first call; none raised or gave NaN or infinity. r reports what ran, "." goes to the next one'
 
 
 def flagged_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:

@@ -86,11 +86,14 @@ class Panes(Container):
                 self.choose(widget.id)
 
     def follow(self, scene: Scene) -> None:
-        """Show this."""
+        """Show this. Where the program has run since, there may be more of it."""
+        ran = scene.stop is not self.scene.stop
         self.scene = scene
         self.repaint()
         for pane in self.followers:
             pane.follow(scene)
+            if ran:
+                pane.grown()
 
     def grown(self) -> None:
         """The trace holds more."""

@@ -46,3 +46,10 @@ class Visited:
         """To the panes; `last` comes back to where this was."""
         self.position = -1
         return None
+
+    def leave_card(self) -> bool:
+        """To the panes if the card of a stop is shown, which says nothing of a program that has gone on; whether it was."""
+        shown = self.current is not None and self.current.command == 'stop'
+        if shown:
+            self.leave()
+        return shown

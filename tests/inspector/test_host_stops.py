@@ -53,6 +53,22 @@ def test_every_run_has_its_card_and_the_program_the_keys_in_between(tmp_path: Pa
         assert 'step 3 total 12.0' in person.text
 
 
+def test_at_the_end_the_last_card_is_gone_and_the_call_that_raised_is_seen(tmp_path: Path) -> None:
+    source = TRAIN.replace('    return x - mu', "    if mu > 1:\n        raise ValueError('too much')\n    return x - mu").replace(
+        "name='norm'", f"name='norm{'m' * 500}'")
+    with under(tmp_path, source, *INSPECTOR) as person:
+        for card in ('run 1 of script', 'run 2 of script', 'run 3 of script', 'FAILED after'):
+            person.until(card)
+            person.settle()
+            person.type('c')
+        person.until('ended with exit code 1')
+        shown = person.until("raise ValueError('too much')")
+        assert 'FAILED after' not in shown
+        said = person.until('is the first call that raised').split('program: ended')[1]
+        assert 'mm...mm' in said                        # a long name is cut
+        assert leave(person) == 1
+
+
 def test_breakpoints_conditions_and_a_command_file(tmp_path: Path) -> None:
     (tmp_path / 'commands').write_text('# what to do first\nrun -t 3\np x.sum() + 0.5\n')
     options = ('--break', 'norm', '--if', 'x.max() > 3', '-x', 'commands')

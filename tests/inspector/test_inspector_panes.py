@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from inspecting import click, drive, inspector, opened, press, screen
+from inspecting import click, drive, inspector, opened, press, screen, type_line
 
 WIDE = (160, 50)
 
@@ -118,4 +118,15 @@ def test_moving_and_searching_in_a_pane(trace) -> None:
             assert "'sdq' is not here" in await press(pilot, 'q')
             shown = await press(pilot, 'escape')
             assert 'not here' not in shown and inspector(pilot).focused is sheet
+    drive(test)
+
+
+def test_a_scrollbar_takes_no_column_of_what_is_drawn_anew(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            await type_line(pilot, 'info')
+            short = inspector(pilot).result
+            assert short.here and not short.show_vertical_scrollbar and short.columns == 79
+            await type_line(pilot, 'help')
+            assert short.show_vertical_scrollbar and short.columns == 79
     drive(test)

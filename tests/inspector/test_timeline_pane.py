@@ -198,3 +198,18 @@ def test_a_growing_trace_is_seen_whole(tmp_path: Path) -> None:
                 while not lines(pilot)[0].startswith('40 calls'):
                     await pilot.pause(0.05)
     drive(test)
+
+
+def test_a_trace_that_was_empty_is_seen_from_its_first_call(tmp_path: Path) -> None:
+    async def test() -> None:
+        with record_calls(tmp_path / 'live.pfd') as make:
+            async with opened(tmp_path / 'live.pfd', WIDE) as pilot:
+                await still(pilot)
+                assert lines(pilot)[0].startswith('0 calls')
+                time.sleep(0.5)
+                make(30)
+                while not lines(pilot)[0].startswith('30 calls'):
+                    await pilot.pause(0.05)
+                seen = pane(pilot).seen
+                assert seen is not None and seen.start == seen.extent.start >= 0.5
+    drive(test)

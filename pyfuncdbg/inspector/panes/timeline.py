@@ -143,6 +143,8 @@ class TimelinePane(ScrollView, can_focus=True):
         turn, width, start, end = self._turn, self._width, self.start, self.end
         at_end = self._extent is not None and end >= self._extent.end
         extent = None if self._fresh else self._extent
+        if self._extent is None or not self._extent.calls:
+            start = end = 0.0                   # nothing was there to choose a window of
         known = self.seen.lanes if self.seen is not None else []
 
         def look(spans: Spans) -> None:
