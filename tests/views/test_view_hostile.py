@@ -19,6 +19,7 @@ from rich.console import Console
 import pyfuncdbg.views
 from pyfuncdbg.debug.differences import difference
 from pyfuncdbg.debug.stop_card import StopCard
+from pyfuncdbg.views.escape import label
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.picture import has_picture
 from pyfuncdbg.views.tensor_difference import Change
@@ -51,6 +52,8 @@ SPECIAL = {
     (StopCard, 'values_are'): st.sampled_from(['changed', 'outputs', 'inputs', 'locals']),
     ('preview', 'precision'): st.integers(1, 17), ('variables_table', 'indent'): st.integers(0, 4),
     ('run_end_view', 'tensors'): st.none(), ('curve', 'height'): st.integers(1, 20),
+    ('beside_view', 'notes'): st.dictionaries(
+        st.integers(0, 3), st.lists(st.sampled_from(hostile.TEXTS).map(label), max_size=3)),
     ('change_view', 'limit'): st.integers(1, 20), ('pulse_view', 'rows'): st.integers(1, 20),
 }
 """Arguments that other code of ours makes, and that no trace has a say in."""
