@@ -27,6 +27,8 @@ MOST_VARIABLES = 20
 LONGEST_NAME = 200
 _HOSTS = ('pyfuncdbg.', 'tensorflow.')
 _EAGER = 'EagerTensor'
+_BUILTIN = frozenset((int, float, str, bytes, bool, type(None), list, tuple, dict, set))
+"""Most values: not even asked what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ def _read_without_trace(frame: FrameType) -> dict[str, Any]:
 def array_in(value: Any, host: Host | None) -> np.ndarray | None:
     """The array behind an array or a host's eager tensor, None of anything else; runs no code of the program."""
     kind = type(value)
+    if kind in _BUILTIN:
+        return None
     if issubclass(kind, np.ndarray):
         return np.ndarray.view(value, np.ndarray)
     if host is None or type_name(kind) != _EAGER or not module_of(kind).startswith(_HOSTS):
