@@ -82,9 +82,9 @@ class Person:
         return True
 
     def settle(self, seconds: float = 0.5) -> str:
-        """Read until nothing comes for a while."""
-        last = -1
-        while len(self.raw) != last:
+        """Read until nothing comes for a while; of a live view, which is drawn again and again, for three seconds."""
+        last, end = -1, time.monotonic() + 3
+        while len(self.raw) != last and time.monotonic() < end:
             last = len(self.raw)
             if not self.read(seconds):
                 break
