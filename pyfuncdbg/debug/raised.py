@@ -4,9 +4,11 @@ Made on the stopped thread for `exceptions`, `bt --locals`, so that they look li
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +34,12 @@ def raised_record(error: BaseException, host: Host | None) -> ErrorRecord:
 
 def frame_records(frames: Sequence[FrameType], host: Host | None) -> tuple[FrameRecord, ...]:
     """The variables of the innermost frames of the program, by their place in `frames`."""
-    found = variables_of(frames, host, read=lambda frame: dict(frame.f_locals))
-    return tuple(map(_frame_record, found))
+    return tuple(map(_frame_record, variables_of(frames, host, read=_values)))
+
+
+def _values(frame: FrameType) -> dict[str, Any]:
+    """Names and values of a frame that may still run; nothing of a module, whose names are all that it defines."""
+    return dict(frame.f_locals) if frame.f_code.co_flags & inspect.CO_OPTIMIZED else {}
 
 
 def _frame_record(found: Variables) -> FrameRecord:

@@ -22,6 +22,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
 from pyfuncdbg.hooks.traced import OURS
+from pyfuncdbg.record.frame_locals import order_of
 
 NAMES = 8
 """Values on a card."""
@@ -190,8 +191,7 @@ def _inputs(stop: Stop, entry: NodeEntry, shown: Any) -> Iterator[Shown]:
 
 def local_names(frame: FrameType) -> Sequence[str]:
     """The variables of a frame: parameters first, then in order of the function's text; no dunder names, no modules."""
-    code = frame.f_code
-    order = {name: i for i, name in enumerate((*code.co_varnames, *code.co_cellvars, *code.co_freevars))}
+    order = order_of(frame.f_code)
     names = [name for name, value in frame.f_locals.items()
              if not name.startswith(('__', '.', OURS)) and not inspect.ismodule(value)]
     return sorted(names, key=lambda name: order.get(name, len(order)))

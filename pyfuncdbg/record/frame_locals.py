@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,12 @@ def values_of(frame: FrameType) -> dict[str, Any]:
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return {}
     return dict(frame.f_locals) if sys.version_info >= (3, 13) else _read_without_trace(frame)
+
+
+def order_of(code: CodeType) -> dict[str, int]:
+    """The place of each variable: parameters first, then as in the function's text; a captured parameter is one too."""
+    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    return {names[i]: i for i in range(len(names) - 1, -1, -1)}
 
 
 def variables_of(frames: Sequence[FrameType], host: Host | None,
@@ -118,8 +124,7 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
 def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> Variables:
     values = {name: value for name, value in values.items()
               if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
-    code = frame.f_code
-    order = {name: i for i, name in enumerate((*code.co_varnames, *code.co_cellvars, *code.co_freevars))}
+    order = order_of(frame.f_code)
     names = sorted(values, key=lambda name: order.get(name, len(order)))
     kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
     return Variables(index, kept, len(names) - len(kept))
