@@ -27,7 +27,7 @@ from pyfuncdbg.inspector.pane_set import Panes, mistake
 from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.panes.table import PANES
 from pyfuncdbg.inspector.picture import Drawing, drawing
-from pyfuncdbg.inspector.result import Result
+from pyfuncdbg.inspector.result import Result, is_short
 from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.sheet import Sheet
@@ -36,8 +36,6 @@ from pyfuncdbg.record.records import CallRecord
 
 _STEP = 0.3
 """Seconds that a step may take before the panes show a program that runs."""
-_SHORT = 4
-"""Lines of an answer that needs no screen of its own."""
 
 
 class Inspector(App[int]):
@@ -173,7 +171,7 @@ class Inspector(App[int]):
         elif reply.command == 'calls' and self.query_one(CallList).adopt(reply.line):
             self.say('')
             self.action_pane('calls')
-        elif reply.command in RUNNING or (not self.result.here and len(shown) <= _SHORT):
+        elif reply.command in RUNNING or (not self.result.here and is_short(reply, shown)):
             self.query_one(Said).show(shown)
             if reply.command in RUNNING:
                 self._lines.held = True

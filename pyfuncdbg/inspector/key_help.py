@@ -22,8 +22,8 @@ def key_help(*, live: bool) -> Page:
             grid.add_row(f'  {key.shown}', Text(key.help))
     for shown, text in (('Up Down', 'line by line; PageUp, PageDown, Home, End, Left and Right move further'),
                         ('Enter', 'open what the line is about; a click on a word or line does the same'),
-                        ('o O &', "in the calls: sort by the next column, the other way round, type a filter; a click on a "
-                         'header sorts by it'),
+                        ('o O', 'in a list: sort by the next column, the other way round; a click on a header sorts by it, '
+                         'a second one the other way round'),
                         ('+ - 0', 'in the timeline: closer, farther, all of it; the wheel does the same; Left and Right go '
                          'from call to call, Up and Down from thread to thread, Home and End to the edges'),
                         ('Tab Up Down', 'in the command line: complete, earlier and later lines')):

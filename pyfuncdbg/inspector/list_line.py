@@ -14,6 +14,7 @@ from pyfuncdbg.errors import CommandError
 
 _REVERSING = ('--reverse', '--newest')
 _PATTERN = 'GLOB'
+_OTHERWISE = frozenset(('--json', '--help', '-h'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,14 @@ class ListLine:
 
 
 def list_line(line: str) -> ListLine | None:
-    """What a line lists; None for a line that cannot be read, or goes to a file."""
+    """What a line lists; None for a line that cannot be read, goes to a file, or asks for JSON or help."""
     try:
         rest, file = split_redirect(line)
         given = [word.text for word in words(rest)]
     except CommandError:
         return None
     command = next((one for one in TABLE if given and given[0] in (one.name, *one.aliases)), None)
-    if command is None or file:
+    if command is None or file or not _OTHERWISE.isdisjoint(given):
         return None
     options = options_of(parser_of(command))
     sort = options.get('--sort')

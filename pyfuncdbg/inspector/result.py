@@ -1,6 +1,7 @@
 """The screen of an answer, and those that were seen before it. Main thread of the app; a worker thread draws."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, work
@@ -13,10 +14,19 @@ from pyfuncdbg.inspector.desk import Reply
 from pyfuncdbg.inspector.key_help import key_help
 from pyfuncdbg.inspector.list_line import ListLine, key_at, list_line
 from pyfuncdbg.inspector.narrowed import head_of
-from pyfuncdbg.inspector.picture import Drawing, Part, Picture, drawing
+from pyfuncdbg.inspector.picture import Drawing, Line, Part, Picture, drawing
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.inspector.visited import Visited
 from pyfuncdbg.views.escape import one_line
+
+_SHORT = 4
+"""Lines of an answer that needs no screen of its own."""
+
+
+def is_short(reply: Reply, lines: Sequence[Line]) -> bool:
+    """Whether an answer needs no screen: one of a few lines, and no list, which can be sorted and filtered."""
+    asked = list_line(reply.line)
+    return len(lines) <= _SHORT and (asked is None or not (asked.keys or asked.narrowing))
 
 
 class Result(Sheet):

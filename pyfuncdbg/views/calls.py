@@ -29,7 +29,7 @@ def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters
         dropped: Calls that the trace does not hold.
     """
     def draw(options: ConsoleOptions) -> Table:
-        return _table(calls, sort.split(',')[0], options)
+        return _table(calls, sort, options)
     first = heading(len(calls) if total is None else total, 'call', shown=len(calls), filters=filters, sort=sort,
                     dropped=dropped)
     return Page(first, draw) if calls else Page(first)

@@ -49,12 +49,14 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
     Args:
         columns: From left to right. One whose cells are all empty is left out.
         options: Of the console.
-        sort: Key that the list is sorted by: its column is marked with 'v', and unless this is the usual order, it is shown
-            if any is.
+        sort: Key that the list is sorted by: its column is marked with 'v', or '^' for 'key, reversed'; unless this is the
+            usual order, it is shown if any is.
     """
-    marked = [(column, f'{column.title} v' if sort and column.title.split()[0] == sort else column.title)
+    key, turned, _ = sort.partition(',')
+    mark = '^' if turned else 'v'
+    marked = [(column, f'{column.title} {mark}' if key and column.title.split()[0] == key else column.title)
               for column in columns if any(cell.plain for cell in column.cells)]
-    widths = _widths(marked, options.max_width, '' if sort == USUAL else sort)
+    widths = _widths(marked, options.max_width, '' if key == USUAL else key)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style='dim')
     shown = [(column, title, width) for (column, title), width in zip(marked, widths, strict=True) if width]
     for column, title, width in shown:

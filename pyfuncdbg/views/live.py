@@ -58,7 +58,8 @@ def _table(names: Sequence[str], kinds: Sequence[str], tensors: Sequence[TensorR
         Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 7, right=True),
         Column('flags', [_remarks(tensor, word) for tensor, word in zip(tensors, words, strict=True)], 1, least=16,
                folds=True)]
-    return fitted_table(columns, options, sort=COLUMN_OF.get(sort.split(',')[0], sort.split(',')[0]))
+    key, turned, way = sort.partition(',')
+    return fitted_table(columns, options, sort=COLUMN_OF.get(key, key) + turned + way)
 
 
 def _remarks(tensor: TensorRecord | None, word: str) -> Text:

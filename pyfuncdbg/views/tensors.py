@@ -59,7 +59,8 @@ def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, opti
         Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
         Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 8, right=True),
         Column('flags', [_remarks(*row, verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
-    return fitted_table(columns, options, sort=COLUMN_OF.get(sort.split(',')[0], sort.split(',')[0]))
+    key, turned, way = sort.partition(',')
+    return fitted_table(columns, options, sort=COLUMN_OF.get(key, key) + turned + way)
 
 
 def spread(stats: Stats | None, options: ConsoleOptions, *, wide: bool) -> Text:

@@ -13,6 +13,7 @@ from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.views.run_nodes import NodeRow, Standing, node_line
+from pyfuncdbg.views.units import count
 
 _CALLS = 1_000
 """Calls of a run that are all looked at; of more, only the newest of each node."""
@@ -32,7 +33,7 @@ def graph(desk: Desk, scene: Scene, width: int) -> Picture:
     parts = [Part(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
     if len(rows) > _NODES:
         parts.append(Part(Text(f'... {len(rows) - _NODES:,} further nodes', 'yellow')))
-    return Picture(f'graph  run #{call.run}', parts)
+    return Picture(f'graph  run #{call.run}  {count(len(rows), "node")}', parts)
 
 
 def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:

@@ -21,6 +21,7 @@ from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.views.source import place
+from pyfuncdbg.views.units import count
 
 _STANDINGS: Mapping[str, Standing] = {'fed': 'ran', 'here': 'ran', 'dropped': 'ran', 'next': 'here', 'later': 'later'}
 _SAID = 5
@@ -40,7 +41,8 @@ def graph(desk: Desk, width: int) -> Picture:
         shown = NodeRow(name.removesuffix(':0'), row['op_type'] or 'feed', standing, tensor=tensor)
         parts.append(Part(node_line(shown), f'pt {name}' if tensor is not None else f'break {name.rpartition(":")[0]}',
                           standing == 'here'))
-    return Picture(f'graph  run #{found["run"]}', parts or [Part(Text('this run has no nodes', 'dim'))])
+    return Picture(f'graph  run #{found["run"]}  {count(len(parts), "node")}',
+                   parts or [Part(Text('this run has no nodes', 'dim'))])
 
 
 def source(desk: Desk, width: int) -> Picture:
