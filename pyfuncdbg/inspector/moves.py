@@ -26,12 +26,12 @@ def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
 
 def opening_words(call: CallRecord) -> str:
     """What a user is told about the call that the inspector begins with."""
-    name = one_line(call.label, 60)
+    first = f'{one_line(call.label, 60)} is the first call'
     if call.error is not None:
-        return f'{name} is the first call that raised or gave NaN or infinity: r reports what happened, f goes to the next one'
+        return f'{first} that raised or gave NaN or infinity: r reports what happened, f goes to the next one'
     if _is_bad(call):
-        return f'{name} is the first call that gave NaN or infinity: h says where that began, f goes to the next one'
-    return f'{name} is the first call; none raised or gave NaN or infinity. r reports what ran, "." goes to the next one'
+        return f'{first} that gave NaN or infinity: h says where that began, f goes to the next one'
+    return f'{first}; none raised or gave NaN or infinity. r reports what ran, "." goes to the next one'
 
 
 def flagged_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:

@@ -54,8 +54,8 @@ def test_every_run_has_its_card_and_the_program_the_keys_in_between(tmp_path: Pa
 
 
 def test_at_the_end_the_last_card_is_gone_and_the_call_that_raised_is_seen(tmp_path: Path) -> None:
-    source = TRAIN.replace('    return x - mu', "    if mu > 1:\n        raise ValueError('too much')\n    return x - mu").replace(
-        "name='norm'", f"name='norm{'m' * 500}'")
+    source = TRAIN.replace('    return x', "    if mu > 1:\n        raise ValueError('too much')\n    return x")
+    source = source.replace("name='norm'", f"name='norm{'m' * 500}'")
     with under(tmp_path, source, *INSPECTOR) as person:
         for card in ('run 1 of script', 'run 2 of script', 'run 3 of script', 'FAILED after'):
             person.until(card)

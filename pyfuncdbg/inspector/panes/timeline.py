@@ -202,7 +202,7 @@ class TimelinePane(ScrollView, can_focus=True):
         width, style, seen = self.size.width, self.rich_style, self.seen
         if y == 0:
             text = self._first_line()
-        elif seen is None:
+        elif seen is None or not seen.extent.calls:
             text = Text()
         elif y == 1:
             text = Text(' ' * MARGIN).append_text(axis_row(seen.start, seen.end, seen.width))
@@ -218,6 +218,8 @@ class TimelinePane(ScrollView, can_focus=True):
             return Text(one_line(self._why, 200), 'bold red')
         if seen is None:
             return Text('timeline: looking ...', 'dim')
+        if not seen.extent.calls:
+            return Text('no call was recorded so far', 'dim')
         text = Text.assemble((count(seen.calls, 'call'), 'bold'), f'  {count(len(seen.lanes), "thread")}  ',
                              (f'{seconds(seen.end - seen.start)} of {seconds(seen.extent.end - seen.extent.start)}', 'none'))
         text.append('  + closer  - farther  0 all' if not seen.crowded else '  each column: how busy; + closer', 'dim')
