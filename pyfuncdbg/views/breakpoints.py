@@ -83,7 +83,8 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
 def filed_view(filed: Filed) -> Page:
     """'3 breakpoints saved to train/.pyfuncdbg.toml'."""
     to = 'to' if filed.action == 'saved' else 'from'
-    lines = [Text(f'{count(len(filed.numbers), "breakpoint")} {one_line(filed.action)} {to} {one_line(filed.path)}', overflow='fold')]
+    what = count(len(filed.numbers), 'breakpoint')
+    lines = [Text(f'{what} {one_line(filed.action)} {to} {one_line(filed.path)}', overflow='fold')]
     lines += [label(f'not {filed.action}: {why}', 'yellow') for why in filed.left_out]
     return Page(*lines)
 
