@@ -22,6 +22,7 @@ from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told
 from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call, opening_words
+from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes, mistake
 from pyfuncdbg.inspector.panes.calls import CallList
@@ -55,6 +56,7 @@ class Inspector(App[int]):
 
     def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__()
+        readable(self)
         self.desk = desk
         self._past, self._keep = past, keep
         self._lines = WaitingLines()

@@ -19,6 +19,7 @@ from textual.worker import get_current_worker
 from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.guest import Guest
+from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.panes.program import TO_PROGRAM, ProgramPane
 from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.views.escape import one_line, visible
@@ -62,6 +63,7 @@ class LiveView(App[int]):
 
     def __init__(self, path: str, title: str, guest: Guest) -> None:
         super().__init__()
+        readable(self)
         self._path = path
         self._called = one_line(title, 60)
         self._guest = guest
