@@ -30,8 +30,8 @@ class Picture:
     keys: tuple[str, ...] = ()
 
 
-WANTED = (Picture('panes', (140, 44)), Picture('health', (110, 30), (':health',)),
-          Picture('calls', (110, 24), ('6', ':calls --bad --sort duration')), Picture('timeline', (110, 24), ('7',)))
+WANTED = (Picture('panes', (140, 44)), Picture('tensors', (130, 24), (':lt --run 29 --sort flags',)),
+          Picture('calls', (110, 24), ('6', ':calls --bad --sort duration')))
 
 
 async def exported(picture: Picture, trace: Path) -> str:

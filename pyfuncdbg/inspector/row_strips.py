@@ -15,6 +15,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from pyfuncdbg.inspector.rows import Column, Row
+from pyfuncdbg.views.columns import cut
 
 _GAP = 2
 
@@ -81,7 +82,10 @@ def _line(row: Row, places: Sequence[Slot], console: Console) -> Line:
 def _cell(text: Text, place: Slot, console: Console) -> list[Segment]:
     cell = text.copy()
     cell.end = ''
-    if cell.cell_len > place.width:
+    if cell.cell_len > place.width and not cell.spans:
+        cell = cut(cell, place.width)           # a label ends with the number of its call
+        cell.end = ''
+    elif cell.cell_len > place.width:
         cell.truncate(place.width, overflow='ellipsis')
     space = Segment(' ' * (place.width - cell.cell_len))
     drawn = [segment for segment in cell.render(console) if segment.text]

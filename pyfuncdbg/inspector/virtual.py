@@ -159,7 +159,7 @@ class VirtualList(ScrollView, can_focus=True):
         if message.places == self._places:      # it may have been shown, or have got another width, meanwhile
             self._pages.update(message.pages)
         self._resized()
-        self.scroll_to(y=message.top, animate=False)
+        self.scroll_to(y=message.top, animate=False, force=True)   # its scrollbar may be still to come
         goal, self._goal = self._goal, ''
         if another or (before and not goal and self._sight.key != before):
             self._moved()                       # to the first row of another order, or with the end
@@ -269,7 +269,7 @@ class VirtualList(ScrollView, can_focus=True):
         top, height = round(self.scroll_y), self._height
         if not top <= self.cursor < top + height:
             y = self.cursor - height // 2 if center else self.cursor if self.cursor < top else self.cursor - height + 1
-            self.scroll_to(y=max(0, y), animate=False)
+            self.scroll_to(y=max(0, y), animate=False, force=True)
         self.refresh()
 
     def _moved(self) -> None:

@@ -141,3 +141,13 @@ def test_a_list_that_was_never_seen_shows_what_a_command_asks_for(trace) -> None
             await press(pilot, '3')
             await until(pilot, 'no outputs')
     drive(test)
+
+
+def test_the_call_that_all_begin_at_is_in_sight(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, (120, 36)) as pilot:
+            shown = inspector(pilot).query_one(CallList)
+            await until(pilot, 'norm[2] in run #5', '6 calls ')
+            assert shown.size.height - 2 < 5 and shown.cursor == 4      # it does not stand among the first
+            assert '#13' in numbers(pilot)
+    drive(test)
