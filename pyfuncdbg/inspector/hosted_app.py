@@ -4,13 +4,15 @@ While the program runs the keys are the program's, as in any terminal; at a stop
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widgets import Input
 
+from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.app import Inspector
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk
@@ -125,3 +127,17 @@ class HostedInspector(Inspector):
             self.screen.toggle_class('-screen')
         self._handed = True
         self._focus()
+
+    def action_leave_inspector(self) -> None:
+        """Leave; at a stop that is `quit`, for nobody would be there to ask."""
+        if self.desk.live and self.desk.stop() is not None:
+            self._quit(self.result.columns)
+        else:
+            super().action_leave_inspector()
+
+    @work(thread=True, group='leave', exclusive=True, exit_on_error=False)
+    def _quit(self, width: int) -> None:
+        self.desk.cancel()                      # what runs there would have to end first
+        with contextlib.suppress(PyfuncdbgError):           # the program is gone
+            self.desk.answer('quit', width)
+        self.call_from_thread(self.exit, 0)

@@ -118,3 +118,16 @@ def test_ctrl_c_at_a_stop_does_not_reach_the_program(tmp_path: Path) -> None:
         person.until('Ctrl-] gives them back')
         person.type('x\r')
         assert leave(person) == 3
+
+
+def test_leaving_at_a_stop_lets_the_program_go_on_in_the_terminal(tmp_path: Path) -> None:
+    with under(tmp_path, TRAIN, *INSPECTOR) as person:
+        person.until('run 1 of script')
+        person.settle()
+        person.type('q')
+        person.until('name?')
+        person.type('Eve\r')
+        assert person.end() == 3
+        assert 'step 3 total 12.0' in person.text and 'bye Eve' in person.text
+        assert '(pfd)' not in person.text
+        assert not person.left_on
