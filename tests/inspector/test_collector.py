@@ -1,0 +1,57 @@
+"""What is loaded before the screen is shown is never looked through by the garbage collector again, whoever shows it."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from inspecting import ROOT
+
+SEEN = '''
+import gc, json, socket, sys
+from types import SimpleNamespace
+from textual.app import App
+before = gc.get_freeze_count()
+found = {}
+def run(self):
+    found.update(app=type(self).__name__, enabled=gc.isenabled(), frozen=gc.get_freeze_count() - before,
+                 young=gc.get_threshold()[0], loaded='textual.widgets._input' in sys.modules)
+App.run = run
+'''
+WAYS = {
+    'opening': ('Inspector', '''
+from pyfuncdbg.inspector import opening
+opening.unusable = lambda: ''
+opening.open_trace(sys.argv[1])
+'''),
+    'hosted': ('HostedInspector', '''
+from pyfuncdbg.inspector import hosted
+hosted._inspected({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
+'''),
+    'live view': ('LiveView', '''
+from pyfuncdbg.inspector import hosted
+hosted._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
+'''),
+    'lent': ('Inspector', '''
+from pyfuncdbg.inspector import lent, live, lent_driver
+from pyfuncdbg.prompt import remote
+remote.Connection = lambda opened: None
+live.LiveDesk = lambda connection, attach: SimpleNamespace(live=True, note_printed=None)
+lent_driver.driver_for = lambda lease: None
+mine, theirs = socket.socketpair()
+lent._show(SimpleNamespace(tell=lambda text: None), mine.detach())
+''')}
+
+
+@pytest.mark.parametrize('way', WAYS)
+def test_what_is_loaded_is_spared(trace, tmp_path, way) -> None:
+    app, shows = WAYS[way]
+    program = SEEN + shows + 'print(json.dumps(found))'
+    ran = subprocess.run([sys.executable, '-c', program, str(trace)], timeout=60, text=True,
+                         env=dict(os.environ, PYTHONPATH=str(ROOT), HOME=str(tmp_path)), capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert found['app'] == app and found['enabled'] and found['young'] == 2_000
+    assert found['frozen'] > 20_000 and (found['loaded'] or way == 'live view')
