@@ -44,7 +44,8 @@ SCREENS = (
     Screen('panes', (150, 50)), Screen('panes_light', (150, 50), ('f2',)), Screen('source', (80, 24), ('2',)),
     Screen('calls_failed', (80, 24), (':calls --failed',)), Screen('calls_sorted', (100, 24), (':calls --sort result',)),
     Screen('filtered', (80, 24), ('1', 'ampersand', *'grad', 'enter')),
-    Screen('tensors', (100, 24), (':lt --sort name -r',)), Screen('timeline', (100, 24), ('7',)), Screen('tensor', (80, 24), (':pt norm:0',)),
+    Screen('tensors', (100, 24), (':lt --sort name -r',)), Screen('timeline', (100, 24), ('7',)),
+    Screen('tensor', (80, 24), (':pt norm:0',)),
     Screen('mistake', (80, 24), (':calls --sort colour',)), Screen('too_small', (36, 10)))
 
 
