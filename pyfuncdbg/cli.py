@@ -93,9 +93,21 @@ def _run(args: Sequence[str]) -> Action:
     else:
         raise UsageError('-m needs the name of a module')
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
+    try:
+        return _recorded(options, program, path, budget, [*_without(ours, valued), *_separated(target)])
+    except BaseException:
+        if options.record is None:
+            recording.give_up(path)
+        raise
+
+
+def _recorded(options: argparse.Namespace, program: Program, path: Path, budget: int | None,
+              args: list[str]) -> Action:
+    """Get everything ready for a program that is recorded at a path; `args` start it once more."""
+    from pyfuncdbg.commands import recording
     if options.hosted is not None:
         return _hosted(options, program, path, budget)
-    screen = _on_screen(options, [*_without(ours, valued), *_separated(target)], path, program)
+    screen = _on_screen(options, args, path, program)
     if screen is not None:
         return screen
     _debug(options)

@@ -37,9 +37,24 @@ def size(text: str) -> int:
 
 
 def free_path(name: str) -> Path:
-    """The first of NAME.pfd, NAME-2.pfd, ... in the current folder that does not exist."""
-    names = itertools.chain([f'{name}.pfd'], (f'{name}-{n}.pfd' for n in itertools.count(2)))
-    return next(path for path in map(Path, names) if not os.path.lexists(path))
+    """The first of NAME.pfd, NAME-2.pfd, ... in the current folder that does not exist: made, empty, so that it is not that
+    of another program too."""
+    for number in itertools.count(1):
+        path = Path(f'{name}.pfd' if number == 1 else f'{name}-{number}.pfd')
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError:
+            pass                                # whoever records there says why that cannot be
+        return path
+    raise AssertionError('numbers end')
+
+
+def give_up(path: Path) -> None:
+    """Nothing is recorded at this free path after all."""
+    with contextlib.suppress(OSError):          # something is in it, or it was never made
+        path.rmdir()
 
 
 def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bool = False, report: bool = True) -> None:
