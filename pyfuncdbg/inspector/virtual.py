@@ -81,7 +81,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._fetching = self._calling = False
         self._failed = ''
         self._sought = ''
-        self._goal = ''                         # a key that is still to be found
+        self._goal = ''                         # a key that was chosen elsewhere: looked for in new rows, too
         self._asked = ''                        # the key under the cursor when rows were last asked for
         self._settling: Timer | None = None
         self._again: Timer | None = None
@@ -256,8 +256,6 @@ class VirtualList(ScrollView, can_focus=True):
         """Go to what was sought."""
         if message.opened is not self._feed.opened:
             return                              # the rows were found anew meanwhile: a goal is sought in those
-        if message.text == self._goal:
-            self._goal = ''
         if message.sought:
             self.post_message(Told(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
                                    f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
