@@ -21,7 +21,7 @@ from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told
-from pyfuncdbg.inspector.moves import call_after, flagged_after, opening_call, opening_words
+from pyfuncdbg.inspector.moves import Search, call_after, flagged_after, opening_call, opening_words
 from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes, mistake
@@ -33,7 +33,6 @@ from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.inspector.waiting_lines import WaitingLines
-from pyfuncdbg.record.records import CallRecord
 
 _STEP = 0.3
 """Seconds that a step may take before the panes show a program that runs."""
@@ -188,8 +187,10 @@ class Inspector(App[int]):
                 self._find(lambda desk, scene: desk.trace.call(str(reply.data['number'])))
         self._next_line()
 
-    def _show(self) -> None:
+    def _show(self, *, panes: bool = False) -> None:
         """The answer that is to be seen, or the panes."""
+        if panes:
+            self.result.visited.leave()
         self.query_one('#places', ContentSwitcher).current = 'result' if self.result.here else 'panes'
         if self.result.here:
             self.result.show_again()
@@ -234,7 +235,7 @@ class Inspector(App[int]):
         self.say(message.text)
 
     @work(thread=True, group='find', exclusive=True, exit_on_error=False)
-    def _find(self, find: Callable[[Desk, Scene], CallRecord | None], *, none: str = '', quiet: bool = False) -> None:
+    def _find(self, find: Search, *, none: str = '', quiet: bool = False, leave: bool = False) -> None:
         try:
             call = find(self.desk, self.scene)
             why = opening_words(call) if call is not None and quiet else none
@@ -242,7 +243,7 @@ class Inspector(App[int]):
             call, why = None, str(error)
         except Exception as error:              # a mistake of ours: told in one line, the app goes on
             call, why = None, mistake(error).plain
-        self.post_message(Found(call, why, quiet=quiet))
+        self.post_message(Found(call, why, quiet=quiet, leave=leave))
 
     def on_found(self, message: Found) -> None:
         """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
@@ -252,6 +253,8 @@ class Inspector(App[int]):
             if message.quiet and not self.desk.live:
                 self.say(message.why)
             self.follow(Scene(message.call, self.desk.stop()))
+            if message.leave and self.result.here:
+                self._show(panes=True)
         elif message.why:
             self.say(message.why, 'yellow')
         elif message.quiet:
@@ -263,8 +266,7 @@ class Inspector(App[int]):
         event = message.event
         if event.kind == 'stopped':
             self.say('')
-            self.result.visited.leave()
-            self._show()
+            self._show(panes=True)
             self.follow(Scene(stop=event.stop))
             self._release()
             if (event.stop or {}).get('phase') in ('run', 'end'):
@@ -333,12 +335,12 @@ class Inspector(App[int]):
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
-        self._find(lambda desk, scene: call_after(desk, scene, by), none='there is no further call' if by > 0 else
-                   'there is no call before')
+        self._find(lambda desk, scene: call_after(desk, scene, by), leave=True,
+                   none='there is no further call' if by > 0 else 'there is no call before')
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
-        self._find(lambda desk, scene: flagged_after(desk, scene, by),
+        self._find(lambda desk, scene: flagged_after(desk, scene, by), leave=True,
                    none=f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
 
     def action_screen_back(self) -> None:
@@ -358,8 +360,7 @@ class Inspector(App[int]):
             return
         self.screen.set_class(False, '-zoomed')
         self.say('')
-        self.result.visited.leave()
-        self._show()
+        self._show(panes=True)
 
     def action_cancel(self) -> None:
         """Break off the command that runs, or the line that is typed."""
@@ -376,9 +377,8 @@ class Inspector(App[int]):
 
     def action_pane(self, name: str) -> None:
         """To a pane."""
-        self.result.visited.leave()
         self.panes.choose(name)
-        self._show()
+        self._show(panes=True)
         self._title()
 
     def action_pane_by(self, by: int) -> None:

@@ -17,11 +17,11 @@ class Answered(Message):
 
 
 class Found(Message):
-    """A call to look at was found, or none: why. `quiet`: it was not the user who asked."""
+    """A call to look at was found, or none: why. `quiet`: it was not the user who asked; `leave`: show the panes."""
 
-    def __init__(self, call: CallRecord | None, why: str = '', *, quiet: bool = False) -> None:
+    def __init__(self, call: CallRecord | None, why: str = '', *, quiet: bool = False, leave: bool = False) -> None:
         super().__init__()
-        self.call, self.why, self.quiet = call, why, quiet
+        self.call, self.why, self.quiet, self.leave = call, why, quiet, leave
 
 
 class Happened(Message):

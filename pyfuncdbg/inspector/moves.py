@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.desk import Desk
@@ -9,6 +10,8 @@ from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.escape import one_line
 
+Search = Callable[[Desk, Scene], CallRecord | None]
+"""Finds the call to look at."""
 _PAGE, _PAGES = 50, 40
 """Calls with NaN or infinity that are looked at at once, and how often: those that were only given some are passed over."""
 _TRIED = 5_000

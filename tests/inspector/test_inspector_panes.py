@@ -43,6 +43,22 @@ def test_every_pane_follows_from_call_to_call(trace) -> None:
     drive(test)
 
 
+@pytest.mark.parametrize('key', ['F', 'comma'])
+def test_going_to_another_call_leaves_an_answer_for_the_panes(trace, key) -> None:
+    async def test() -> None:
+        async with opened(trace, (110, 32)) as pilot:
+            await press(pilot, 'f')
+            await type_line(pilot, 'call 14')
+            assert inspector(pilot).result.here and 'best[2]' in screen(pilot).split('\n')[0]
+            shown = await press(pilot, key)
+            assert 'norm[2]' in shown.split('\n')[0] and 'def normalize' in shown
+            await type_line(pilot, 'report')
+            await press(pilot, 'f', 'f')
+            assert 'report' in await press(pilot, 'right_square_bracket')       # it can be looked at again
+            assert 'no further call raised' in await press(pilot, 'f') and inspector(pilot).result.here
+    drive(test)
+
+
 def test_a_click_on_a_call_or_node_is_followed_and_then_opens_it(trace) -> None:
     async def test() -> None:
         async with opened(trace, WIDE) as pilot:
