@@ -38,3 +38,27 @@ def test_the_source_pane_has_the_card_of_a_run(tmp_path: Path) -> None:
         person.type(':quit\r')
         person.until('ended')
         assert leave(person) == 0
+
+
+MANY_RUNS = '''
+import numpy as np
+from pyfuncdbg import tf
+graph = tf.Graph()
+with graph.as_default():
+    a = tf.compat.v1.placeholder(tf.float32, [3], name='a')
+    b = tf.numpy_function(lambda x: x / x.max(), [a], tf.float32, name='norm')
+with tf.compat.v1.Session(graph=graph) as session:
+    for step in range(60):
+        session.run(b, {a: np.arange(3, dtype=np.float32) * (59 - step)})
+'''
+
+
+def test_after_a_run_its_own_tensors_are_listed(tmp_path: Path) -> None:
+    (tmp_path / 'commands').write_text('run -f has_nan\n')
+    with under(tmp_path, MANY_RUNS, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
+        person.until('end of run 60 of script')
+        person.settle()
+        person.type('\x1b')
+        shown = person.until('2 tensors   sort: time   filter: run 61')
+        listed = [line for line in shown.split('\n') if 'norm:0' in line and 'NaN 3' in line]
+        assert listed, shown

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from pyfuncdbg.debug.listing import Listing
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.desk import Desk, Reply
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.beside import beside_lines, tensor_note
@@ -74,10 +74,22 @@ def tensors(desk: Desk, width: int) -> Picture:
     parts = [Part(_value_note(name, value), f'p {name}') for name, value in _values(desk, card, width)]
     if card.get('returned'):
         parts.append(Part(_value_note('returns', card['returned']), 'retval'))
-    listed = desk.answer('lt', width)
+    listed = _listed(desk, card, width)
     if not listed.error:
         parts += [Part(Text()), Part(listed.shown)] if parts else [Part(listed.shown)]
     return Picture('tensors and variables', parts or [Part(Text('nothing to see here', 'dim'))])
+
+
+def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
+    """The tensors of the run that stands still; else those recorded of the run that is over; else all, the newest first."""
+    listed = desk.answer('lt', width)
+    if listed.error or not isinstance(listed.data, dict) or 'node' in listed.data:
+        return listed
+    run = (card.get('end') or {}).get('run') or (desk.stop() or {}).get('run')
+    recorded = desk.answer(f'lt --run {run}', width) if run else None
+    if recorded is not None and not recorded.error and recorded.data.get('total'):
+        return recorded
+    return desk.answer('lt --reverse', width)
 
 
 def output(desk: Desk, width: int) -> Picture:
