@@ -16,7 +16,7 @@ from pyfuncdbg.commands.filtering import value_passes
 from pyfuncdbg.commands.lookup import TensorSpec, find_tensor
 from pyfuncdbg.debug.scope import Tensors
 from pyfuncdbg.debug.stop import Stop
-from pyfuncdbg.debug.tensors import LiveTensor, live_tensors, view_of
+from pyfuncdbg.debug.tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
 from pyfuncdbg.debug.value import described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import TensorRecord
@@ -25,7 +25,7 @@ from pyfuncdbg.views.live import feeds_view, live_view
 
 @dataclass(frozen=True, slots=True)
 class LiveList:
-    """The tensors of a run under way: `total` pass the filters; these were asked for."""
+    """The tensors of a run under way: `total` pass the filters; these were asked for. `nodes` are all of the run."""
 
     rows: list[LiveTensor]
     total: int
@@ -33,6 +33,7 @@ class LiveList:
     node: str
     filters: dict[str, object]
     sort: str
+    nodes: tuple[LiveNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorR
     if args.filter is not None:
         filters['if'] = args.filter.text
     return LiveList(rows[:args.n], len(rows), stop.run.id if stop.run is not None else 0, node, filters,
-                    args.sort + ', reversed' * args.reverse)
+                    args.sort + ', reversed' * args.reverse, live_nodes(view))
 
 
 def draw_live_list(result: LiveList) -> RenderableType:

@@ -33,6 +33,16 @@ class LiveTensor:
     tensor: TensorRecord | None
 
 
+@dataclass(frozen=True, slots=True)
+class LiveNode:
+    """One node of a run under way; `silent` if it has no outputs. It ran, is next or runs now, or comes later."""
+
+    name: str
+    op_type: str
+    standing: Literal['here', 'next', 'later']
+    silent: bool
+
+
 def view_of(stop: Stop | None) -> RunView | None:
     """What the run of a stop is at, None outside of one that can be looked into."""
     control: Any = stop.run.control if stop is not None and stop.run is not None else None
@@ -60,6 +70,13 @@ def live_tensors(stop: Stop, view: RunView, site: str | None = None) -> list[Liv
                 found.append(LiveTensor(output, one.op_type, standing,
                                         _summary(view.value(output), run, output) if here else None))
     return found
+
+
+def live_nodes(view: RunView) -> tuple[LiveNode, ...]:
+    """All nodes of the run, in order."""
+    return tuple(LiveNode(one.name, one.op_type, 'here' if index < view.position else
+                          'next' if index == view.position else 'later', not one.outputs)
+                 for index, one in enumerate(view.sites))
 
 
 def _summary(value: Any, run: Any, name: str) -> TensorRecord | None:

@@ -62,3 +62,29 @@ def test_after_a_run_its_own_tensors_are_listed(tmp_path: Path) -> None:
         shown = person.until('2 tensors   sort: time   filter: run 61')
         listed = [line for line in shown.split('\n') if 'norm:0' in line and 'NaN 3' in line]
         assert listed, shown
+
+
+INIT = '''
+import numpy as np
+from pyfuncdbg import tf
+graph = tf.Graph()
+with graph.as_default():
+    tf.compat.v1.get_variable('w', initializer=np.ones(3, np.float32))
+    init = tf.compat.v1.global_variables_initializer()
+with tf.compat.v1.Session(graph=graph) as session:
+    session.run(init)
+'''
+
+
+def test_nodes_without_outputs_are_in_the_graph_and_the_next_one_is_marked(tmp_path: Path) -> None:
+    def rows(text: str) -> list[list[str]]:
+        return [line.split('│')[1].split()[:2] for line in text.split('\n')[2:5]]
+
+    with under(tmp_path, INIT, *INSPECTOR, size=(50, 160)) as person:
+        assert ' 3 ' in next(line for line in person.until('run to the end').split('\n') if 'nodes   ' in line)
+        person.settle()
+        person.type('N')
+        assert rows(person.until('graph  run #2  3 nodes')) == [['>', 'w'], ['.', 'w/Assign'], ['.', 'init']]
+        person.settle()
+        person.type('N')
+        assert rows(person.until('> w/Assign')) == [['*', 'w'], ['>', 'w/Assign'], ['.', 'init']]

@@ -24,25 +24,41 @@ from pyfuncdbg.views.source import place
 from pyfuncdbg.views.units import count
 
 _STANDINGS: Mapping[str, Standing] = {'fed': 'ran', 'here': 'ran', 'dropped': 'ran', 'next': 'here', 'later': 'later'}
+_SUMMARIES = 1_000
+"""Tensors whose summaries the graph pane asks for."""
 _SAID = 5
 """Calls whose output is shown."""
 
 
 def graph(desk: Desk, width: int) -> Picture:
     """The nodes of the run that stands still; outside of one, the stack."""
-    found = _asked(desk, 'lt', width)
+    found = _asked(desk, f'lt -n {_SUMMARIES}', width)
     if 'node' not in found:
         reply = desk.answer('bt', width)
         return Picture('stack', [Part(reply.shown if not reply.error else Text(reply.error, 'dim', overflow='fold'))])
-    parts = []
+    feeds = [row for row in found['rows'] if row['standing'] == 'fed']
+    outputs: dict[str, list[Mapping[str, Any]]] = {}
     for row in found['rows']:
-        standing = _STANDINGS.get(row['standing'], 'later')
-        name, tensor = str(row['name']), _tensor(row.get('tensor'))
-        shown = NodeRow(name.removesuffix(':0'), row['op_type'] or 'feed', standing, tensor=tensor)
-        parts.append(Part(node_line(shown), f'pt {name}' if tensor is not None else f'break {name.rpartition(":")[0]}',
-                          standing == 'here'))
-    return Picture(f'graph  run #{found["run"]}  {count(len(parts), "node")}',
+        if row['standing'] != 'fed':
+            outputs.setdefault(str(row['name']).rpartition(':')[0], []).append(row)
+    parts = [_node_part(row) for row in feeds]
+    fed = {str(row['name']).rpartition(':')[0] for row in feeds}
+    nodes = [node for node in found['nodes'] if node['name'] not in fed or node['name'] in outputs]
+    for node in nodes:
+        parts += [_node_part(row) for row in outputs.get(node['name'], (node,))]
+    return Picture(f'graph  run #{found["run"]}  {count(len(feeds) + len(nodes), "node")}',
                    parts or [Part(Text('this run has no nodes', 'dim'))])
+
+
+def _node_part(row: Mapping[str, Any]) -> Part:
+    """An output, or a node: one without outputs, or one of those whose outputs were not asked for."""
+    standing = _STANDINGS.get(row['standing'], 'later')
+    name, tensor = str(row['name']), _tensor(row.get('tensor'))
+    if standing == 'ran' and row.get('silent') is False:
+        standing = 'unknown'
+    shown = NodeRow(name.removesuffix(':0'), row['op_type'] or 'feed', standing, tensor=tensor)
+    node = name if 'silent' in row else name.rpartition(':')[0]
+    return Part(node_line(shown), f'pt {name}' if tensor is not None else f'break {node}', standing == 'here')
 
 
 def source(desk: Desk, width: int) -> Picture:
