@@ -12,6 +12,10 @@ from hypothesis import settings
 settings.register_profile('shared machine', deadline=None, derandomize='CI' in os.environ)
 settings.load_profile('shared machine')
 
+# xdist's workers have them: programs in terminals of the tests would take them for the size, whatever the terminal says.
+for name in ('COLUMNS', 'LINES'):
+    os.environ.pop(name, None)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if importlib.util.find_spec('tensorflow') is None:
