@@ -14,6 +14,9 @@ from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.preview import LIMIT, preview
 from pyfuncdbg.views.units import size, value
 
+_BINS, _FEWEST = 32, 4
+"""Bins of a histogram."""
+
 
 def tensor_card(tensor: TensorRecord, title: str = '', *, limit: int = LIMIT) -> Page:
     """Everything about one tensor.
@@ -55,7 +58,7 @@ def summary(tensor: TensorRecord, options: ConsoleOptions) -> Text:
         return Text('no statistics kept', 'dim')
     rows = [counts_row(stats)]
     if stats.min is not None:
-        rows.append(finite_row(stats, ascii_only=options.ascii_only))
+        rows.append(finite_row(stats, options.max_width - 2, ascii_only=options.ascii_only))
     return Text('\n').join(rows)
 
 
@@ -69,14 +72,15 @@ def counts_row(stats: Stats) -> Text:
     return row.append(f'of {stats.size:,}', 'none')
 
 
-def finite_row(stats: Stats, *, ascii_only: bool = False) -> Text:
-    """'min 0  max 1.43  mean 0.62  std 0.59  |_#__|'."""
+def finite_row(stats: Stats, width: int, *, ascii_only: bool = False) -> Text:
+    """'min 0  max 1.43  mean 0.62  std 0.59  |_#__|'; the histogram has fewer bins, or is not there, where it must be."""
     row = Text('finite  ', 'dim')
     row.append('  '.join(f'{name} {value(number)}' for name, number in
                          (('min', stats.min), ('max', stats.max), ('mean', stats.mean), ('std', stats.std))
                          if number is not None), 'none')
-    if stats.histogram and stats.min != stats.max:
-        row.append(f'  |{bar(stats.histogram, 32, ascii_only=ascii_only)}|', 'none')
+    room = min(_BINS, width - row.cell_len - 4)
+    if stats.histogram and stats.min != stats.max and room >= _FEWEST:
+        row.append(f'  |{bar(stats.histogram, room, ascii_only=ascii_only)}|', 'none')
     return row
 
 

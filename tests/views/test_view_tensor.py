@@ -47,6 +47,15 @@ def test_flags_of_the_record():
     assert flags(tensor('t', np.array([np.nan, 1])))[0] == Flag('NaN 1', bad=True)
 
 
+@pytest.mark.parametrize(('width', 'bins'), [(120, 24), (84, 12), (74, 8), (66, 0), (60, 0)])
+def test_the_histogram_has_the_room_that_is_left(draw, width, bins):
+    stats = replace(tensor('t:0', np.array([-1., 2.])).stats, min=-0.9321, max=7.198, mean=-7.006e-10, std=1.25,
+                    histogram=tuple(range(1, 25)))
+    lines = draw(tensor_card(replace(tensor('t:0', np.array([-1., 2.])), stats=stats), limit=0), width).splitlines()
+    assert len(lines) == 3 and all(len(line) <= width for line in lines)
+    assert len(lines[2].partition('|')[2].rstrip('| ')) == bins
+
+
 def test_card_in_full(draw):
     text = draw(tensor_card(tensor('mm:0', np.array([[0.5, -1], [0, np.nan], [np.inf, 4]], np.float32)), 'in 0 x'))
     lines = [line.rstrip() for line in text.splitlines()]
