@@ -291,6 +291,27 @@ def test_the_last_lines_stay_on_the_normal_screen(tmp_path: Path) -> None:
         assert 'pyfuncdbg: ended with exit code 2; recorded to trace.pfd' in after
 
 
+def test_the_end_stays_in_sight_when_the_pane_shrinks(tmp_path: Path) -> None:
+    source = '''
+import time
+for n in range(100):
+    print('line', n, flush=True)
+while not os.path.exists('go'):
+    time.sleep(0.02)
+for n in range(100):
+    print('row', n, flush=True)
+time.sleep(60)
+'''
+    with under(tmp_path, 'import os' + source, *LIVE) as person:
+        person.until('line 99')
+        person.resize(25, 100)
+        person.until(lambda text: 'line 99' in text and len(text.splitlines()) <= 25)
+        person.resize(18, 100)
+        person.settle(0.2)
+        (tmp_path / 'go').touch()
+        person.until('row 99')
+
+
 def test_leaving_while_it_runs_gives_it_the_terminal(tmp_path: Path) -> None:
     source = NOTE + '''
 print('first', flush=True)

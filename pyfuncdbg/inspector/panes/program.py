@@ -61,6 +61,7 @@ class ProgramPane(ScrollView, can_focus=True):
         self._guest = guest
         self._stopped = stopped
         self._told = self._over = False
+        self._end = 0
         self.border_title = Content('program')
 
     @property
@@ -90,10 +91,12 @@ class ProgramPane(ScrollView, can_focus=True):
 
     def _show(self) -> None:
         self._told = False
-        follows = self.scroll_offset.y >= self.max_scroll_y
+        # Where the end was, for the pane may have shrunk since: the live view above it grows.
+        follows = self.scroll_offset.y >= min(self._end, self.max_scroll_y)
         self.virtual_size = Size(self.size.width, self._guest.screen.height)
         if follows:
             self.scroll_end(animate=False, immediate=True)
+            self._end = self.max_scroll_y
         self.refresh()
         if self._guest.code is not None and not self._over:
             self._over = True
