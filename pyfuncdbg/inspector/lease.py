@@ -168,8 +168,11 @@ class Lease:
                 self._tenant.go()
             if not self._hidden.wait(_PATIENCE):
                 self.leave_at_once()
-        if mine:
+        if mine:                                # else it has taken the terminal back before it ended
             self._print_held()
+            if self._program < 0 or select.select([self._program], [], [], _PATIENCE)[0]:   # its files are closed before
+                with contextlib.suppress(OSError):
+                    _write(b'pyfuncdbg: the program was killed\n')
         os._exit(0)                             # threads may wait for answers of the program
 
     def _print_held(self) -> None:

@@ -69,7 +69,8 @@ def test_the_program_dies_and_the_terminal_is_as_before(tmp_path, name) -> None:
         wait_until(lambda: terminal.read() and gone(inspector))
         terminal.child.send('echo $?; stty -a | grep -c -- -echo\r')
         screen = terminal.until('held back', f'(?m)^{128 + getattr(signal, f"SIG{name}")}$', full=False)
-        assert screen.index('held back') < screen.index(str(128 + getattr(signal, f'SIG{name}')))
+        assert screen.index('held back') < screen.index('pyfuncdbg: the program was killed\n')
+        assert screen.index('was killed\n') < screen.index(str(128 + getattr(signal, f'SIG{name}')))
         assert terminal.restored()
 
 
@@ -228,6 +229,7 @@ print('the main thread is done')
         (tmp_path / 'go').write_text('')
         terminal.end()
         assert terminal.code == 0 and 'the main thread is done' in terminal.screen and terminal.restored()
+        assert 'was killed' not in terminal.screen
         wait_until(lambda: gone(inspector))
 
 
