@@ -356,22 +356,3 @@ def test_empty_and_tiny() -> None:
         await pilot.resize_terminal(3, 2)
         await pilot.pause()
     shown(test, total=0)
-
-
-@pytest.mark.parametrize('found', [True, False])
-def test_a_row_chosen_elsewhere_is_shown_though_the_list_grows_meanwhile(found) -> None:
-    async def test(app: Lists, pilot: Pilot[None]) -> None:
-        before = app.list._feed.opened
-        app.numbers.hold.clear()
-        app.list._look_again()
-        app.list.show_key('n500')
-        if found:                               # in the old rows, then there are new ones
-            await until(pilot, lambda: app.list.cursor == 500)
-        else:                                   # the new ones are there first
-            app.list._feed.opened = None
-        app.numbers.hold.set()
-        await until(pilot, lambda: app.list._feed.opened not in (None, before))
-        await until(pilot, lambda: 'n500' in app.names() and app.list.cursor == 500)
-        await pilot.pause(0.3)
-        assert app.list.cursor == 500 and app.picked == []
-    shown(test)
