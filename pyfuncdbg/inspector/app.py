@@ -226,8 +226,8 @@ class Inspector(App[int]):
         self._find(lambda desk, scene: desk.trace.call(name))
 
     def on_picked(self, message: Picked) -> None:
-        """The cursor of a list of calls rests on one."""
-        if not self.scene.is_at(message.key):
+        """The cursor of a list of calls rests on one; a list that just fills does not decide what is looked at first."""
+        if self.scene != Scene() and not self.scene.is_at(message.key):
             self.select_call(message.key)
 
     def on_told(self, message: Told) -> None:
@@ -247,7 +247,7 @@ class Inspector(App[int]):
 
     def on_found(self, message: Found) -> None:
         """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
-        if message.quiet and self.scene != Scene():
+        if message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number)):
             return
         if message.call is not None:
             if message.quiet and not self.desk.live:
