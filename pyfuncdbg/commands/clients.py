@@ -46,6 +46,7 @@ class Client:
         attached: Whether stops of the program go to it.
         gone: Whether it is cut off.
         last: Send what is held, then cut it off.
+        busy: Whether a request of it is being carried out.
         around: Made around each command that it has a stopped thread carry out, on that thread.
     """
 
@@ -55,6 +56,7 @@ class Client:
         self.attached = False
         self.gone = False
         self.last = False
+        self.busy = False
         self.around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
         self._requests = requests
         self._wake = wake
@@ -138,7 +140,9 @@ class Client:
     # ------------------------------------------------------------------ its own thread
     def _work(self) -> None:
         while (line := self._asked.get()) is not None:
+            self.busy = True
             self._requests.carry_out(self, line)
+            self.busy = False
             self._wake()
             if self.gone:
                 return

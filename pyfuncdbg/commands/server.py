@@ -88,6 +88,9 @@ class Server:
         """Tell the clients that it is over, give them a moment to read what they were sent, and remove the socket."""
         with contextlib.suppress(OSError):      # it may be gone; without a listening socket there is none
             os.unlink(self._path)
+        until = time.monotonic() + _LAST_WORDS
+        while any(client.busy for client in self.clients) and time.monotonic() < until:
+            time.sleep(0.002)                   # who said `cont` just now is to hear that it was understood
         self._ending = True
         for client in self.clients:
             client.send({'event': 'ended'})
