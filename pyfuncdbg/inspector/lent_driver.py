@@ -73,16 +73,15 @@ class LentDriver(LinuxDriver):
             self._app.screen.refresh_bindings()         # what was to be done after a refresh may wait for this one
 
     def stop_application_mode(self) -> None:
-        """Leave the screen."""
+        """Leave the screen. Textual calls it too, when the app ends: all must be written before the terminal is given back."""
         if self._on:
             super().stop_application_mode()
+            super().close()                     # waits for the thread that writes
             self._on = self._relaxed = False
 
     def suspend_application_mode(self) -> None:
         """Leave the screen for some time."""
-        if self._on:
-            self.stop_application_mode()
-            super().close()                     # when all is written
+        self.stop_application_mode()
 
     def _leave(self) -> None:
         self.suspend_application_mode()
