@@ -144,6 +144,18 @@ def load(path: str | Path) -> Trace:
     return Trace.open(path)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext pyfuncdbg` calls."""
+    from pyfuncdbg.ipython.extension import load
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """What `%unload_ext pyfuncdbg` calls."""
+    from pyfuncdbg.ipython.extension import unload
+    unload(shell)
+
+
 _debugpy.watch()
 if os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
     from pyfuncdbg.commands import socket as _socket
