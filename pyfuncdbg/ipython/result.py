@@ -1,0 +1,81 @@
+"""What a magic gives back: the answer of one command as an object, to display, to convert and to look into.
+
+Made and used on the kernel's main thread; it holds plain data only, so it lives as long as the user wants.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from rich.console import Console, ConsoleOptions, RenderResult
+
+from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.plain import plain
+from pyfuncdbg.ipython.conversion import array_of, frame_of, rows_of
+
+
+class Result:
+    """The answer of one command.
+
+    In a notebook it displays as HTML, elsewhere as text. A list has a length, can be indexed and iterated over.
+
+    Args:
+        answer: What `commands.execute` gave.
+
+    Attributes:
+        data: The plain data: records, dataclasses, lists, arrays.
+    """
+
+    __slots__ = ('_answer',)
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    @property
+    def data(self) -> Any:
+        return self._answer.result
+
+    @property
+    def text(self) -> str:
+        """The picture as text without colour, 100 columns wide; the JSON document where `--json` was asked for."""
+        return self._answer.text()
+
+    def to_dict(self) -> Any:
+        """The data as `--json` gives it, made of dicts, lists, strings, numbers, bools and None; nothing is cut."""
+        return plain(self._answer.result, limit=2**62)
+
+    def to_numpy(self) -> np.ndarray:
+        """The values of a tensor.
+
+        Raises:
+            CommandError: The command gave no tensor; which would.
+            DroppedError: The values were not kept.
+        """
+        return array_of(self._answer.command.name, self._answer.result)
+
+    def to_pandas(self) -> Any:
+        """A list as a DataFrame with a row for each of its lines, or a tensor of at most two axes.
+
+        Raises:
+            CommandError: pandas is not installed, or the answer is neither.
+        """
+        return frame_of(self._answer.command.name, self._answer.result)
+
+    def __len__(self) -> int:
+        return len(rows_of(self._answer.command.name, self._answer.result))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(rows_of(self._answer.command.name, self._answer.result))
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return rows_of(self._answer.command.name, self._answer.result)[index]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return self.text.rstrip('\n')
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._answer
