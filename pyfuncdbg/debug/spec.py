@@ -2,7 +2,7 @@
 
     norm   layer*/norm   MatMul   Model.step     node name, glob, op type, function name
     norm[3]   #17                                the fourth call of a node, call number 17 of this process
-    model.py:41                                  a line
+    model.py:41   In[3]:2                        a line, of a file or of a cell
 
 Read by commands; `means` is asked once for each site that is called.
 """
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import CallSite
 
 SpecKind = Literal['name', 'call', 'line']
@@ -85,10 +86,10 @@ def spec(text: str) -> Spec:
             raise CommandError(f"{text!r} is no call number; expected one such as '#17'")
         return Spec(text, 'call', number=int(number[1]))
     line = _LINE.fullmatch(text)
-    if line is not None and _is_file(line[1]):
+    if line is not None and (line[1] in cell.files or _is_file(line[1])):
         if not int(line[2]):
             raise CommandError(f'{text!r}: lines are counted from 1')
-        return Spec(text, 'line', line[1], int(line[2]))
+        return Spec(text, 'line', cell.files.get(line[1], line[1]), int(line[2]))
     if line is not None and not any(char.isspace() for char in text):
         return Spec(text, 'name', line[1])      # a tensor, 'norm:0': the node that makes it
     ordinal = _ORDINAL.fullmatch(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.errors import DeadlineExceededError
-from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks import cell, errstate
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.runtime.host import host
 
@@ -118,16 +118,21 @@ EAGER_RESOURCES: dict[Any, Any] = {}
 
 
 class _EagerThread(threading.local):
-    """The eager execution of this thread: one run per thread and script."""
+    """The eager execution of this thread: one run per thread and script, or per thread and cell that it begins in."""
 
     def __init__(self) -> None:
-        script = sys.argv[0] if sys.argv and sys.argv[0] else 'python'
+        self.begin()
+        self.outer: list[Execution] = []
+
+    def begin(self) -> None:
+        """Begin a run."""
+        script = cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
         self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), endless=True), EAGER_RESOURCES,
                                    errstate.current())
-        self.outer: list[Execution] = []
 
 
 _thread = _EagerThread()
+cell.follow(_thread.begin)
 
 
 def eager_execution() -> Execution:

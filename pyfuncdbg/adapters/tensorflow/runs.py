@@ -14,6 +14,7 @@ from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.sites import Entry
+from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks
 
@@ -27,6 +28,7 @@ class Runs:
         self._graphs = self._endless('functions and datasets')
         self._sessions: dict[int, list[Run]] = {}
         self._lock = threading.Lock()
+        cell.follow(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
         return Run(label, self._host, perf_counter_ns(), endless=True)
@@ -34,8 +36,11 @@ class Runs:
     def eager(self) -> Run:
         """That of the program's own code on this thread."""
         run: Run | None = getattr(self._thread, 'run', None)
-        if run is None:
-            run = self._thread.run = self._endless(f'eager code of {threading.current_thread().name}')
+        return run if run is not None else self._begin_eager()
+
+    def _begin_eager(self) -> Run:
+        where = f' in {cell.label}' if cell.label else ''
+        self._thread.run = run = self._endless(f'eager code of {threading.current_thread().name}{where}')
         return run
 
     def of(self, entry: Entry) -> Run:

@@ -1,0 +1,31 @@
+"""The cell of a notebook or of IPython that runs now, if there is one: the program's own code is named after it.
+
+The IPython face says when a cell begins, on the main thread; hosts then begin another run for eager code.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakMethod
+
+label = ''
+"""Of the cell that began last, such as 'In[3]'; '' where nobody runs cells."""
+files: dict[str, str] = {}
+"""By label, the file name of the code of a cell: what a breakpoint on 'In[3]:2' means."""
+_followers: list[WeakMethod[Callable[[], object]]] = []
+
+
+def follow(begun: Callable[[], object]) -> None:
+    """Call this method at the beginning of every cell, on the main thread, as long as its object lives."""
+    _followers.append(WeakMethod(begun))
+
+
+def begin(name: str) -> None:
+    """A cell begins; with '' there are no cells any more."""
+    global label
+    label = name
+    for follower in list(_followers):
+        begun = follower()
+        if begun is None:
+            _followers.remove(follower)
+        else:
+            begun()
