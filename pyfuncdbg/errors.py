@@ -2,6 +2,7 @@
 
     BaseException
      +-- RunAborted                          the user said abort: passes through user code, ends the run
+     |    +-- RunInterrupted (KeyboardInterrupt)     the same, by interrupting the kernel of a notebook
      +-- Exception
           +-- PyfuncdbgError                 said to the user in one line: what was wrong, what was expected, what to do
           |    +-- UsageError                a command line that cannot be read (exit code 2)
@@ -27,6 +28,14 @@ from typing import Any
 
 class RunAborted(BaseException):
     """The user ended the run. A BaseException, so that `except Exception` in a program does not keep it."""
+
+
+class RunInterrupted(RunAborted, KeyboardInterrupt):
+    """The user interrupted the kernel at a stop. It bears the name under which users, and front ends, know interrupts."""
+
+
+RunInterrupted.__name__ = RunInterrupted.__qualname__ = 'KeyboardInterrupt'
+RunInterrupted.__module__ = 'builtins'
 
 
 class PyfuncdbgError(Exception):

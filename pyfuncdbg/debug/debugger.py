@@ -25,7 +25,7 @@ from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, program_around, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
 from pyfuncdbg.debug.swaps import Swaps
-from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.errors import RunAborted, RunInterrupted
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current, made_again
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
@@ -296,6 +296,8 @@ class Debugger:
         if decision.verb == 'abort':
             flow.stepper.disarm()
             self._forget_idle(stop.thread)
+            if decision.argument is RunInterrupted:
+                raise RunInterrupted(f'at stop {stop.number}')
             raise RunAborted(f'aborted at stop {stop.number}')
         if decision.verb == 'quit':
             flow.stepper.disarm()

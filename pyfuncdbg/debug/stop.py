@@ -46,7 +46,7 @@ class Decision:
     Attributes:
         verb: The command.
         argument: Line for `until` and `jump`, position for `to` and `rewind`, `debug.nodes.Rerun` for `swap` at a node,
-            a run policy for `run`; else None.
+            a run policy for `run`; `RunInterrupted` for an `abort` by interrupting a kernel; else None.
     """
 
     verb: Verb

@@ -26,6 +26,11 @@ class _Attention:
         self._sent = False
         self._reading: Callable[[], None] | None = None
         self._asking = False
+        self._overhearing = False
+        self._handled = False
+        """The main thread has heard of one of which the other way has not told yet."""
+        self._told = self._taken = False
+        """The other way has told of one that the main thread has yet to hear of; and it was acted upon."""
 
     def ask(self, on: bool) -> None:
         """The user is at a prompt, or no longer."""
@@ -49,34 +54,56 @@ class _Attention:
             self._reading = cancel
 
     def interrupt(self) -> bool:
-        """Ctrl-C has come; False if it is the main thread's own affair."""
+        """Python tells the main thread of Ctrl-C; False if it is that thread's own affair."""
         with self._lock:
-            if self._working is not None and self._working != threading.main_thread().ident:
-                self._sent = True
-                _raise_in(self._working, KeyboardInterrupt)
+            told, taken, self._told = self._told, self._taken, False
+            if told and taken:
                 return True
-            if self._working is None and self._reading is not None:
-                self._reading()
-                return True
-            return self._working is None and self._asking       # between a line and its command: there is nothing to end
+            self._handled = self._overhearing and not told
+            return self._act(threading.main_thread().ident)
+
+    def overhear(self, on: bool) -> None:
+        """Somebody else than the main thread hears of Ctrl-C too, or no longer."""
+        with self._lock:
+            self._overhearing, self._handled, self._told = on, False, False
+
+    def overheard(self) -> None:
+        """Ctrl-C has come, by the other way."""
+        with self._lock:
+            if self._handled:
+                self._handled = False
+            else:
+                self._told, self._taken = True, self._act(None)
+
+    def _act(self, own: int | None) -> bool:
+        """End what is under way; whether there was anything that is not this own thread's affair."""
+        if self._working is not None and self._working != own:
+            self._sent = True
+            _raise_in(self._working, KeyboardInterrupt)
+            return True
+        if self._working is None and self._reading is not None:
+            self._reading()
+            return True
+        return self._working is None and self._asking           # between a line and its command: there is nothing to end
 
     def forget(self) -> None:
         """In a forked child: nobody is at a prompt, and no other thread holds the lock."""
         self.__init__()  # type: ignore[misc]
 
 
-_attention = _Attention()
-os.register_at_fork(after_in_child=_attention.forget)
+attention = _Attention()
+"""That of this process."""
+os.register_at_fork(after_in_child=attention.forget)
 
 
 @contextlib.contextmanager
 def asking() -> Iterator[None]:
     """At a prompt: the program hears of no Ctrl-C."""
-    _attention.ask(True)
+    attention.ask(True)
     try:
         yield
     finally:
-        _attention.ask(False)
+        attention.ask(False)
 
 
 @contextlib.contextmanager
@@ -86,7 +113,7 @@ def interruptible() -> Iterator[None]:
     Raises:
         KeyboardInterrupt: It was interrupted.
     """
-    _attention.work(threading.get_ident())
+    attention.work(threading.get_ident())
     try:
         yield
     finally:
@@ -100,7 +127,7 @@ def _arrived_late() -> bool:
     late = False
     while True:
         try:
-            if _attention.rest():
+            if attention.rest():
                 for _ in range(1000):           # Python looks for it at each turn
                     pass
             return late
@@ -111,15 +138,15 @@ def _arrived_late() -> bool:
 @contextlib.contextmanager
 def cancelling(cancel: Callable[[], None]) -> Iterator[None]:
     """While a line is typed: Ctrl-C calls `cancel`, on the main thread."""
-    _attention.read(cancel)
+    attention.read(cancel)
     try:
         yield
     finally:
-        _attention.read(None)
+        attention.read(None)
 
 
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
-    if not _attention.interrupt():
+    if not attention.interrupt():
         signal.default_int_handler(number, frame)
 
 

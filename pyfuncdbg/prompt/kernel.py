@@ -6,9 +6,10 @@ later, by its own messages: they reach the cell whatever the program has done to
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import os
+import signal
 import sys
+import threading
 from typing import Any
 
 from rich.console import Console
@@ -18,8 +19,12 @@ from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.unasked import note_stop
+from pyfuncdbg.debug.whereabouts import whereabouts
+from pyfuncdbg.errors import RunInterrupted
 from pyfuncdbg.prompt.conversation import PROMPT, Conversation
-from pyfuncdbg.prompt.interrupt import listen
+from pyfuncdbg.prompt.interrupt import asking, listen
+from pyfuncdbg.prompt.kernel_cells import Cell, Cells
+from pyfuncdbg.prompt.signal_pipe import signals
 from pyfuncdbg.prompt.terminal import TerminalReader
 from pyfuncdbg.views.escape import visible
 
@@ -41,20 +46,21 @@ class Kernel:
         self._conversation = conversation
         self._debugger = debugger
         self._process = os.getpid()
-        self._known: Any = None                 # the kernel that tells of its cells
+        self._cells: Cells | None = None        # of the kernel that is known
         self._quit = self._told = False
         self.usable()
 
     def usable(self) -> bool:
         kernel = _kernel()
-        if kernel is not None and kernel is not self._known:
-            self._known = kernel
-            kernel.shell.events.register('pre_run_cell', self._begin_cell)
+        if kernel is not None and (self._cells is None or kernel is not self._cells.kernel):
+            self._cells = Cells(kernel, self._begin_cell, self._waited_for, signals.close)
+            signals.open()
         return kernel is not None
 
     def interact(self, stop: Stop, broker: Broker) -> None:
-        kernel = self._known
-        page = Page(kernel)
+        cells = self._cells
+        assert cells is not None                # it is usable
+        kernel = cells.kernel
         if os.getpid() != self._process:        # forked: the kernel's sockets are the parent's
             note_stop(stop)
             stop.decide(broker.lost)
@@ -63,37 +69,70 @@ class Kernel:
             if not self._told:
                 self._told = True
                 end = 'ends' if broker.lost == 'abort' else 'goes on without stops'
-                page.say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
+                Page(kernel, cells.last).say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
             stop.decide(broker.lost)
         else:
             self._told = False
-            try:
-                self._conversation.hold(stop, _Reader(kernel), page)
-            except EOFError:
-                if stop.decision is None:
-                    stop.decide('quit')
-            self._quit = stop.decision is not None and stop.decision.verb == 'quit'
+            cell = cells.enter() or self._next_cell(stop, broker, cells)
+            if cell is not None:
+                try:
+                    self._ask(stop, cells, cell)
+                finally:
+                    cells.leave()
 
-    def _begin_cell(self, info: object) -> None:
-        """On the main thread, at each cell: `quit` was about the one before, and SIGINT has Python's handler."""
+    def _next_cell(self, stop: Stop, broker: Broker, cells: Cells) -> Cell | None:
+        """Wait for one: there is no input box while no cell runs. None if the stop is decided otherwise."""
+        Page(cells.kernel, cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell that you run asks')
+        while stop.decision is None and broker.focus is stop:
+            cell = cells.enter()
+            if cell is not None:
+                return cell
+            stop.serve()
+        return None
+
+    def _ask(self, stop: Stop, cells: Cells, cell: Cell) -> None:
+        reader = _Reader(cells, cell)
+        try:
+            with asking():
+                self._conversation.hold(stop, reader, Page(cells.kernel, cell))
+        except EOFError:
+            if stop.decision is None:
+                stop.decide('quit')
+        self._quit = stop.decision is not None and stop.decision.verb == 'quit'
+        main = threading.main_thread()
+        if reader.interrupted and threading.current_thread() is not main and cells.run and not cells.ending and main.ident:
+            signal.pthread_kill(main.ident, signal.SIGINT)      # the cell ends too
+
+    def _begin_cell(self) -> None:
+        """At each cell: `quit` was about the one before, SIGINT has Python's handler, and who waited for a cell is asked."""
         if self._quit:
             self._quit = False
             self._debugger.start()
         if self._debugger.on:
             listen()
+            signals.open()
+        for stop in self._debugger.broker.stops:
+            stop.wake()
+
+    def _waited_for(self) -> bool:
+        """Whether a stop is asked about here, or will be."""
+        broker = self._debugger.broker
+        return any(stop.decision is None for stop in broker.stops) and broker.front_end() is self
 
 
 class Page:
-    """The output of the cell that runs.
+    """The output of a cell.
 
     Args:
         kernel: Whose cell.
+        cell: It.
     """
 
     width = _WIDTH
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Any, cell: Cell) -> None:
         self._kernel = kernel
+        self._cell = cell
 
     def say(self, text: str) -> None:
         """One line of ours; what it quotes of the program is escaped."""
@@ -112,35 +151,50 @@ class Page:
             with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
                 stream.flush()
         if text:
-            self._kernel.send_response(self._kernel.iopub_socket, 'stream', {'name': 'stdout', 'text': text})
+            kernel = self._kernel
+            kernel.session.send(kernel.iopub_socket, 'stream', {'name': 'stdout', 'text': text}, self._cell.parent)
 
 
 class _Reader:
-    """Lines of the cell's input box. An interrupt of the kernel while one is typed ends the run, and with it the cell."""
+    """Lines of the cell's input box. An interrupt of the kernel while one is typed ends the run, and with it the cell.
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
+    Attributes:
+        interrupted: Whether there was one.
+    """
+
+    def __init__(self, cells: Cells, cell: Cell) -> None:
+        self._cells = cells
+        self._cell = cell
+        self.interrupted = False
 
     def read(self, stop: Stop, broker: Broker) -> str | None:
         try:
-            return TerminalReader(_Box(self._kernel)).read(stop, broker)
+            return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker)
         except KeyboardInterrupt:
             if stop.decision is None:
-                stop.decide('abort')
+                self.interrupted = True
+                stop.decide('abort', RunInterrupted)
             return None
 
 
 class _Box:
     """One input box. It does what `kernel.raw_input` does, and can be taken back from another thread."""
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
+    def __init__(self, cells: Cells, cell: Cell) -> None:
+        self._kernel = cells.kernel
+        self._turn = cells.input
+        self._cell = cell
         self._cancelled = False
-        self._context = contextvars.copy_context()      # of the stopped thread: it knows the cell
 
     def edit(self, stop: Stop) -> str:
         """The line, in a thread of its own."""
-        return self._context.run(self._ask)
+        while not self._turn.acquire(timeout=_PATIENCE):        # the program asks for something itself
+            if self._cancelled:
+                raise KeyboardInterrupt
+        try:
+            return self._ask()
+        finally:
+            self._turn.release()
 
     def cancel(self) -> None:
         """End it; other threads call this."""
@@ -150,8 +204,8 @@ class _Box:
         kernel, socket = self._kernel, self._kernel.stdin_socket
         while socket.poll(0):                   # replies to boxes that were taken back
             kernel.session.recv(socket)
-        kernel.session.send(socket, 'input_request', {'prompt': PROMPT, 'password': False}, kernel.get_parent('shell'),
-                            ident=kernel._parent_ident['shell'])
+        kernel.session.send(socket, 'input_request', {'prompt': PROMPT, 'password': False}, self._cell.parent,
+                            ident=self._cell.ident)
         while not self._cancelled:
             if socket.poll(_PATIENCE * 1000):
                 reply = kernel.session.recv(socket)[1]

@@ -1,110 +1,18 @@
 """The prompt in a notebook: a real kernel, asked by a client that answers what the kernel asks for."""
 from __future__ import annotations
 
-import contextlib
 import os
-import queue
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
-from jupyter_client import BlockingKernelClient
-from jupyter_client.manager import KernelManager, start_new_kernel
 from nbclient import NotebookClient
+from notebook_kernel import CALL, EAGER, HERE, NATIVE, SETUP, TESTS, TWICE, Notebook, started
 
 import pyfuncdbg
-
-HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
-TESTS = Path(__file__).resolve().parents[1]
-PATIENCE = 12.0
-
-SETUP = '''\
-import numpy as np
-import pyfuncdbg
-from pyfuncdbg import tf
-from native_threads import run_native
-'''
-TWICE = '''\
-def twice(x):
-    y = x * 2
-    {stop}
-    print('in the call', y[0])
-    z = y + 1
-    return z
-'''
-
-
-@dataclass
-class Cell:
-    """What came of one cell.
-
-    Attributes:
-        text: All it printed and showed, without colours.
-        asked: The prompts.
-        status: 'ok' or 'error'.
-        error: Name of the error's class.
-    """
-
-    text: str = ''
-    asked: list[str] = field(default_factory=list)
-    status: str = ''
-    error: str = ''
-
-
-class Notebook:
-    """A kernel and who sits in front of it."""
-
-    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
-        self.manager = manager
-        self.client = client
-
-    def run(self, source: str, *lines: str | Callable[[], None], stdin: bool = True) -> Cell:
-        """Run a cell; each prompt gets the next line, or has something done that needs no answer."""
-        cell, answers = Cell(), iter(lines)
-        request = self.client.execute(source, allow_stdin=stdin)
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            try:
-                asked = self.client.get_stdin_msg(timeout=0.01)
-            except queue.Empty:
-                pass
-            else:
-                assert asked['parent_header']['msg_id'] == request
-                cell.asked.append(asked['content']['prompt'])
-                answer = next(answers, 'quit')
-                if isinstance(answer, str):
-                    self.client.input(answer)
-                else:
-                    answer()
-            try:
-                message = self.client.get_iopub_msg(timeout=0.01)
-            except queue.Empty:
-                continue
-            if message['parent_header'].get('msg_id') != request:
-                continue
-            content = message['content']
-            if message['msg_type'] == 'stream':
-                cell.text += re.sub(r'\x1b\[[0-9;]*m', '', content['text'])
-            elif message['msg_type'] == 'error':
-                cell.error = content['ename']
-            elif message['msg_type'] == 'status' and content['execution_state'] == 'idle':
-                cell.status = self._reply(request)
-                left = list(answers)
-                assert not left, f'{left} {cell.text}'
-                return cell
-        raise AssertionError(f'the cell did not end; asked {cell.asked}, {cell.text[-300:]}')
-
-    def _reply(self, request: str) -> str:
-        """Status of a request. A kernel that was slow to start has answered more than once that it is there."""
-        while True:
-            reply = self.client.get_shell_msg(timeout=PATIENCE)
-            if reply['parent_header']['msg_id'] == request:
-                return str(reply['content']['status'])
 
 
 @pytest.fixture(scope='module')
@@ -113,28 +21,10 @@ def kernel() -> Iterator[Notebook]:
         yield notebook
 
 
-@contextlib.contextmanager
-def started() -> Iterator[Notebook]:
-    """A kernel of one's own."""
-    path = os.pathsep.join((str(HERE), str(TESTS)))
-    manager, client = start_new_kernel(kernel_name='python3', env=dict(os.environ, PYTHONPATH=path))
-    try:
-        notebook = Notebook(manager, client)
-        assert notebook.run(SETUP).status == 'ok'
-        yield notebook
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-
-
 @pytest.fixture
 def notebook(kernel: Notebook) -> Notebook:
     assert kernel.run('%reset -f\n' + SETUP).status == 'ok'
     return kernel
-
-
-EAGER = 'print(tf.py_function(twice, [np.array([{value}.])], tf.float64).numpy()[0])'
-CALL = 'print(tf.numpy_function(twice, [np.array([{value}.])], tf.float64).numpy()[0])'
 
 
 @pytest.mark.parametrize('how', ['breakpoint()', 'pyfuncdbg.breakpoint()'])
@@ -175,13 +65,6 @@ with graph.as_default():
     assert cell.text.endswith('in the call 114.0\n[115.]\n')
 
 
-NATIVE = '''\
-made = []
-run_native([lambda: made.append(tf.numpy_function(twice, [np.array([4.])], tf.float64).numpy()[0])] * {threads})
-print(made)
-'''
-
-
 @pytest.mark.parametrize('threads', [1, 2])
 def test_native_threads_stop_in_the_cell(threads: int, notebook: Notebook) -> None:
     notebook.run(TWICE.format(stop='breakpoint()'))
@@ -204,7 +87,7 @@ def test_an_interrupt_at_the_prompt_ends_the_cell(notebook: Notebook) -> None:
     notebook.run(TWICE.format(stop='breakpoint()'))
     for _ in range(2):
         cell = notebook.run(CALL.format(value=1), 'p y', notebook.manager.interrupt_kernel)
-        assert (cell.status, cell.error) == ('error', 'RunAborted')
+        assert (cell.status, cell.error) == ('error', 'KeyboardInterrupt')
         assert 'in the call 2' not in cell.text
     assert notebook.run(CALL.format(value=1), 'cont').text.endswith('3.0\n')
 

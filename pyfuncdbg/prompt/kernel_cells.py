@@ -1,0 +1,129 @@
+"""The cells of a kernel: which run, and in which of them a stop can be asked about.
+
+A front end forgets a cell that has ended: what asks for input in its name is never seen. So the cell in which a stop is
+asked about lasts until that is decided, and a stop that comes while no cell runs waits for the next one. IPython tells of
+cells on the thread that runs them; stops come on any.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+_PATIENCE = 0.02
+"""Seconds between two looks at whether a cell may end."""
+
+
+class Cell(NamedTuple):
+    """A cell that runs, as the kernel's messages name it.
+
+    Attributes:
+        parent: The request to run it.
+        ident: Who has sent that.
+    """
+
+    parent: dict[str, Any]
+    ident: Any
+
+    @property
+    def id(self) -> str:
+        """Of the request, '' if there was none."""
+        return str(self.parent.get('header', {}).get('msg_id', ''))
+
+
+class Cells:
+    """Those of one kernel.
+
+    Args:
+        kernel: It.
+        begun: Called at the beginning of a cell, on its thread; not of a cell that another one runs.
+        stopped: Whether a thread waits to be asked about.
+        ended: Called at the end of a cell, as `begun` at its beginning.
+    """
+
+    def __init__(self, kernel: Any, begun: Callable[[], None], stopped: Callable[[], bool],
+                 ended: Callable[[], None]) -> None:
+        self.kernel = kernel
+        self.last = self._own()
+        self._begun = begun
+        self._stopped = stopped
+        self._over = ended
+        self._lock = threading.Lock()
+        self._running: dict[int, list[tuple[Any, Cell]]] = {}       # by thread; a cell may run others
+        self._asked = 0
+        self.ending = False
+        self._running[threading.main_thread().ident or 0] = [(None, self.last)]     # in it, whatever it is, we are loaded
+        self.input = threading.Lock()
+        """Held while a line is asked for: there is one input box."""
+        ask = kernel._input_request
+
+        def ask_in_turn(*args: Any, **options: Any) -> Any:
+            with self.input:
+                return ask(*args, **options)
+        kernel._input_request = ask_in_turn                         # of `input()` and `getpass`, on any thread
+        kernel.shell.events.register('pre_run_cell', self._begin)
+        kernel.shell.events.register('post_run_cell', self._end)
+
+    def _own(self) -> Cell:
+        """What this thread knows as its cell: threads of its own, the last one of all."""
+        return Cell(self.kernel.get_parent('shell'), self.kernel._parent_ident['shell'])
+
+    def enter(self) -> Cell | None:
+        """The cell to ask in, which lasts until `leave`; None where none runs."""
+        own = self._own()
+        with self._lock:
+            running = [entries[-1][1] for entries in self._running.values()]
+            if not running:
+                return None
+            self._asked += 1
+            return next((cell for cell in running if cell.id == own.id), running[-1])
+
+    def leave(self) -> None:
+        """What was asked about is decided."""
+        with self._lock:
+            self._asked -= 1
+
+    @property
+    def run(self) -> bool:
+        """Whether a cell runs."""
+        return bool(self._running)
+
+    def _begin(self, info: Any) -> None:
+        thread = threading.get_ident()
+        cell = self._own()
+        with self._lock:
+            entries = [] if self._running.get(thread, [(None, None)])[0][0] is None else self._running[thread]
+            self._running[thread] = [*entries, (info, cell)]
+            self.last = cell
+        if not entries:
+            self._begun()
+
+    def _end(self, result: Any) -> None:
+        """End it, unless somebody is asked in it."""
+        thread = threading.get_ident()
+        entries = self._running.get(thread, [])
+        if not entries or (result is not None and entries[-1][0] not in (None, result.info)):
+            return
+        self.ending = True
+        try:
+            while not self._ended(thread, entries):
+                try:
+                    time.sleep(_PATIENCE)
+                except KeyboardInterrupt:       # what it was to end has ended
+                    continue
+        finally:
+            self.ending = False
+        if not entries:
+            self._over()
+
+    def _ended(self, thread: int, entries: list[tuple[Any, Cell]]) -> bool:
+        stopped = self._stopped()
+        with self._lock:
+            last = len(entries) == 1 and len(self._running) == 1
+            if last and (stopped or self._asked):
+                return False
+            entries.pop()
+            if not entries:
+                del self._running[thread]
+        return True
