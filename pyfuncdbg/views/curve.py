@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from rich.console import ConsoleOptions
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from pyfuncdbg.views.heatmap import plain_numbers
-from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.units import value
 
 HEIGHT = 6
@@ -22,18 +21,22 @@ _APART = 10
 """Cells between two index numbers, at least."""
 
 
-def curve(array: np.ndarray, *, height: int = HEIGHT) -> Page:
-    """The finite elements over their index; of many elements, the least and the greatest of each column.
+class Curve:
+    """A renderable for a vector: the finite elements over their index; of many, the least and the greatest of each column.
 
     Args:
         array: Numbers or bools, of one axis. Complex elements count by their magnitude.
         height: Lines.
     """
-    numbers = plain_numbers(array)
 
-    def draw(options: ConsoleOptions) -> Text:
-        return _drawn(numbers, height, options.max_width, ascii_only=options.ascii_only)
-    return Page(draw)
+    __slots__ = ('_height', 'array')
+
+    def __init__(self, array: np.ndarray, *, height: int = HEIGHT) -> None:
+        self.array = array
+        self._height = height
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield _drawn(plain_numbers(self.array), self._height, options.max_width, ascii_only=options.ascii_only)
 
 
 def _drawn(numbers: np.ndarray, height: int, width: int, *, ascii_only: bool) -> Text:
@@ -143,4 +146,4 @@ if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
     waves = np.sin(np.linspace(0, 20, 300)) * np.linspace(1, 3, 300)
     waves[120:126], waves[250] = np.nan, np.inf
-    demo(curve(waves), curve(np.array([1.0, 4, 9, 16, 25])), curve(np.full(9, np.nan)))
+    demo(Curve(waves), Curve(np.array([1.0, 4, 9, 16, 25])), Curve(np.full(9, np.nan)))

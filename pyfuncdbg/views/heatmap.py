@@ -26,8 +26,8 @@ SHADES = ' .:-=+*#%@'
 _SEQUENTIAL = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 _DIVERGING = ((33, 102, 172), (146, 197, 222), (247, 247, 247), (244, 165, 130), (178, 24, 43))
 _BAD = Style(color='bright_white', bgcolor='dark_magenta', bold=True)
-_NAN, _INF = 1, 2
-_LETTERS = {(_NAN, 0): 'ⁿ', (0, _NAN): 'ₙ', (_INF, 0): 'ⁱ', (0, _INF): 'ᵢ'}
+NAN, INF = 1, 2
+_LETTERS = {(NAN, 0): 'ⁿ', (0, NAN): 'ₙ', (INF, 0): 'ⁱ', (0, INF): 'ᵢ'}
 """Where one of the two elements of a cell is bad."""
 
 
@@ -55,14 +55,14 @@ class HeatMap:
         height: Lines at most.
     """
 
-    __slots__ = ('_array', '_height')
+    __slots__ = ('_height', 'array')
 
     def __init__(self, array: np.ndarray, *, height: int = HEIGHT) -> None:
-        self._array = array
+        self.array = array
         self._height = height
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        numbers = plain_numbers(self._array)
+        numbers = plain_numbers(self.array)
         colors = has_colors(console, options)
         labels = len(str(max(0, numbers.shape[0] - 1)))
         room = options.max_width - labels - 1
@@ -75,7 +75,7 @@ class HeatMap:
         paired = colors and rows > self._height // 2
         grid = blocks(numbers, self._height * (2 if paired else 1), room // 2 if wide else room)
         yield _ticks(grid.columns, labels, 2 if wide else 1)
-        low, high = _range(grid.cells)
+        low, high = finite_range(grid.cells)
         yield from _lines(grid, labels, low, high, colors=colors, paired=paired, wide=wide)
         yield _legend(grid, numbers.shape, low, high, colors=colors, paired=paired)
 
@@ -109,8 +109,8 @@ def blocks(numbers: np.ndarray, rows: int, columns: int) -> Grid:
         total = _sums(np.where(finite, numbers / scale, 0.0), tops, lefts)
         count = _sums(finite.astype(np.float64), tops, lefts)
         cells = np.where(count > 0, total / np.maximum(count, 1), np.nan) * scale
-    bad = np.where(_sums(np.isinf(numbers).astype(np.float64), tops, lefts) > 0, _INF, 0)
-    bad[_sums(np.isnan(numbers).astype(np.float64), tops, lefts) > 0] = _NAN
+    bad = np.where(_sums(np.isinf(numbers).astype(np.float64), tops, lefts) > 0, INF, 0)
+    bad[_sums(np.isnan(numbers).astype(np.float64), tops, lefts) > 0] = NAN
     return Grid(cells, bad, tops, lefts)
 
 
@@ -125,26 +125,27 @@ def _sums(values: np.ndarray, tops: Sequence[int], lefts: Sequence[int]) -> np.n
     return np.asarray(np.add.reduceat(np.add.reduceat(values, tops, axis=0), lefts, axis=1))
 
 
-def _range(cells: np.ndarray) -> tuple[float, float]:
+def finite_range(cells: np.ndarray) -> tuple[float, float]:
+    """Least and greatest finite cell; zeros where there is none."""
     finite = cells[np.isfinite(cells)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
 def _lines(grid: Grid, labels: int, low: float, high: float, *, colors: bool, paired: bool, wide: bool) -> RenderResult:
-    places = _places(grid.cells, low, high)
+    at = places(grid.cells, low, high)
     for top in range(0, len(grid.rows), 2 if paired else 1):
         line = Text(f'{grid.rows[top]:>{labels}} ', 'dim', no_wrap=True)
         for column in range(len(grid.columns)):
-            upper, bad = places[top, column], int(grid.bad[top, column])
+            upper, bad = at[top, column], int(grid.bad[top, column])
             if not colors:
                 mark = 'NI'[bad - 1] if bad else SHADES[round(upper * (len(SHADES) - 1))]
                 line.append(mark * (2 if wide else 1), 'not dim')
             elif not paired:
-                style = _BAD if bad else Style(bgcolor=_color(upper, low, high))
+                style = _BAD if bad else Style(bgcolor=color_at(upper, low, high))
                 line.append(('NI'[bad - 1] if bad else ' ') * (2 if wide else 1), Style(dim=False) + style)
             else:
                 below = top + 1 < len(grid.rows)
-                lower = places[top + 1, column] if below else None
+                lower = at[top + 1, column] if below else None
                 line.append(*_pair(upper, lower, bad, int(grid.bad[top + 1, column]) if below else 0, low, high))
         yield line
 
@@ -156,23 +157,23 @@ def _pair(upper: float, lower: float | None, bad: int, below: int, low: float, h
     if bad or below:
         rest = upper if below else lower
         assert rest is not None
-        ground = _color(rest, low, high)
+        ground = color_at(rest, low, high)
         return _LETTERS[bad, below], Style(color='dark_magenta', bgcolor=ground, bold=True, dim=False)
-    under = None if lower is None else _color(lower, low, high)
-    return '▀', Style(color=_color(upper, low, high), bgcolor=under, dim=False)
+    under = None if lower is None else color_at(lower, low, high)
+    return '▀', Style(color=color_at(upper, low, high), bgcolor=under, dim=False)
 
 
-def _places(cells: np.ndarray, low: float, high: float) -> np.ndarray:
+def places(cells: np.ndarray, low: float, high: float) -> np.ndarray:
     """Each cell between the least (0) and the greatest (1); the middle where all are the same or nothing is there."""
     width = high / 2 - low / 2
     if not width > 0:
         return np.full(cells.shape, 0.5)
     with np.errstate(all='ignore'):
-        places = (cells / 2 - low / 2) / width
-    return np.clip(np.where(np.isfinite(places), places, 0.5), 0, 1)
+        found = (cells / 2 - low / 2) / width
+    return np.clip(np.where(np.isfinite(found), found, 0.5), 0, 1)
 
 
-def _color(place: float, low: float, high: float) -> Color:
+def color_at(place: float, low: float, high: float) -> Color:
     """With both signs blue is below zero, white zero and red above; otherwise from dark to light."""
     stops = _SEQUENTIAL
     if low < 0 < high:
@@ -208,11 +209,11 @@ def _legend(grid: Grid, shape: tuple[int, ...], low: float, high: float, *, colo
         line.append(f'{value(low)} ')
         if colors:
             for i in range(16):
-                line.append(' ', Style(bgcolor=_color(i / 15, low, high)))
+                line.append(' ', Style(bgcolor=color_at(i / 15, low, high)))
         else:
             line.append(f'|{SHADES}|')
         line.append(f' {value(high)}')
-    names = {_NAN: 'N NaN' + ' (ⁿ upper, ₙ lower row)' * paired, _INF: 'I infinity' + ' (ⁱ upper, ᵢ lower row)' * paired}
+    names = {NAN: 'N NaN' + ' (ⁿ upper, ₙ lower row)' * paired, INF: 'I infinity' + ' (ⁱ upper, ᵢ lower row)' * paired}
     for kind, name in names.items():
         if (grid.bad == kind).any():
             line.append(f'   {name}', 'bold red')

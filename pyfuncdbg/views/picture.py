@@ -5,7 +5,7 @@ import numpy as np
 from rich.text import Text
 
 from pyfuncdbg.record.dtypes import as_numbers
-from pyfuncdbg.views.curve import curve
+from pyfuncdbg.views.curve import Curve
 from pyfuncdbg.views.heatmap import LARGEST, HeatMap
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.preview import inside
@@ -34,7 +34,7 @@ def picture(array: np.ndarray, near: tuple[int, ...] | None = None) -> Page:
     if any(isinstance(one, int) and size > 1 for one, size in zip(index, array.shape, strict=True)):
         words = ', '.join(str(one) if isinstance(one, int) else ':' for one in index)
         parts.append(Text(f'of [{words}]', 'dim', overflow='fold'))
-    parts.append(curve(part) if part.ndim == 1 else HeatMap(part))
+    parts.append(Curve(part) if part.ndim == 1 else HeatMap(part))
     return Page(*parts)
 
 

@@ -141,9 +141,9 @@ def _lines(rows: list[_Row], cells: list[list[Text]], width: int, *, fold: bool)
         indexed = _with_gap(*(row.indices, texts) if fold else _ends(row.indices, texts, fit))
         elements += sum(1 for index, _ in indexed if index or not row.indices)
         for chunk in _chunks(indexed, fit):
-            line = Text(_label(row.prefix, chunk[0][0]).rjust(labels), 'dim', overflow='fold')
+            line = Text(overflow='fold').append(_label(row.prefix, chunk[0][0]).rjust(labels), 'dim')
             for _, cell in chunk:
-                line.append(' ' * max(1, column - cell.cell_len), 'none').append_text(cell)
+                line.append(' ' * max(1, column - cell.cell_len)).append_text(cell)
             lines.append(line)
     return lines, elements
 

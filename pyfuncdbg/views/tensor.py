@@ -64,23 +64,23 @@ def summary(tensor: TensorRecord, options: ConsoleOptions) -> Text:
 
 def counts_row(stats: Stats) -> Text:
     """'NaN 4  zero 4  + 4  of 12'."""
-    row = Text('count   ', 'dim')
+    row = Text().append('count   ', 'dim')
     for name, number, bad in (('NaN', stats.nan, True), ('-Inf', stats.neg_inf, True), ('-', stats.neg, False),
                               ('zero', stats.zero, False), ('+', stats.pos, False), ('+Inf', stats.pos_inf, True)):
         if number:
-            row.append(f'{name} {number:,}', 'bold red' if bad else 'none').append('  ')
-    return row.append(f'of {stats.size:,}', 'none')
+            row.append(f'{name} {number:,}', 'bold red' if bad else '').append('  ')
+    return row.append(f'of {stats.size:,}')
 
 
 def finite_row(stats: Stats, width: int, *, ascii_only: bool = False) -> Text:
     """'min 0  max 1.43  mean 0.62  std 0.59  |_#__|'; the histogram has fewer bins, or is not there, where it must be."""
-    row = Text('finite  ', 'dim')
+    row = Text().append('finite  ', 'dim')
     row.append('  '.join(f'{name} {value(number)}' for name, number in
                          (('min', stats.min), ('max', stats.max), ('mean', stats.mean), ('std', stats.std))
-                         if number is not None), 'none')
+                         if number is not None))
     room = min(_BINS, width - row.cell_len - 4)
     if stats.histogram and stats.min != stats.max and room >= _FEWEST:
-        row.append(f'  |{bar(stats.histogram, room, ascii_only=ascii_only)}|', 'none')
+        row.append(f'  |{bar(stats.histogram, room, ascii_only=ascii_only)}|')
     return row
 
 

@@ -39,11 +39,16 @@ def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Map
     """
     def draw(options: ConsoleOptions) -> Table:
         return _table(rows, verdicts or {}, sort, options)
-    first = heading(len(rows) if total is None else total, 'tensor', shown=len(rows), filters=filters, sort=sort,
-                    dropped=dropped)
-    if bad:
-        first.append(f'   {bad:,} non-finite', 'bold red')
+    first = tensor_heading(len(rows) if total is None else total, len(rows), filters=filters, sort=sort, bad=bad,
+                           dropped=dropped)
     return Page(first, draw) if rows else Page(first)
+
+
+def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | None, sort: str, bad: int,
+                   dropped: int) -> Text:
+    """'12 tensors   sort: time   filter: none   2 non-finite'."""
+    first = heading(total, 'tensor', shown=shown, filters=filters, sort=sort, dropped=dropped)
+    return first.append(f'   {bad:,} non-finite', 'bold red') if bad else first
 
 
 def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, options: ConsoleOptions) -> Table:
@@ -52,13 +57,13 @@ def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, opti
     columns = [
         Column('time ms', [Text(milliseconds(made_at(*row))) for row in rows], 5, right=True),
         Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
-        Column('call', [_call(call) for call, _ in rows], 3),
+        Column('call', [made_by(call) for call, _ in rows], 3),
         Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
         Column('shape', [label(shape(tensor.shape)) for _, tensor in rows], 4, least=8),
         Column('bytes', [Text(size(tensor.nbytes)) for _, tensor in rows], 6, right=True),
         Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
         Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 8, right=True),
-        Column('flags', [_remarks(*row, verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
+        Column('flags', [remarks(*row, verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
     key, turned, way = sort.partition(',')
     return fitted_table(columns, options, sort=COLUMN_OF.get(key, key) + turned + way)
 
@@ -97,11 +102,13 @@ def _is_input(call: CallRecord, tensor: TensorRecord) -> bool:
     return any(given is tensor for given in call.inputs)
 
 
-def _call(call: CallRecord) -> Text:
+def made_by(call: CallRecord) -> Text:
+    """'#17', or 'run 3' of a feed or fetch."""
     return Text(f'run {call.run}' if call.site.kind == 'run' else f'#{one_line(call.number, 20)}', 'dim')
 
 
-def _remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Text:
+def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Text:
+    """'NaN 4 <- BORN model.py:42': what is remarkable, and where what is not finite came from."""
     text = flag_line(tuple(flag for flag in flags(tensor) if flag != NOTHING_FINITE))
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text

@@ -1,0 +1,62 @@
+"""The tensor table (`lt`) with a histogram in every line.
+
+Pure; called by `displays`.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from pyfuncdbg.debug.health import Finding
+from pyfuncdbg.ipython.html.element import Html, element, joined
+from pyfuncdbg.ipython.html.histogram import histogram_html
+from pyfuncdbg.ipython.html.pages import paged_table
+from pyfuncdbg.ipython.html.styled import text_html
+from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.tensors import Row, kind_of, made_at, made_by, remarks, tensor_name
+from pyfuncdbg.views.units import milliseconds, shape, size, value
+
+_TITLES = ('time ms', 'name', 'call', 'kind', 'dtype', 'shape', 'bytes', 'min', 'hist', 'max', 'mean', 'std', 'flags')
+_RIGHT = frozenset(('time ms', 'bytes', 'min', 'mean', 'std'))
+_NAME = 80
+"""Characters of a name; its whole is there on hover."""
+
+
+def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str) -> Html:
+    """The table under its heading.
+
+    Args:
+        heading: How many there are.
+        rows: Each with the call that made it, in order.
+        verdicts: By call number: where non-finite values come from.
+        sort: What they are sorted by.
+    """
+    first = element('div', text_html(heading), class_='pf-line')
+    key, turned, _ = sort.partition(',')
+    mark = '^' if turned else 'v'
+    titles = [element('th', f'{title} {mark}' if title.split()[0] == key else title, scope='col',
+                      class_='pf-r' if title in _RIGHT else None) for title in _TITLES]
+    lines = [_line(call, tensor, verdicts.get(call.number)) for call, tensor in rows]
+    return joined(first, paged_table(element('thead', element('tr', *titles)), lines)) if lines else first
+
+
+def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Html:
+    stats = tensor.stats
+    name = tensor_name(call, tensor)
+    cells = [milliseconds(made_at(call, tensor)), element('span', one_line(name, _NAME), title=one_line(name, 1_000)),
+             text_html(made_by(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40), shape(tensor.shape),
+             size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),
+             value(stats.std if stats is not None else None), text_html(remarks(call, tensor, finding))]
+    return element('tr', *(element('td', cell, class_='pf-r' if title in _RIGHT else None)
+                           for title, cell in zip(_TITLES, cells, strict=True)))
+
+
+def _range(stats: Stats | None) -> tuple[str, str, str]:
+    if stats is None or stats.min is None:
+        nothing = stats is not None and stats.bad > 0 and stats.size > 1
+        return '', element('span', 'nothing finite', class_='pf-red') if nothing else '', ''
+    return value(stats.min), histogram_html(stats), value(stats.max)
+
+
