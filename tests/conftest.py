@@ -17,6 +17,12 @@ for name in ('COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 
 
+def pytest_xdist_auto_num_workers() -> int | None:
+    """With `-n logical` half as many more as there are cores: many tests wait for a program, a terminal or a thread."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+    return None if 'PYTEST_XDIST_AUTO_NUM_WORKERS' in os.environ else cores + cores // 2
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if importlib.util.find_spec('tensorflow') is None:
         absent = pytest.mark.skip(reason="needs the real TensorFlow: pip install '.[tensorflow]'; .ci/run does so")
