@@ -12,11 +12,12 @@ from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Footer, Input, Static
+from textual.widgets import ContentSwitcher, Input, Static
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector import place_bar
 from pyfuncdbg.inspector.arrangement import arrange
+from pyfuncdbg.inspector.bottom_line import BottomLine
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
@@ -70,7 +71,7 @@ class Inspector(App[int]):
         yield Static(id='too_small')
         yield Said()
         yield CommandLine(self.desk.complete, self._past, self._keep)
-        yield Footer(show_command_palette=False, compact=True)
+        yield BottomLine()
 
     def on_mount(self) -> None:
         """Begin where something went wrong."""

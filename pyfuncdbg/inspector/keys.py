@@ -68,7 +68,7 @@ _MOVING = (
     Key('colon', ':', 'type', 'type', 'type a command; Tab completes it, Up and Down go through the history', True),
     Key('slash', '/', 'search', 'find', 'search in the screen or pane; Enter, Up and Down go on', True),
     Key('ampersand', '&', 'filter', 'filter', "filter the list: its command with '--site', or else a text that rows hold; "
-        'Esc shows all'),
+        'Esc shows all', True),
     Key('d', 'd', 'difference', 'diff', "'pt --diff': what has changed in the tensor on the line since the call before; "
         'without one, you type its name', True),
     Key('ctrl+p', 'Ctrl-P', 'command_palette', 'palette', 'find a command, node or call by a part of its name'),
