@@ -9,11 +9,13 @@ import importlib.util
 import os
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Protocol
 
 from pyfuncdbg.adapters.importing import Watch
 from pyfuncdbg.errors import AttachError, nearest
+from pyfuncdbg.hooks.facts import Fact
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.adapters.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""
@@ -25,6 +27,9 @@ class Installed(Protocol):
     def remove(self) -> None:
         """Put the framework back as it was."""
 
+    def facts(self) -> Iterable[Fact]:
+        """What it has found of the framework's own faults, if it was asked to look."""
+
 
 class Attachment:
     """A framework whose wrapped functions are watched; at the end of a `with` block, no more.
@@ -33,10 +38,12 @@ class Attachment:
         name: Of the framework.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, examine: bool = False) -> None:
         self.name = name
+        self._examine = examine
         self._installed: Installed | None = None
         self._watch: Watch | None = None
+        self._known: list[Fact] = []
 
     @property
     def attached(self) -> bool:
@@ -51,7 +58,7 @@ class Attachment:
         """
         if self._installed is None:
             module, kind = ADAPTERS[self.name]
-            self._installed = getattr(importlib.import_module(module), kind)()
+            self._installed = getattr(importlib.import_module(module), kind)(examine=self._examine)
 
     def await_import(self) -> None:
         """Attach as soon as the program imports the framework."""
@@ -67,6 +74,12 @@ class Attachment:
             say(f'{error}. It runs unwatched.')
             _attached.pop(self.name, None)
 
+    def facts(self) -> list[Fact]:
+        """What is known by now of the framework's own faults, under `pyfuncdbg doctor`."""
+        if self._installed is not None:
+            self._known = list(self._installed.facts())
+        return self._known
+
     def detach(self) -> None:
         """Put the framework back exactly as it was; a second time does nothing."""
         with _lock:
@@ -77,6 +90,7 @@ class Attachment:
         if watch is not None:
             watch.remove()
         if installed is not None:
+            self._known = list(installed.facts())
             installed.remove()
 
     def __enter__(self) -> Attachment:
@@ -92,6 +106,7 @@ class Attachment:
 
 _lock = threading.RLock()
 _attached: dict[str, Attachment] = {}
+_examined: list[Attachment] = []
 
 
 def _after_fork() -> None:
@@ -137,13 +152,25 @@ def attach(name: str = 'tensorflow') -> Attachment:
         return made
 
 
-def await_imports() -> None:
-    """Attach to every framework that the program comes to import; one that it never imports is never looked for."""
+def await_imports(examine: bool = False) -> None:
+    """Attach to every framework that the program comes to import; one that it never imports is never looked for.
+
+    Args:
+        examine: Look for its own faults too; `facts` tells them.
+    """
     for name in ADAPTERS:
         with _lock:
             if name not in _attached and name not in sys.modules:
-                made = _attached[name] = Attachment(name)
+                made = _attached[name] = Attachment(name, examine)
                 made.await_import()
+                if examine:
+                    _examined.append(made)
+
+
+def facts() -> Iterator[Fact]:
+    """What is known of the frameworks that are examined, also of one that the program has detached."""
+    for made in _examined:
+        yield from made.facts()
 
 
 def detach(name: str = 'tensorflow') -> None:

@@ -4,43 +4,62 @@
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyfuncdbg.adapters.tensorflow import calls, runs
 from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
+from pyfuncdbg.adapters.tensorflow.examination.examination import Examination
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
 from pyfuncdbg.adapters.tensorflow.stacks import OwnFrames, own_files
+from pyfuncdbg.adapters.tensorflow.tapes import Tapes
+from pyfuncdbg.hooks.facts import Fact
 
 
 class TensorFlowAttachment:
     """What was put into TensorFlow.
 
+    Args:
+        examine: Look for faults of TensorFlow's own too.
+
     Raises:
         AttachError: TensorFlow is of another version or not whole; nothing was changed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, examine: bool = False) -> None:
         found = parts()
         host = TensorFlowHost(found)
         going = Runs(host)
         causes = Causes()
         self._calls = Calls(found, host, causes, going)
+        self._tapes = Tapes(found, host, self._calls.gradients)
         self._frames = OwnFrames(found.stacks, own_files(calls.__file__, runs.__file__))
         self._patches = Patches()
+        self._examination = Examination(found) if examine else None
         try:
             causes.install(found, self._patches)
             self._calls.install(self._patches)
             going.install(found, self._patches)
+            self._tapes.install(self._patches)
             self._frames.install()
+            if self._examination is not None:
+                self._examination.install(self._patches, self._calls.sites)
         except BaseException:
+            self._tapes.remove()
             self._patches.restore()
             raise
+
+    def facts(self) -> Iterable[Fact]:
+        """What an examination has found by now."""
+        return self._examination.facts() if self._examination is not None else ()
 
     def remove(self) -> None:
         """Put TensorFlow back as it was. Calls that are being made end as they began."""
         self._calls.on = False
+        self._tapes.remove()
         self._patches.restore()
         self._frames.remove()
         self._calls.sites.forget()

@@ -21,7 +21,7 @@ from pyfuncdbg.hooks.chain import hooks, instrument
 from pyfuncdbg.hooks.machinery import is_machinery
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
-_TYPES = frozenset((EAGER, NUMPY, STATELESS))
+TYPES = frozenset((EAGER, NUMPY, STATELESS))
 MARK, _GRAPH = '_pyfuncdbg_entry', '_pyfuncdbg_graph'
 _DEEPEST = 64
 _NONE: Any = object()
@@ -92,6 +92,7 @@ class Sites:
         self._marked: weakref.WeakSet[Any] = weakref.WeakSet()
         self._places: dict[tuple[Any, ...], CallSite] = {}
         self._scanned: dict[str, weakref.ref[Any]] | None = None
+        self.describe: Callable[[Any], dict[str, Any]] = lambda op: {}     # further attributes of a node, if somebody asks
         self._oldest = int(getattr(parts.scripts._py_funcs, '_unique_id', 0))
         self._internal: CodeType = parts.scripts._internal_py_func.__code__
 
@@ -150,7 +151,8 @@ class Sites:
         attrs['Tin'] = [tensor.dtype.name for tensor in op.inputs]
         attrs['Tout'] = [tensor.dtype.name for tensor in op.outputs]
         attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
-        site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=_creation(op),
+        attrs.update(self.describe(op))
+        site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=creation(op),
                         inputs=[tensor.name for tensor in op.inputs], outputs=[tensor.name for tensor in op.outputs],
                         attrs=attrs)
         return Entry(site, False, id(_outermost(op.graph)))
@@ -198,6 +200,20 @@ class Sites:
         registry._funcs[token] = wrapped if user_function(registered) is not function else registered
 
     # ------------------------------------------------------------------ nodes
+    def of_node(self, op: Any) -> CallSite | None:
+        """The site of the function that a node calls; None if it is none of the program's, or gone."""
+        token = op.get_attr('token').decode()
+        registry = self._parts.scripts._py_funcs
+        registered = registry.get(token, None)
+        if registered is None:
+            return None
+        known: Entry | None = getattr(registered, MARK, None)
+        if known is None:
+            vars(registered).setdefault(_GRAPH, weakref.ref(op.graph))
+            self._marked.add(registered)
+            known = self.of(registry, token, registered, sys._getframe())
+        return known.site
+
     def _op(self, registered: Any, token: str) -> Any:
         """The node with this token."""
         graph = getattr(registered, _GRAPH, lambda: None)()
@@ -227,7 +243,7 @@ class Sites:
 
 def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:
     for op in graph.get_operations():
-        if op.type in _TYPES:
+        if op.type in TYPES:
             token = op.get_attr('token')
             yield op, token.decode() if isinstance(token, bytes) else token
 
@@ -238,7 +254,7 @@ def _outermost(graph: Any) -> Any:
     return graph
 
 
-def _creation(op: Any) -> tuple[Frame, ...]:
+def creation(op: Any) -> tuple[Frame, ...]:
     """Where the program made a node."""
     frames = [Frame(frame.filename, frame.lineno, frame.name) for frame in op.traceback or ()]
     return tuple(frame for frame in frames if not is_machinery(frame.filename))[-_DEEPEST:]

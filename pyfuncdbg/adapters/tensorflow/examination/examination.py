@@ -1,0 +1,35 @@
+"""All that is asked of TensorFlow by `pyfuncdbg doctor`: installed with the attachment, gathered when the program ends."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyfuncdbg.adapters.tensorflow.examination.exports import Exports
+from pyfuncdbg.adapters.tensorflow.examination.leaks import Leaks
+from pyfuncdbg.adapters.tensorflow.examination.lost_gradients import LostGradients
+from pyfuncdbg.adapters.tensorflow.examination.nodes import node_facts
+from pyfuncdbg.adapters.tensorflow.examination.returns import Returns
+from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.sites import Sites
+from pyfuncdbg.hooks.facts import Fact
+
+
+class Examination:
+    """The witnesses inside of TensorFlow."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._version = parts.version
+        leaks = Leaks(parts)
+        self._parts = leaks, LostGradients(parts), Exports(parts, leaks.place_of), Returns(parts)
+
+    def install(self, patches: Patches, sites: Sites) -> None:
+        """Take places in TensorFlow, on top of those of the attachment."""
+        for part in self._parts:
+            part.install(patches)
+        sites.describe = node_facts
+
+    def facts(self) -> Iterator[Fact]:
+        """Everything that they know by now."""
+        yield Fact('tensorflow', data={'version': self._version})
+        for part in self._parts:
+            yield from part.facts()
