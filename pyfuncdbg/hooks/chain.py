@@ -131,12 +131,13 @@ def _ends_with(run: Run) -> bool:
 
 
 def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
-           sources: Sequence[int] = (), began: tuple[int, int] | None = None) -> Outputs:
+           sources: Sequence[int] = (), began: tuple[int, int] | None = None, thread: int = 0) -> Outputs:
     """Execute one call of a site of any kind through the hooks of that kind.
 
     Args:
         site, func, run, inputs, forward, sources: As in `Call`.
         began: Its ordinal and the time of its start, if it has begun already.
+        thread: Native id of this thread, from hosts whose threads keep nothing between calls; else it is found here.
 
     Raises:
         RunAborted: The run was aborted, now or earlier.
@@ -147,10 +148,11 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
     within = current.get()
     if within is not None and not within.id:    # a call that is made once more to be looked at
         return func(*inputs)
-    try:
-        thread: int = _thread.id                # get_native_id is a system call of 0.2 µs
-    except AttributeError:
-        thread = _thread.id = threading.get_native_id()
+    if not thread:
+        try:
+            thread = _thread.id                 # get_native_id is a system call of 0.2 µs
+        except AttributeError:
+            thread = _thread.id = threading.get_native_id()
     kind = site.kind
     watching = hooks.python if kind == 'python' else getattr(hooks, kind)
     call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, within, sources, began)

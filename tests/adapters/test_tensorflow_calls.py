@@ -50,7 +50,7 @@ def test_detach_puts_back_every_attribute(tf: Any) -> None:
         hooks.remove(hook)
     changed = {(getattr(owner, '__name__', ''), name) for (owner, name), value in during.items()
                if before.get((owner, name)) != value}
-    assert ('FuncRegistry', '__call__') in changed and ('OpError', 'with_traceback') in changed and len(changed) == 10
+    assert ('FuncRegistry', '__call__') in changed and ('OpError', 'with_traceback') in changed and len(changed) >= 10
     assert places(tf) == before
     assert len(hook.calls) == 1 and not [name for name in vars(registered) if 'pyfuncdbg' in name]
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import get_native_id
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.causes import Causes
-from pyfuncdbg.adapters.tensorflow.functions import is_gradient
+from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
-from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list
-from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.chain import hooks, instrument, unwatched
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list, given
+from pyfuncdbg.hooks.call import CallSite, current
+from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_package
 
@@ -32,6 +33,7 @@ class Calls:
 
     Attributes:
         on: Whether anything is attached; off, everything only passes on.
+        gradients: Links backward steps to calls.
     """
 
     def __init__(self, parts: Parts, host: TensorFlowHost, causes: Causes, runs: Runs) -> None:
@@ -43,8 +45,9 @@ class Calls:
         registry = parts.scripts.FuncRegistry
         self._original: Callable[..., Any] = registry.__call__
         self._insert: Callable[..., str] = registry.insert
+        self._eager_function: type = parts.scripts.EagerFunc
         self._common: Callable[..., Any] = parts.scripts.py_func_common
-        self._gradients = Gradients(host)
+        self.gradients = Gradients(host)
         self.sites = Sites(parts, host, self._original)
 
     def install(self, patches: Patches) -> None:
@@ -89,32 +92,81 @@ class Calls:
 
     def _watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
         original = self._original
-        registered = registry.get(token, None)
+        reference = registry._funcs.data.get(token)     # its `get` is Python code, which costs 1 µs where it is cold
+        registered = reference() if reference is not None else None
         if registered is None or not self.on:
             return original(registry, token, device, args)
-        entry: Entry = getattr(registered, MARK, None) or self.sites.of(registry, token, registered, sys._getframe(1))
+        entry: Entry | None = getattr(registered, MARK, None)
+        if entry is None:
+            frame = sys._getframe(1)
+            caller = self.sites.eager_caller(frame) if type(registered) is self._eager_function else None
+            if caller is not None and not registered._is_grad_func:
+                return self._call_eagerly(registered, caller, registry, token, device, args)
+            entry = self.sites.of(registry, token, registered, frame)
         site = entry.site
         if site is None:
-            if not is_gradient(registered):
-                return original(registry, token, device, args)
-            outputs = self._gradients.step(registered, lambda: self._runs.of(entry), args,
-                                           lambda *inputs: Given(original(registry, token, device, list(inputs))))
-            return outputs.raw if isinstance(outputs, Given) else self._settled(registered, token, args, outputs)
+            return self._call_own(registered, entry, registry, token, device, args)
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
         run = self._runs.of(entry)
-        if entry.unwanted is hooks.stamp and run.aborted is None:
+        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
+        if entry.known[0] is not stamp:
+            entry.known = stamp, hooks.wanted(site, run)
+        wanted = entry.known[1]
+        if wanted is False and run.aborted is None:
             next(site.counter)
             return unwatched(run, original, registry, token, device, args)
-        outputs = entry.invoke(self._forward, registry, token, device, run, list(args))
-        return outputs.raw if isinstance(outputs, Given) else self._settled(registered, token, args, outputs)
+        way = entry.ways.get(device)
+        if way is None:
+            way = entry.ways[device] = self._way(site, registry, token, device)
+        if isinstance(wanted, bool) or run.aborted is not None:
+            # Asked here: threads of TensorFlow's lose what is kept on a thread, and keeping it anew costs 1 µs.
+            outputs = around(site, way, run, list(args), thread=get_native_id())
+        else:
+            outputs = gated(wanted, stamp, site, way, run, list(args))[0]
+        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
 
-    def _forward(self, registry: Any, token: str, device: Any, args: Any) -> Any:
-        """TensorFlow's own call, inside of the hooks: a backward step will ask which call it was."""
-        call = current.get()
-        if call is not None and call.site.op_type == EAGER:
-            self._gradients.remember(token, call)
-        return self._original(registry, token, device, args)
+    def _call_own(self, registered: Any, entry: Entry, registry: Any, token: str, device: Any, args: Any) -> Any:
+        """A function of TensorFlow's own: one of its backward steps, mostly."""
+        if not is_gradient(registered):
+            return self._original(registry, token, device, args)
+        outputs = self.gradients.step(registered, lambda: self._runs.of(entry), args,
+                                      lambda *inputs: given(self._original(registry, token, device, list(inputs))))
+        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+
+    def _call_eagerly(self, registered: Any, caller: FrameType, registry: Any, token: str, device: Any, args: Any) -> Any:
+        """An eager `py_function`: TensorFlow registers it for this call alone."""
+        if (aborted := self._causes.aborted) is not None:
+            raise aborted.with_traceback(None)
+        run, stamp = self._runs.eager(), hooks.stamp    # as in `_call_plainly`
+        function, name = user_function(registered), str(caller.f_locals.get('name') or EAGER)
+        if function is None:
+            return self._original(registry, token, device, args)
+        code = function.__code__ if type(function) is FunctionType else None
+        key = EAGER, id(code), name
+        if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
+            return unwatched(run, self._original, registry, token, device, args)
+        site = self.sites.eager_site(name, EAGER, function, self.sites.again_eagerly(registered))
+        wanted = hooks.wanted(site, run)
+        if wanted is False and code is not None and len(stamp) < _MOST_KNOWN:
+            stamp[key] = code
+        way = self._way(site, registry, token, device)
+        outputs = (around(site, way, run, list(args)) if wanted is True or run.aborted is not None else
+                   gated(wanted, stamp, site, way, run, list(args))[0] if wanted is not False else
+                   given(unwatched(run, self._original, registry, token, device, args)))
+        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+
+    def _way(self, site: CallSite, registry: Any, token: str, device: Any) -> Callable[..., Sequence[Any]]:
+        """TensorFlow's own call, inside of the hooks."""
+        original, remember = self._original, self.gradients.remember
+        if site.op_type != EAGER:
+            return lambda *inputs: given(original(registry, token, device, inputs))
+
+        def differentiable(*inputs: Any) -> Sequence[Any]:
+            if hooks.gradient and (call := current.get()) is not None:
+                remember(token, call)           # a backward step will ask which call it was
+            return given(original(registry, token, device, list(inputs)))
+        return differentiable
 
     def _settled(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook has replaced, as TensorFlow takes them."""
@@ -160,10 +212,10 @@ class Calls:
 
         @calls_wrapped
         def call(*inputs: Any) -> Sequence[Any]:
-            return Given(func(*inputs))
+            return given(func(*inputs))
 
         outputs = instrument(site, call)(run, list(arrays))
-        return outputs.raw if isinstance(outputs, Given) else list(outputs)
+        return outputs.raw if type(outputs) is Given else list(outputs)
 
 
 def _plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:

@@ -18,6 +18,8 @@ _OWN = {('get_next_id', 'dataset_ops.py'), ('finalize_py_func', 'from_generator_
 """TensorFlow's own functions, which are no call of the program's."""
 _TENSORFLOW = f'{os.sep}tensorflow{os.sep}python{os.sep}'
 _NONE: Any = object()
+_cells: dict[CodeType, int] = {}
+"""Of wrappers that are known by their code: which cell of the closure holds what they wrap."""
 
 
 def user_function(registered: Any) -> Any:
@@ -25,7 +27,13 @@ def user_function(registered: Any) -> Any:
     function = getattr(registered, '_func', registered)
     while True:
         code = getattr(function, '__code__', None)
-        if not isinstance(code, CodeType) or _TENSORFLOW not in code.co_filename:
+        if not isinstance(code, CodeType):
+            return function
+        cell = _cells.get(code)
+        if cell is not None:
+            function = function.__closure__[cell].cell_contents
+            continue
+        if _TENSORFLOW not in code.co_filename:
             return function
         place = code.co_name, os.path.basename(code.co_filename)
         if place in _OWN:
@@ -33,6 +41,8 @@ def user_function(registered: Any) -> Any:
         inner = _NONE
         if place in _WRAPPERS:
             inner = _closed_over(function, _WRAPPERS[place])
+            if inner is not _NONE:
+                _cells[code] = code.co_freevars.index(_WRAPPERS[place])
         elif place == ('py_function_wrapper', 'structured_function.py'):        # tf.data's debug mode
             inner = getattr(_closed_over(function, 'self'), '_func', _NONE)
         elif place == ('generator_py_func', 'from_generator_op.py'):

@@ -15,9 +15,10 @@ from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.chain import hooks, instrument
+from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
@@ -33,10 +34,14 @@ class Given(list[Any]):
     """The outputs of a call, and the object that they were given in: as long as no hook changes them, that goes on."""
 
     __slots__ = ('raw',)
+    raw: Any
 
-    def __init__(self, raw: Any) -> None:
-        super().__init__(as_list(raw))
-        self.raw = raw
+
+def given(raw: Any) -> Given:
+    """What TensorFlow's call gave; a function, for an `__init__` costs 0.1 µs more."""
+    made = Given(raw) if isinstance(raw, (list, tuple)) else Given(() if raw is None else (raw,))
+    made.raw = raw
+    return made
 
 
 class Entry:
@@ -46,39 +51,18 @@ class Entry:
         site: Where it is called; None for a function of TensorFlow's own, such as a backward step.
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
-        unwanted: The `hooks.stamp` under which no hook was interested in it.
+        known: A `hooks.stamp`, and whether its calls were wanted under it.
+        ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('_asked', '_invokes', 'eager', 'root', 'site', 'unwanted')
+    __slots__ = ('eager', 'known', 'root', 'site', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
         self.eager = eager
         self.root = root
-        self.unwanted = self._asked = _NONE
-        self._invokes: dict[Any, Callable[[Run, list[Any]], Sequence[Any]]] = {}
-
-    def invoke(self, call: Callable[..., Any], registry: Any, token: str, device: Any, run: Run,
-               inputs: list[Any]) -> Sequence[Any]:
-        """Make a call through the hooks.
-
-        Args:
-            call: TensorFlow's own.
-            registry, token, device: What TensorFlow calls it with.
-            run: The run it is part of.
-            inputs: What the function gets.
-        """
-        assert self.site is not None
-        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
-        if self._asked is not stamp:
-            self._asked = stamp
-            if hooks.wanted(self.site, run) is False:
-                self.unwanted = stamp
-        known = self._invokes.get(device)
-        if known is None:
-            known = self._invokes[device] = instrument(
-                self.site, lambda *inputs: Given(call(registry, token, device, list(inputs))))
-        return known(run, inputs)
+        self.known: tuple[object, bool | Gate] = _NONE, True
+        self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
 
 class Sites:
@@ -118,18 +102,19 @@ class Sites:
             return known
         function = None if is_gradient(registered) else user_function(registered)
         if function is None:
-            entry = Entry(None, self._eager_caller(frame) is not None)
+            entry = Entry(None, self.eager_caller(frame) is not None)
         else:
-            caller = self._eager_caller(frame)
+            caller = self.eager_caller(frame)
             entry = (self._node_entry(registry, token, registered, function) if caller is None
-                     else self._eager_entry(registered, function, caller))
+                     else Entry(self.eager_site(str(caller.f_locals.get('name') or EAGER), EAGER, function,
+                                                self.again_eagerly(registered)), True))
         if entry.eager:                         # TensorFlow keeps what was called eagerly for ever, and never calls it again
             return entry
         self._marked.add(registered)
         found: Entry = vars(registered).setdefault(MARK, entry)     # of several threads that come at once, one makes it
         return found
 
-    def _eager_caller(self, of: FrameType) -> FrameType | None:
+    def eager_caller(self, of: FrameType) -> FrameType | None:
         """The frame of TensorFlow's that calls a function at once; None for one that a graph calls."""
         frame = of.f_back
         for _ in range(6):
@@ -151,17 +136,16 @@ class Sites:
         attrs['Tin'] = [tensor.dtype.name for tensor in op.inputs]
         attrs['Tout'] = [tensor.dtype.name for tensor in op.outputs]
         attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
+        attrs.update(surroundings(op))
         attrs.update(self.describe(op))
         site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=creation(op),
                         inputs=[tensor.name for tensor in op.inputs], outputs=[tensor.name for tensor in op.outputs],
                         attrs=attrs)
         return Entry(site, False, id(_outermost(op.graph)))
 
-    def _eager_entry(self, registered: Any, function: Any, caller: FrameType) -> Entry:
-        name = caller.f_locals.get('name') or EAGER
-        dtypes = list(registered._out_dtypes)
-        again = partial(_again_eagerly, self._parts, self._host, dtypes)
-        return Entry(self.eager_site(str(name), EAGER, function, again), True)
+    def again_eagerly(self, registered: Any) -> Again:
+        """What calls a function as TensorFlow calls this one."""
+        return partial(_again_eagerly, self._parts, self._host, list(registered._out_dtypes))
 
     def eager_site(self, name: str, op_type: str, function: Any, again: Again) -> CallSite:
         """The site of a call in the program's own code, at the line that stands on the stack now.
