@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from pyfuncdbg.commands.stop_options import add_breaks
 from pyfuncdbg.errors import PyfuncdbgError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -127,12 +128,7 @@ _DEBUGGING = ('--break', '--if', '--ui', '-x', '--on-eof')
 
 def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('debugging')
-    group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
-                       help='stop at a node, a function, an op type, a call (norm[3]) or a line (model.py:41);'
-                            ' may be given several times')
-    group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
-                       help='only if this is true; belongs to the --break before it')
-    group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
+    add_breaks(group)
     group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'), default='auto',
                        help='who is asked at a stop; inspector: the full screen, with the program in a pane; '
                             'none: each stop is logged and the program goes on')
@@ -141,26 +137,6 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--wait', action='store_true', help='the same, and begin when whoever connects has said "cont"')
     group.add_argument('--on-eof', choices=('cont', 'abort'), default='cont',
                        help='what happens at a stop when nobody is there any more (default: cont)')
-
-
-class _Break(argparse.Action):
-    """One more breakpoint, without a condition so far."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
-                 option_string: str | None = None) -> None:
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (values, None)])
-
-
-class _If(argparse.Action):
-    """The condition of the breakpoint before."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
-                 option_string: str | None = None) -> None:
-        breaks = getattr(namespace, self.dest)
-        if not breaks or breaks[-1][1] is not None:
-            parser.error(f'--if {values}: it belongs to the --break before it, and there is '
-                         f'{"another --if" if breaks else "none"}')
-        setattr(namespace, self.dest, [*breaks[:-1], (breaks[-1][0], values)])
 
 
 def _debug(options: argparse.Namespace) -> None:

@@ -185,6 +185,15 @@ class Breakpoints:
             self._changed()
         return made
 
+    def check(self, place: str, when: object = None) -> None:
+        """Look whether a breakpoint could be set; none is.
+
+        Raises:
+            CommandError: The place or the condition makes no sense.
+        """
+        where = spec(place)
+        _timing(where, self._condition(where, when), None, 'stop')
+
     def _condition(self, where: Spec, when: object) -> Predicate | None:
         if when is None or when == '':
             return None

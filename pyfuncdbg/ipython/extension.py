@@ -4,24 +4,34 @@ The front door calls `load` and `unload`, on the main thread, for a terminal or 
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from pyfuncdbg.ipython.magic import PyfuncMagics
-from pyfuncdbg.ipython.subject import Subject
+from pyfuncdbg.ipython.cells import Cells
+from pyfuncdbg.ipython.magic import PyfuncMagics, outside
+from pyfuncdbg.ipython.recordings import Recordings
 
 _loaded: dict[int, ExitStack] = {}
 """By shell: what undoes it."""
 
 
 def load(shell: Any) -> None:
-    """Put the magics into a shell; where they are already there nothing happens."""
+    """Put everything into a shell; where it is already there nothing happens."""
     if id(shell) in _loaded:
         return
     undo = ExitStack()
-    subject = Subject()
-    _register_magics(shell, PyfuncMagics(shell, subject), undo)
+    recordings = Recordings()
+    undo.callback(recordings.close)
+    cells = Cells(shell, recordings)
+    undo.callback(cells.close)
+    magics = PyfuncMagics(shell, recordings, cells)
+    for kind, function in (('line', magics.line), ('cell', magics.cell)):
+        _replace(shell.magics_manager.magics[kind], 'pyfunc', function, undo)
+    _append(shell.input_transformers_cleanup, cells, undo)
+    _append(shell.input_transformers_post, outside, undo)
+    for event, call in (('pre_run_cell', cells.before), ('post_run_cell', cells.after)):
+        shell.events.register(event, call)
+        undo.callback(shell.events.unregister, event, call)
     _loaded[id(shell)] = undo
 
 
@@ -32,10 +42,13 @@ def unload(shell: Any) -> None:
         undo.close()
 
 
-def _register_magics(shell: Any, magics: PyfuncMagics, undo: ExitStack) -> None:
-    for kind, function in (('line', magics.line),):
-        table: dict[str, Callable[..., Any]] = shell.magics_manager.magics[kind]
-        _replace(table, 'pyfunc', function, undo)
+def _append(values: list[Any], value: Any, undo: ExitStack) -> None:
+    values.append(value)
+
+    def remove() -> None:
+        if value in values:
+            values.remove(value)
+    undo.callback(remove)
 
 
 def _replace(table: dict[str, Any], key: str, value: Any, undo: ExitStack) -> None:

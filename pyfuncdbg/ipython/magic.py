@@ -4,15 +4,24 @@ Runs on the main thread, within the cell that the magic stands in.
 """
 from __future__ import annotations
 
+import re
+from ast import literal_eval
 from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand
 
-from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.commands.execute import execute, name_of
+from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ipython.subject import Subject
-from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.ipython.cells import MAGIC, Cells, complaint
+from pyfuncdbg.ipython.recordings import Recordings
+from pyfuncdbg.ipython.result import Result
+from pyfuncdbg.ipython.session_commands import commands_of
+from pyfuncdbg.prompt.front_ends import install
+
+_WIDTH = 100
+_SILENCED = re.compile(r"^(.*\bget_ipython\(\)\.run_line_magic\('pyfunc', )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)$")
 
 
 class PyfuncMagics:
@@ -20,17 +29,58 @@ class PyfuncMagics:
 
     Args:
         shell: IPython's.
-        subject: What commands are about.
+        recordings: Of the session.
+        cells: What records a cell.
     """
 
-    def __init__(self, shell: Any, subject: Subject) -> None:
+    def __init__(self, shell: Any, recordings: Recordings, cells: Cells) -> None:
         self._shell = shell
-        self._subject = subject
+        self._recordings = recordings
+        self._cells = cells
+        self.table = commands_of(recordings)
 
     @no_var_expand
-    def line(self, line: str) -> Any:
-        """%pyfunc COMMAND ...: debug and trace wrapped functions; %pyfunc help lists the commands."""
+    def line(self, line: str) -> Result:
+        """Debug and trace the Python functions inside dataflow graphs: %pyfunc COMMAND ...
+
+        %pyfunc alone tells how things stand, %pyfunc help lists the commands, %pyfunc help COMMAND tells all about one.
+        The answer is an object: r = %pyfunc lt
+        """
+        text = line.strip() or 'status'
+        name = name_of(text, self.table)
+        needs_program = any(row.name == name and row.needs_program for row in self.table)
         try:
-            return execute(line or 'help', self._subject.context(100))
+            if needs_program:
+                install(debugger)
+            return Result(execute(text, self._recordings.context(_WIDTH, of_program=needs_program), self.table))
         except PyfuncdbgError as error:
-            raise UsageError(f'%pyfunc: {one_line(str(error))}') from None
+            raise UsageError(complaint(error, '%pyfunc')) from None
+
+    @no_var_expand
+    def cell(self, line: str, cell: str) -> None:
+        """Run a cell recorded, and show the report: %%pyfunc [--break SPEC] [--if PRED] [--ops] [--record PATH] ..."""
+        # Below another magic: else the line never comes to be a magic.
+        options = self._cells.options(line)
+        if not cell.strip():
+            raise UsageError('%%pyfunc: there is no code below it')
+        try:
+            begun = self._cells.begin(options, f'In[{self._shell.execution_count - 1}]')
+        except PyfuncdbgError as error:
+            raise UsageError(complaint(error, MAGIC)) from None
+        try:
+            self._shell.run_cell(cell)
+        finally:
+            self._cells.finish(begun)
+
+
+def outside(lines: list[str]) -> list[str]:
+    """A transformer of what IPython makes of a cell: the ';' behind a `%pyfunc` line is the cell's, not the command's."""
+    return [_outside(line) for line in lines]
+
+
+def _outside(line: str) -> str:
+    found = _SILENCED.match(line.rstrip('\n'))
+    if found is None:
+        return line
+    argument = literal_eval(found[2]).rstrip()
+    return f'{found[1]}{argument.rstrip(";")!r});\n' if argument.endswith(';') else line

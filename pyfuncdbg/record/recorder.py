@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
@@ -64,7 +64,7 @@ class Recorder:
     """For hosts: it never pauses a run nor changes a value."""
 
     def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
-                 level: Level = 'stats', ops: bool = False) -> None:
+                 level: Level = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee') -> None:
         """Prepare; nothing is written before `start`.
 
         Args:
@@ -74,6 +74,7 @@ class Recorder:
             full_limit: At level 'stats', tensors up to this many bytes are kept whole.
             level: What is kept of each tensor.
             ops: Also record every graph node.
+            capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
 
         Raises:
             TraceError: The budget or the level is none.
@@ -90,8 +91,8 @@ class Recorder:
         self._queue_limit = min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
         keeps_scalars = level == 'full' or (level == 'stats' and self.full_limit >= _LARGEST_SCALAR)
         self._scalars: frozenset[type] = frozenset(SCALARS) if keeps_scalars else frozenset()
-        self._capture = Capture()
-        self._listen = self._capture.around
+        self._capture = Capture(capture) if capture != 'off' else None
+        self._listen = self._capture.around if self._capture is not None else _unheard
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
         self._lock = threading.RLock()
@@ -128,7 +129,8 @@ class Recorder:
         fork.follow(self)
         _on.append(self)
         atexit.register(self.stop)
-        self._capture.start(chained=False)
+        if self._capture is not None:
+            self._capture.start(chained=False)
         hooks.add(self, depth=DEPTH)
         return self
 
@@ -138,9 +140,9 @@ class Recorder:
             if self._state != 'on':
                 return
             self._state = 'off'
-        _on.remove(self)
-        hooks.remove(self)
-        self._capture.stop()
+        self.withdraw()
+        if self._capture is not None:
+            self._capture.stop()
         fork.forget(self)
         atexit.unregister(self.stop)
         if self._writer is None and (self._rows or self._backlog.notes):
@@ -148,6 +150,12 @@ class Recorder:
                 self._open_log(thread=False)
         if self._writer is not None:
             self._writer.close()
+
+    def withdraw(self) -> None:
+        """See no calls any more but those that another hook hands to `around`; the log stays open until `stop`."""
+        if self in _on:
+            _on.remove(self)
+        hooks.remove(self)
 
     def __enter__(self) -> Recorder:
         return self.start()
@@ -379,19 +387,8 @@ def fresh_path(directory: Path | None = None) -> Path:
     return path
 
 
-@contextlib.contextmanager
-def record(path: str | os.PathLike[str] | None = None, **options: Any) -> Iterator[Recorder]:
-    """Record what runs in the block.
-
-    Args:
-        path: Folder of the trace; by default a new one in the current directory, named after the time.
-        options: As for `Recorder`.
-
-    Raises:
-        TraceError: The path is taken or cannot be written.
-    """
-    with Recorder(path if path is not None else fresh_path(), **options) as recorder:
-        yield recorder
+def _unheard(call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+    return proceed()
 
 
-__all__ = ['DEPTH', 'Recorder', 'Snapshot', 'fresh_path', 'record']
+__all__ = ['DEPTH', 'Recorder', 'Snapshot', 'fresh_path']

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from pyfuncdbg.debug.breakpoint_list import states
 from pyfuncdbg.debug.debugger import debugger
 
 
@@ -25,7 +26,7 @@ def test_a_condition_reaches_the_command_as_typed(shell: Any) -> None:
     shell.user_ns['x'] = 'wrong'
     condition = '{x} != {"$x"} and x == \'a"\''
     shell.run_cell(f'%pyfunc break norm if {condition}')
-    assert [entry.breakpoint.when for entry in debugger.breakpoints.entries.values()] == [condition]
+    assert [state.condition for state in states(debugger.breakpoints)] == [condition]
 
 
 def test_a_mistake_is_one_line(shell: Any, capsys: Any) -> None:

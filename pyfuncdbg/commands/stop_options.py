@@ -1,0 +1,38 @@
+"""`--break SPEC --if PRED`, as often as one likes: options that the command line and the cells of a notebook have.
+
+argparse calls them on the thread that parses; they load nothing.
+"""
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add the two; what is given becomes `breaks`, pairs of SPEC and condition or None."""
+    group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
+                       help='stop at a node, a function, an op type, a call (norm[3]) or a line (model.py:41);'
+                            ' may be given several times')
+    group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
+                       help='only if this is true; belongs to the --break before it')
+    group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
+
+
+class _Break(argparse.Action):
+    """One more breakpoint, without a condition so far."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (values, None)])
+
+
+class _If(argparse.Action):
+    """The condition of the breakpoint before."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        breaks = getattr(namespace, self.dest)
+        if not breaks or breaks[-1][1] is not None:
+            parser.error(f'--if {values}: it belongs to the --break before it, and there is '
+                         f'{"another --if" if breaks else "none"}')
+        setattr(namespace, self.dest, [*breaks[:-1], (breaks[-1][0], values)])

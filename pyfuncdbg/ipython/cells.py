@@ -1,0 +1,180 @@
+"""`%%pyfunc` above a cell: the cell runs as it is, line by line, with a recorder on.
+
+The line itself becomes an empty one before IPython compiles the cell, so top-level await, `%` lines, line numbers and
+history are those of any cell. Called by IPython on the main thread.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from pyfuncdbg.commands.command import Command
+from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.hooks import cell
+from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.ipython.options import Options, cell_arguments, read
+from pyfuncdbg.ipython.recordings import Begun, Recordings
+from pyfuncdbg.ipython.result import Result
+from pyfuncdbg.prompt.front_ends import expect_stop
+from pyfuncdbg.views.escape import one_line, visible
+
+MAGIC = '%%pyfunc'
+
+CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 'run', lambda context, args: None,
+               lambda result: '', cell_arguments)
+"""For its parser: a cell magic is no command of a line."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A cell that IPython runs now; one may run others."""
+
+    info: Any
+    count: int
+    begun: Begun | None = None
+
+
+class Cells:
+    """What IPython calls for each cell of one shell.
+
+    Args:
+        shell: The shell.
+        recordings: Of its session.
+    """
+
+    has_side_effects = True
+    """For IPython: not to be tried while the cell is still typed."""
+
+    def __init__(self, shell: Any, recordings: Recordings) -> None:
+        self._shell = shell
+        self._recordings = recordings
+        self._running: list[_Running] = []
+
+    def __call__(self, lines: list[str]) -> list[str]:
+        """The transformer: takes the line of the magic out of a cell.
+
+        Raises:
+            UsageError: It makes no sense: IPython shows the one line, and runs nothing.
+        """
+        header = _header(lines)
+        if header is None or self._running or not any(line.strip() for line in lines[1:]):
+            return lines                        # inside of another magic it is one that IPython calls
+        options = self.options(header)
+        if options.help:
+            return [f"get_ipython().run_line_magic('pyfunc', 'help {MAGIC}')\n"]
+        return lines[1:] if lines[1].startswith('%%') else ['\n', *lines[1:]]
+
+    def options(self, header: str) -> Options:
+        """What the line of the magic says.
+
+        Raises:
+            UsageError: It makes no sense.
+        """
+        try:
+            return read(header, CELL)
+        except PyfuncdbgError as error:
+            raise UsageError(complaint(error, MAGIC)) from None
+
+    # ------------------------------------------------------------------ events
+    def before(self, info: Any) -> None:
+        """A cell is about to run."""
+        count = self._shell.execution_count - (1 if info.store_history else 0)
+        label = f'In[{count}]'
+        if not self._running:
+            cell.begin(label)
+        running = _Running(info, count)
+        self._running.append(running)
+        header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))
+        if header is None or not info.raw_cell.strip().partition('\n')[2].strip():
+            return
+        try:
+            options = self.options(header)
+            if not options.help:
+                running.begun = self.begin(options, label)
+        except UsageError:
+            return                              # which the transformer has said already
+        except PyfuncdbgError as error:
+            say(f'the cell is not recorded: {one_line(str(error))}')
+
+    def after(self, result: Any) -> None:
+        """A cell has run, or could not."""
+        while self._running and (result is None or any(one.info is result.info for one in self._running)):
+            running = self._running.pop()
+            self._note_file(running.count)
+            if running.begun is not None:
+                self.finish(running.begun)
+            if result is None or running.info is result.info:
+                break
+        self._recordings.tidy()
+
+    def begin(self, options: Options, label: str) -> Begun:
+        """Record from now on; stops may come.
+
+        Raises:
+            PyfuncdbgError: It cannot be.
+        """
+        begun = self._recordings.begin(options, label)
+        if options.breaks or options.catch:
+            expect_stop(debugger)
+        return begun
+
+    def finish(self, begun: Begun) -> None:
+        """End a recording and show the report."""
+        try:
+            self._recordings.end(begun)
+            answer = execute('report --json' if begun.options.as_json else 'report',
+                             self._recordings.context(100, of_program=False))
+        except PyfuncdbgError as error:
+            say(f'no report: {one_line(str(error))}')
+            return
+        display(Result(answer))  # type: ignore[no-untyped-call]
+        names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]
+        if names:
+            what = 'goes on: what it calls' if len(names) == 1 else 'go on: what they call'
+            print(f'{", ".join(map(one_line, names))} {what} is added to the trace of {begun.label}')
+
+    def close(self) -> None:
+        """The extension goes in the middle of a cell."""
+        for running in self._running:
+            if running.begun is not None:
+                self._recordings.end(running.begun)
+                running.begun = None
+        cell.begin('')
+        cell.files.clear()
+
+    def _cleaned(self, raw: str) -> list[str]:
+        """The lines of a cell as they come to the transformer."""
+        lines = raw.splitlines(keepends=True)
+        for transform in self._shell.input_transformers_cleanup:
+            if transform is self:
+                break
+            lines = transform(lines)
+        return lines
+
+    def _note_file(self, count: int) -> None:
+        """Under which file name the code of a cell goes."""
+        names: dict[str, int] = getattr(self._shell.compile, '_filename_map', {})
+        for name, number in names.items():
+            if number == count:
+                cell.files[f'In[{number}]'] = name
+
+
+def _header(lines: list[str]) -> str | None:
+    """What stands behind the magic in the first line of a cell, None if it is no such cell."""
+    if not lines or not lines[0].startswith(MAGIC):
+        return None
+    rest = lines[0].removeprefix(MAGIC)
+    return rest.strip() if not rest or rest[0].isspace() else None
+
+
+def complaint(error: PyfuncdbgError, magic: str) -> str:
+    """What is wrong, on one line; a mistake in an expression is marked on a line of its own."""
+    text = str(error)
+    text = visible(text) if text.endswith('^') else one_line(text)
+    return text if text.startswith(magic) else f'{magic}: {text}'
+
