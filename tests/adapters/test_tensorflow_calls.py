@@ -176,7 +176,7 @@ def test_a_session_run_is_a_run(tf: Any, seen: Seen) -> None:
     assert seen.names == ['one', 'two', 'three'] * 2
     assert [call.site.op_type for call in seen.calls[:3]] == ['PyFunc', 'EagerPyFunc', 'PyFunc']
     runs = [call.run for call in seen.calls]
-    assert runs[0] is runs[2] is not runs[3] and runs[0].feeds == ['x:0'] and runs[0].fetches == ['three:0']
+    assert runs[0] is runs[2] is not runs[3] and runs[0].feeds == ('x:0',) and runs[0].fetches == ('three:0',)
     assert seen.outputs[4][0] == [4]
 
 

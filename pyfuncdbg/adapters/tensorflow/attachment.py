@@ -32,7 +32,7 @@ class TensorFlowAttachment:
     def __init__(self, examine: bool = False) -> None:
         found = parts()
         host = TensorFlowHost(found)
-        going = Runs(host)
+        going = self._runs = Runs(host)
         causes = Causes()
         self._calls = Calls(found, host, causes, going)
         self._tapes = Tapes(found, host, self._calls.gradients)
@@ -42,7 +42,7 @@ class TensorFlowAttachment:
         try:
             causes.install(found, self._patches)
             self._calls.install(self._patches)
-            going.install(found, self._patches)
+            going.install(found, self._patches, self._calls.sites)
             self._tapes.install(self._patches)
             self._frames.install()
             if self._examination is not None:
@@ -62,4 +62,5 @@ class TensorFlowAttachment:
         self._tapes.remove()
         self._patches.restore()
         self._frames.remove()
+        self._runs.forget()
         self._calls.sites.forget()

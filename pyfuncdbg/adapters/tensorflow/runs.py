@@ -6,17 +6,21 @@ traced functions and datasets are one run together.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.graphs import Plan, Plans
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
-from pyfuncdbg.adapters.tensorflow.sites import Entry
+from pyfuncdbg.adapters.tensorflow.sites import Entry, Sites
 from pyfuncdbg.hooks import cell
-from pyfuncdbg.hooks.call import Run
-from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+
+_DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
+"""`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
 
 
 class Runs:
@@ -28,6 +32,8 @@ class Runs:
         self._graphs = self._endless('functions and datasets')
         self._sessions: dict[int, list[Run]] = {}
         self._lock = threading.Lock()
+        self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
+        self._plans: Plans | None = None
         cell.follow(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
@@ -56,14 +62,24 @@ class Runs:
         return self._graphs
 
     # ------------------------------------------------------------------ sessions
-    def install(self, parts: Parts, patches: Patches) -> None:
-        """Notice each `Session.run`."""
-        patches.replace(parts.session.BaseSession, 'run', self._session_run(parts.session.BaseSession.run))
+    def install(self, parts: Parts, patches: Patches, sites: Sites) -> None:
+        """Notice what each session runs."""
+        self._plans = Plans(self._host, sites.of_node)
+        session = parts.session.BaseSession
+        patches.replace(session, '_do_run', self._do_run(session._do_run))
+        patches.replace(session, 'make_callable', self._make_callable(session.make_callable, parts.session._FetchHandler))
 
-    def _begin(self, session: Any, fetches: Any, feeds: Any) -> Run:
-        going = Run('Session.run', self._host, perf_counter_ns(), feeds=_names(list(feeds or ())), fetches=_names(fetches))
+    def forget(self) -> None:
+        """Take our marks off TensorFlow's objects."""
+        if self._plans is not None:
+            self._plans.forget()
+            self._plans = None
+
+    def _begin(self, label: str, plan: Plan, graph: Any) -> Run:
+        going = Run(label, self._host, perf_counter_ns(), sites=lambda: plan.sites, feeds=plan.feed_names,
+                    fetches=plan.fetch_names)
         with self._lock:
-            self._sessions.setdefault(id(session.graph), []).append(going)
+            self._sessions.setdefault(id(graph), []).append(going)
         return going
 
     def _end(self, graph: int, going: Run) -> None:
@@ -74,26 +90,85 @@ class Runs:
             else:
                 self._sessions.pop(graph, None)
 
-    def _session_run(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def run(session: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-            going = self._begin(session, fetches, feed_dict) if hooks.python else None
+    def _do_run(self, original: _DoRun) -> _DoRun:
+        """What every run of a session goes through once its fetches and feeds are found to be right."""
+        def _do_run(session: Any, handle: Any, target_list: Any, fetch_list: Any, feed_dict: Any, options: Any,
+                    run_metadata: Any) -> list[Any]:
+            plans = self._plans
+            if plans is None or not (hooks.python or hooks.run or hooks.op):
+                try:
+                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
+                except BaseException as error:
+                    _without_own_frame(error)
+                    raise
+            graph = session.graph
+            plan = plans.of(graph, fetch_list, target_list, [key.deref() for key in feed_dict])
+            label = 'Session.run' if handle is None else 'Session.partial_run'
+            going = self._begin(label, plan, graph)
             try:
-                return original(session, fetches, feed_dict, options, run_metadata)
+                return self._watched(
+                    label, going, lambda *fed: original(session, handle, target_list, fetch_list,
+                                                        dict(zip(feed_dict, fed, strict=True)), options, run_metadata),
+                    list(feed_dict.values()))
             except BaseException as error:
-                if error.__traceback__ is not None:     # without this frame
-                    error.__traceback__ = error.__traceback__.tb_next
+                _without_own_frame(error)
                 raise
             finally:
-                if going is not None:
-                    self._end(id(session.graph), going)
-        return run
+                self._end(id(graph), going)
+        return _do_run
+
+    def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
+        site = self._sites[label]
+        if not hooks.run or hooks.wanted(site, going) is False:
+            return call(*fed)
+        outputs: Sequence[Any] = around(site, call, going, fed)
+        return outputs if isinstance(outputs, list) else list(outputs)
+
+    def _make_callable(self, original: Callable[..., Any], handler: Any) -> Callable[..., Any]:
+        """Callables without feeds run past all that a session's `run` does."""
+        def make_callable(session: Any, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Any:
+            try:
+                made = original(session, fetches, feed_list, accept_options)
+            except BaseException as error:
+                _without_own_frame(error)
+                raise
+            if feed_list is not None or self._plans is None:
+                return made
+            asked = handler(session.graph, fetches, {})
+
+            def call(*args: Any, **settings: Any) -> Any:
+                plans, graph = self._plans, session.graph
+                try:
+                    if plans is None or not (hooks.python or hooks.run or hooks.op):
+                        return made(*args, **settings)
+                    plan = plans.of(graph, asked.fetches(), asked.targets(), ())
+                    going = self._begin('Session.run', plan, graph)
+                    try:
+                        return self._whole(going, lambda: made(*args, **settings))
+                    finally:
+                        self._end(id(graph), going)
+                except BaseException as error:
+                    _without_own_frame(error)
+                    raise
+            return call
+        return make_callable
+
+    def _whole(self, going: Run, call: Callable[[], Any]) -> Any:
+        """A run that gives its results in the structure of its fetches: they are told where that is a plain one."""
+        given: list[Any] = []
+
+        def proceed() -> list[Any]:
+            given[:] = [call()]
+            one = given[0]
+            flat = list(one) if isinstance(one, (list, tuple)) else [one]
+            return flat if len(flat) == len(going.fetches) else []
+        self._watched('Session.run', going, proceed, [])
+        return given[0]
 
 
-def _names(structure: Any) -> list[str]:
-    """Names of the tensors in fetches or feeds."""
-    if isinstance(structure, dict):
-        return [name for part in structure.values() for name in _names(part)]
-    if isinstance(structure, (list, tuple)):
-        return [name for part in structure for name in _names(part)]
-    name = structure if isinstance(structure, str) else getattr(structure, 'name', '')
-    return [name] if isinstance(name, str) and name else []
+def _without_own_frame(error: BaseException) -> None:
+    """What a session raises looks as it does without us; called in the handler that raises it again."""
+    entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code.co_filename == __file__ and entry.tb_next is not None:
+        entry = entry.tb_next
+    error.__traceback__ = entry

@@ -1,0 +1,151 @@
+"""What a `Session.run` computes: the nodes that its fetches need, in the order in which they can run, with their sites.
+
+Made once for the same fetches and feeds and kept on the graph itself, so that it lives as long; on the thread of a run.
+"""
+from __future__ import annotations
+
+import heapq
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.kernels import Kernel
+from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
+from pyfuncdbg.adapters.tensorflow.sites import creation
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.host import Host
+
+_PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
+_KEPT = 256
+PYTHON = frozenset(('PyFunc', 'PyFuncStateless', 'EagerPyFunc'))
+
+
+class Plan:
+    """What the runs with the same fetches and feeds have in common.
+
+    Attributes:
+        graph: The graph, weakly: the plan is kept by it.
+        nodes: In an order in which they can run; constants and what is fed are none.
+        sites: Of the nodes: of one that calls a Python function, the function's.
+        feeds, fetches, targets: Tensors and nodes that the program named.
+    """
+
+    def __init__(self, graph: Any, nodes: Sequence[Any], sites: tuple[CallSite, ...], feeds: Sequence[Any],
+                 fetches: Sequence[Any], targets: Sequence[Any]) -> None:
+        self.graph = weakref.ref(graph)
+        self.nodes = nodes
+        self.sites = sites
+        self.feeds = tuple(feeds)
+        self.fetches = tuple(fetches)
+        self.targets = tuple(targets)
+        self.feed_names = tuple(tensor.name for tensor in feeds)
+        self.fetch_names = tuple(tensor.name for tensor in fetches)
+        self.units: Any = None
+
+
+class Plans:
+    """The plans of all graphs that run.
+
+    Args:
+        host: Of the sites.
+        python_site: The site of the function that a node calls; None if it is no function of the program's.
+    """
+
+    def __init__(self, host: Host, python_site: Callable[[Any], CallSite | None]) -> None:
+        self._host = host
+        self._python_site = python_site
+        self._graphs: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def of(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
+        """The plan of a run."""
+        plans = self._kept(graph, _PLANS)
+        key = graph.version, *(tuple(map(id, some)) for some in (fetches, targets, feeds))
+        found: Plan | None = plans.get(key)
+        if found is None:
+            if len(plans) >= _KEPT or any(known[0] != graph.version for known in plans):
+                plans.clear()
+            found = plans[key] = self._made(graph, fetches, targets, feeds)
+        return found
+
+    def forget(self) -> None:
+        """Take our marks off TensorFlow's graphs."""
+        for graph in list(self._graphs):
+            for name in (_PLANS, _SITES):
+                if hasattr(graph, name):
+                    delattr(graph, name)
+        self._graphs.clear()
+
+    def _kept(self, graph: Any, name: str) -> dict[Any, Any]:
+        """A table of ours that a graph keeps; its class has no `__dict__` to look into."""
+        found: dict[Any, Any] | None = getattr(graph, name, None)
+        if found is None:
+            self._graphs.add(graph)
+            found = {}
+            setattr(graph, name, found)
+        return found
+
+    def _made(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
+        found = needed([*(tensor.op for tensor in fetches), *targets], feeds)
+        nodes = in_order([op for op in found if op.type != 'Const'], {op: i for i, op in enumerate(graph.get_operations())})
+        return Plan(graph, nodes, tuple(self.site(op) for op in nodes), feeds, fetches, targets)
+
+    def site(self, op: Any) -> CallSite:
+        """The site of a node: of the Python function that it calls, or of the node itself."""
+        python = self._python_site(op) if op.type in PYTHON else None
+        return python if python is not None else self.op_site(op)
+
+    def op_site(self, op: Any) -> CallSite:
+        """The site of a node as an op: also one that calls a Python function has one, around that call."""
+        graph = op.graph
+        sites = self._kept(graph, _SITES)
+        site: CallSite | None = sites.get(op.name)
+        if site is None:
+            attrs = {**plain_attrs(op), **surroundings(op)}
+            if Kernel.fits(op):
+                attrs['_call'] = Kernel(op).on_values
+            site = sites[op.name] = CallSite(
+                op.name, op.type, 'op', self._host, stack=creation(op), inputs=[t.name for t in op.inputs],
+                outputs=[t.name for t in op.outputs], attrs=attrs)
+        return site
+
+
+def needed(roots: Iterable[Any], feeds: Iterable[Any]) -> list[Any]:
+    """The nodes that must run: nothing behind a fed tensor."""
+    fed = {tensor.name for tensor in feeds}
+    found: dict[Any, None] = {}
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op in found or (op.outputs and all(tensor.name in fed for tensor in op.outputs)):
+            continue
+        found[op] = None
+        stack.extend(tensor.op for tensor in op.inputs if tensor.name not in fed)
+        stack.extend(op.control_inputs)
+    return list(found)
+
+
+def in_order(ops: Sequence[Any], made: dict[Any, int]) -> list[Any]:
+    """Nodes after those that they need, else in the order in which the program made them.
+
+    The end of a loop's body feeds its beginning: of nodes that need each other, the first that was made comes first.
+    """
+    waiting = {op: {before for before in (*(t.op for t in op.inputs), *op.control_inputs) if before in made} for op in ops}
+    for op, before in waiting.items():
+        before.intersection_update(waiting)
+        if op.type in ('Merge', 'RefMerge'):
+            before -= {other for other in before if other.type in ('NextIteration', 'RefNextIteration')}
+    after: dict[Any, list[Any]] = {}
+    for op, before in waiting.items():
+        for other in before:
+            after.setdefault(other, []).append(op)
+    ready = [(made[op], op.name, op) for op, before in waiting.items() if not before]
+    heapq.heapify(ready)
+    found: list[Any] = []
+    while ready:
+        op = heapq.heappop(ready)[2]
+        found.append(op)
+        for other in after.get(op, ()):
+            waiting[other].discard(op)
+            if not waiting[other]:
+                heapq.heappush(ready, (made[other], other.name, other))
+    return found

@@ -1,0 +1,95 @@
+"""One stateless node of a graph, computed outside of it: TensorFlow's own kernel on values, in eager mode.
+
+Whoever steps through a run computes such nodes so: a session would make, and keep, an executor for each of them. On the
+thread of the run.
+"""
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+_EAGER_TEXT = re.compile(r'^\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])?(?: name: \S*)?$')
+
+
+class Kernel:
+    """Computes what a node does; keeps nothing of its graph alive."""
+
+    __slots__ = ('attrs', 'dtypes', 'op_type', 'outputs')
+
+    def __init__(self, op: Any) -> None:
+        self.op_type: str = op.type
+        self.outputs = len(op.outputs)
+        self.dtypes = [tensor.dtype.base_dtype for tensor in op.inputs]
+        attrs: list[Any] = []
+        for attr in op.op_def.attr:
+            attrs += [attr.name, _eager_attr(attr.type, op.get_attr(attr.name))]
+        self.attrs = tuple(attrs)
+
+    @staticmethod
+    def fits(op: Any) -> bool:
+        """Whether a node can be computed so: it has neither state, nor effects, nor functions of its graph."""
+        return (not op.op_def.is_stateful and op.type not in ('Placeholder', 'PlaceholderV2', 'NoOp', 'PyFuncStateless')
+                and not any(attr.type in ('func', 'list(func)') for attr in op.op_def.attr)
+                and not any(tensor.dtype._is_ref_dtype or tensor.dtype.name == 'resource'
+                            for tensor in (*op.inputs, *op.outputs)))
+
+    def __call__(self, *inputs: Any) -> list[Any]:
+        """The outputs, as eager tensors.
+
+        Args:
+            inputs: Eager tensors or arrays.
+
+        Raises:
+            OpError: The kernel failed.
+        """
+        context = sys.modules['tensorflow.python.eager.context']
+        execute: Any = sys.modules['tensorflow.python.eager.execute']
+        with context.eager_mode():
+            tensors = [eager(value, dtype) for value, dtype in zip(inputs, self.dtypes, strict=True)]
+            current = context.context()
+            current.ensure_initialized()
+            made = execute.quick_execute(self.op_type, self.outputs, inputs=tensors, attrs=self.attrs, ctx=current)
+            return list(made or ())
+
+    def on_values(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """As `Host.call_again` calls it."""
+        return self(*inputs)
+
+
+def eager(value: Any, dtype: Any) -> Any:
+    """A value as an eager tensor; in eager mode."""
+    ops: Any = sys.modules['tensorflow.python.framework.ops']
+    if isinstance(value, ops.EagerTensor):
+        return value
+    return ops.convert_to_tensor(value, dtype=dtype)
+
+
+def constant(op: Any) -> Any:
+    """What a constant of a graph holds, as an eager tensor."""
+    context = sys.modules['tensorflow.python.eager.context']
+    with context.eager_mode():
+        return Kernel(op)()[0]
+
+
+def own_message(text: str) -> str:
+    """An error of an eager op without what eager mode adds to it."""
+    return _EAGER_TEXT.sub('', text)
+
+
+def _eager_attr(kind: str, value: Any) -> Any:
+    if kind == 'type':
+        return value.as_datatype_enum
+    if kind == 'list(type)':
+        return [each.as_datatype_enum for each in value]
+    if kind == 'shape':
+        return shape_list(value)
+    if kind == 'list(shape)':
+        return [shape_list(each) for each in value]
+    return value
+
+
+def shape_list(proto: Any) -> list[int] | None:
+    """Sizes of a shape, -1 for unknown ones; None if nothing is known."""
+    return None if proto.unknown_rank else [size.size for size in proto.dim]
