@@ -15,6 +15,7 @@ from pyfuncdbg.debug.check import CheckedEdge, checked
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import is_here, run_again
 from pyfuncdbg.debug.tape import CHECK as NOTE
+from pyfuncdbg.debug.tape import is_source
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.recorder import recorders
 from pyfuncdbg.record.records import CallRecord
@@ -45,7 +46,7 @@ class CheckReport:
 
 def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     trace = context.trace
-    steps = trace.calls(kind='gradient', run=args.run)
+    steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
     if args.call is not None:
         steps = _of_call(steps, find_call(trace, args.call))
     if not steps:

@@ -15,7 +15,7 @@ from pyfuncdbg.debug.edge_check import EdgeCheck, Outcome
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import Again, Made, again, live_site
 from pyfuncdbg.debug.slopes import Arrays, NoValueError, Weighted
-from pyfuncdbg.debug.tape import forward_name
+from pyfuncdbg.debug.tape import forward_name, is_source
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.record.records import CallRecord, TensorRecord
@@ -58,7 +58,7 @@ class CheckedEdge:
 def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[CheckedEdge]:
     """Check every gradient that one gradient call gave; `at` is the call that a thread is stopped at."""
     wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
-    if not wanted:
+    if not wanted or is_source(step):
         return []
     forward = None
     try:

@@ -5,18 +5,21 @@ Read from a recorded trace, on any thread; the `tape` command and pictures draw 
 from __future__ import annotations
 
 import math
+import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
 
 Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
 _INSIDE = 'py_function gradient'
 """Label of the runs that go back through the body of a function."""
+_TRACED = ' is traced'
 VANISHING, EXPLODING = 1e-6, 1e3
 """Largest magnitudes below and above which a gradient is remarked on."""
 
@@ -51,6 +54,7 @@ class TapeNode:
         function: The user's function that it goes back through, '' if none.
         incoming: The gradients of the forward node's outputs.
         inside: How many steps went back through the function's own ops.
+        place: The program's line of the forward node, 'model.py:12'; '' if that is not known.
     """
 
     number: str
@@ -61,6 +65,7 @@ class TapeNode:
     function: str
     incoming: tuple[Gradient, ...]
     inside: int = 0
+    place: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,27 @@ class TapeEdge:
     target: str
     slot: int
     gradient: Gradient
+
+
+@dataclass(frozen=True, slots=True)
+class TapeSource:
+    """What the program asked the gradient of, where the host tells.
+
+    Attributes:
+        number: Of its gradient call.
+        name: Of the variable or tensor; `kind` says which it is.
+        gradient: The whole of it; None if there is none.
+        dead: Why there is none, '' otherwise; `fix` is what mends that, '' if unknown.
+        rows: Whether only rows of it have a gradient (`IndexedSlices`).
+    """
+
+    number: str
+    name: str
+    kind: str
+    gradient: Gradient | None
+    dead: str = ''
+    fix: str = ''
+    rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +135,8 @@ class Tape:
         roots: Numbers of the steps that begin: at what is differentiated.
         others: Further runs with gradients, with how many steps.
         checks: What `check` has found so far.
+        sources: What the program asked for, in its order; empty where the host does not tell.
+        traced: Whether it was made into nodes of a graph: there are no values yet.
     """
 
     run: int
@@ -119,6 +147,14 @@ class Tape:
     roots: tuple[str, ...]
     others: tuple[tuple[int, int], ...] = ()
     checks: tuple[EdgeMark, ...] = ()
+    _repr_mimebundle_ = mimebundle
+    sources: tuple[TapeSource, ...] = ()
+    traced: bool = False
+
+    @property
+    def dead(self) -> tuple[TapeSource, ...]:
+        """The sources without a gradient."""
+        return tuple(source for source in self.sources if source.dead)
 
     @property
     def leaves(self) -> tuple[TapeEdge, ...]:
@@ -132,14 +168,17 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
     Raises:
         CommandError: No such run, or no gradients were recorded there; which runs have some.
     """
-    steps = trace.calls(kind='gradient')
+    found = trace.calls(kind='gradient')
+    steps = [step for step in found if not is_source(step)]
     counts: dict[tuple[int, int], int] = {}
     inside: dict[str, int] = {}
-    inner = {(found.process, found.id) for found in trace.runs() if found.label == _INSIDE}
+    inner = {(record.process, record.id) for record in trace.runs() if record.label == _INSIDE}
+    for step in found:
+        counts.setdefault((step.process, step.run), 0)
     for step in steps:
         if (step.process, step.run) in inner:
             inside[step.forward] = inside.get(step.forward, 0) + 1
-        counts[step.process, step.run] = counts.get((step.process, step.run), 0) + 1
+        counts[step.process, step.run] += 1
     outer = [key for key in counts if key not in inner] or list(counts)
     if run is None and not outer:
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
@@ -149,13 +188,16 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
         raise CommandError(f'run #{run} has no gradients' + (f'; these have: {known}' if known else '; no run has'))
     wanted = outer[-1] if run is None else next(key for key in counts if key[1] == run)
     mine = [step for step in steps if (step.process, step.run) == wanted]
+    sources = [step for step in found if is_source(step) and (step.process, step.run) == wanted]
     names = _Names(trace)
     nodes = tuple(_node(step, names, {} if wanted in inner else inside) for step in mine)
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
     numbers = {step.number for step in mine}
-    return Tape(wanted[1], wanted[0], trace.run(wanted[1], wanted[0]).label, nodes, tuple(_edges(mine, names)),
+    label = trace.run(wanted[1], wanted[0]).label
+    return Tape(wanted[1], wanted[0], label, nodes, tuple(_edges(mine, names, sources)),
                 tuple(step.number for step in mine if not numbers.intersection(step.sources)), others,
-                tuple(mark for mark in checks_of(trace) if mark.step in numbers))
+                tuple(mark for mark in checks_of(trace) if mark.step in numbers), tuple(map(_source, sources)),
+                label.endswith(_TRACED))
 
 
 CHECK = 'check'
@@ -211,6 +253,7 @@ class _Names:
     """Names of a forward node's inputs: known where it is a node of a graph."""
 
     def __init__(self, trace: Queries) -> None:
+        self._trace = trace
         self._inputs: dict[str, Sequence[str]] = {}
         self._functions: dict[str, str] = {}
         for site in trace.sites():
@@ -222,8 +265,15 @@ class _Names:
                 if site.function:
                     self._functions[site.name] = site.function
 
-    def function(self, name: str) -> str:
-        return self._functions.get(name, '')
+    def function(self, name: str, forward: str) -> str:
+        """The user's function of a node, by its call if that is known: eager calls of many functions have one name."""
+        if name not in self._functions:
+            return ''
+        try:
+            known = self._trace.call(forward).site if forward else None
+        except CommandError:                    # dropped
+            known = None
+        return self._functions[name] if known is None or known.name != name else known.function
 
     def input(self, name: str, slot: int) -> str:
         """'mm:0', '' if unknown."""
@@ -236,38 +286,60 @@ def forward_name(step: CallRecord) -> str:
     return str(step.site.attrs.get('forward', step.site.name.removesuffix('_grad')))
 
 
+def is_source(step: CallRecord) -> bool:
+    """Whether a gradient call only tells what has come to a source of the program's: it differentiates nothing."""
+    return bool(step.site.attrs.get('source'))
+
+
+def _source(step: CallRecord) -> TapeSource:
+    name, attrs = forward_name(step), step.site.attrs
+    gradient = next((gradient_of(name, tensor) for tensor in step.outputs if not tensor.absent), None)
+    return TapeSource(step.number, name, step.site.op_type, gradient, str(attrs.get('dead', '')), str(attrs.get('fix', '')),
+                      bool(attrs.get('rows')))
+
+
 def _node(step: CallRecord, names: _Names, inside: Mapping[str, int]) -> TapeNode:
     """`inside` has the steps inside of functions, by the number of the function's call."""
     name = forward_name(step)
     steps = inside.get(step.forward, 0) if step.forward and step.site.op_type == 'EagerPyFunc' else 0
     incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
-    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name), incoming, steps)
+    frame = step.site.stack[-1] if step.site.stack else None
+    place = f'{os.path.basename(frame.filename)}:{frame.line}' if frame is not None else ''
+    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name, step.forward),
+                    incoming, steps, place)
 
 
-def _edges(steps: Sequence[CallRecord], names: _Names) -> list[TapeEdge]:
-    """Which output of which step goes where; what no step takes leaves the tape."""
+def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRecord]) -> list[TapeEdge]:
+    """Which output of which step goes where; what no step takes leaves the tape. Where sources are told, only at these."""
     targets: dict[str, list[CallRecord]] = {}
-    for step in steps:
+    for step in (*steps, *sources):
         for source in dict.fromkeys(step.sources):
             targets.setdefault(source, []).append(step)
     edges: list[TapeEdge] = []
     for step in steps:
         mine = {i: tensor for i, tensor in enumerate(step.outputs) if not tensor.absent}
-        taken: dict[int, str] = {}
+        taken: dict[int, CallRecord] = {}
         unknown = []
         for target in targets.get(step.number, ()):
             slots = _slots(step, target, mine, taken, names)
-            taken.update(dict.fromkeys(slots, target.number))
+            taken.update(dict.fromkeys(slots, target))
             if not slots:
                 unknown.append(target)
         rest = [slot for slot in mine if slot not in taken]
         if len(rest) == len(unknown) == 1:
-            taken[rest[0]] = unknown.pop().number
-        edges += [TapeEdge(step.number, taken.get(slot, ''), slot, gradient_of(_name(step, slot, names), tensor))
-                  for slot, tensor in mine.items() if slot in taken or not unknown]
+            taken[rest[0]] = unknown.pop()
+        edges += [_edge(step, slot, tensor, taken.get(slot), names) for slot, tensor in mine.items()
+                  if slot in taken or not (unknown or sources)]
         edges += [TapeEdge(step.number, target.number, -1, gradient_of(f'{forward_name(target)}:0', target.inputs[0]))
                   for target in unknown if target.inputs]
     return edges
+
+
+def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord | None, names: _Names) -> TapeEdge:
+    if target is not None and is_source(target):
+        return TapeEdge(step.number, '', slot, gradient_of(forward_name(target), tensor))
+    return TapeEdge(step.number, target.number if target is not None else '', slot,
+                    gradient_of(_name(step, slot, names), tensor))
 
 
 def _name(step: CallRecord, slot: int, names: _Names) -> str:
@@ -275,9 +347,13 @@ def _name(step: CallRecord, slot: int, names: _Names) -> str:
     return names.input(name, slot) or f'input {slot} of {name}'
 
 
-def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord], taken: Mapping[int, str],
+def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord], taken: Mapping[int, CallRecord],
            names: _Names) -> list[int]:
-    """The outputs of a step that go into another: by name in a graph, else by value, else by shape if that is clear."""
+    """The outputs of a step that go into another: as the host says, by name in a graph, else by value, else by shape if that
+    is clear."""
+    told = target.site.attrs.get('slots')
+    if isinstance(told, list) and len(told) == len(target.sources):
+        return [slot for source, slot in zip(target.sources, told, strict=True) if source == step.number and slot in mine]
     name = forward_name(step)
     free = [slot for slot in mine if slot not in taken]
     named = [slot for slot in free if names.input(name, slot).rpartition(':')[0] == forward_name(target)]

@@ -4,7 +4,7 @@ The bars stand under one another, so that where a gradient vanishes or explodes 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import ConsoleOptions
 from rich.table import Table
@@ -15,6 +15,7 @@ from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.listing import cut
 from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.tape_sources import dead_lines, makers
 from pyfuncdbg.views.units import count
 
 STEPS = 200
@@ -33,19 +34,35 @@ Marks = Mapping[tuple[str, int], EdgeMark]
 
 def tape_view(tape: Tape) -> Page:
     """The tree from what was differentiated to its sources, then the gradients of the sources with their magnitudes."""
+    return Page(tape_heading(tape), tape_tree(tape), tape_end(tape))
+
+
+def tape_heading(tape: Tape) -> Page:
+    """What was differentiated, and where gradients became NaN or infinite."""
     title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source), f': {_derivative(tape)}',
                           f'{count(len(tape.nodes), "step")}', overflow='fold')
     title.append(f'   bars: |gradient| from 10^{LOW} to 10^{HIGH}', 'dim')
-    parts: list[Part] = [title, *_births(tape)]
+    return Page(title, *_births(tape))
+
+
+def tape_tree(tape: Tape) -> Page:
+    """A line for each step."""
     tree = _Tree(tape)
 
     def draw(options: ConsoleOptions) -> Text:
         return Text('\n').join(cut(line, options.max_width) for line in tree.lines(ascii_only=options.ascii_only))
-    parts.append(draw)
-    if tape.leaves:
-        parts += [Text(), lambda options: _leaves(tape, options)]
-        if len(tape.leaves) > LEAVES:
-            parts.append(Text(f'... {len(tape.leaves) - LEAVES:,} more', 'dim'))
+    return Page(draw)
+
+
+def tape_end(tape: Tape) -> Page:
+    """The gradients of the sources, what `check` found, and which runs have tapes too."""
+    parts: list[Part] = []
+    rows = _rows(tape)
+    if rows:
+        parts += [Text(), lambda options: _leaves(rows[:LEAVES], options)]
+        if len(rows) > LEAVES:
+            parts.append(Text(f'... {len(rows) - LEAVES:,} more', 'dim'))
+    parts += dead_lines(tape)
     verdicts = [mark.verdict for mark in tape.checks if mark.verdict in ('OK', 'BAD', 'kink')]
     if verdicts:
         bad = verdicts.count('BAD')
@@ -59,11 +76,11 @@ def tape_view(tape: Tape) -> Page:
 
 def flow_bar(gradient: Gradient, width: int) -> str:
     """'[######    ]': log10 of the magnitude; all '!' for NaN and infinities, '?' if it is not known."""
-    if _serious(gradient):
+    if serious(gradient):
         return f'[{"!" * width}]'
     if gradient.magnitude is None:
         return f'[{"?".center(width)}]'
-    return f'[{("#" * _filled(gradient, width)).ljust(width)}]'
+    return f'[{("#" * filled(gradient, width)).ljust(width)}]'
 
 
 def check_mark(mark: EdgeMark | None) -> Text:
@@ -95,11 +112,11 @@ def _births(tape: Tape) -> list[Text]:
     """Where gradients became NaN or infinite: steps that got finite ones."""
     made: dict[str, list[TapeEdge]] = {}
     for edge in tape.edges:
-        if _serious(edge.gradient):
+        if serious(edge.gradient):
             made.setdefault(edge.source, []).append(edge)
     born = [(node, made[node.number][0]) for node in tape.nodes
-            if node.number in made and not any(_serious(gradient) for gradient in node.incoming)]
-    lines = [Text.assemble((f'{_number(edge.gradient)} begins in the backward step of ', 'bold red'), _step(node),
+            if node.number in made and not any(serious(gradient) for gradient in node.incoming)]
+    lines = [Text.assemble((f'{magnitude(edge.gradient)} begins in the backward step of ', 'bold red'), _step(node),
                            f', in the gradient of {one_line(edge.gradient.name, 60)}', overflow='fold')
              for node, edge in born[:NAMED]]
     return lines + ([Text(f'and in {count(len(born) - NAMED, "further step")}', 'red')] if len(born) > NAMED else [])
@@ -149,7 +166,7 @@ class _Tree:
         gradient = edge.gradient if edge is not None else node.incoming[0] if node is not None and node.incoming else None
         line = Text(no_wrap=True)
         if gradient is not None:
-            style = 'red' if _serious(gradient) else 'yellow' if gradient.remarks else 'cyan'
+            style = 'red' if serious(gradient) else 'yellow' if gradient.remarks else 'cyan'
             line.append(flow_bar(gradient, FLOW), style).append(f' {indent}', 'dim').append_text(_arrow(gradient))
         else:
             line.append(' ' * (FLOW + 3) + indent, 'dim')
@@ -167,53 +184,77 @@ class _Tree:
 
 
 def _step(node: TapeNode) -> Text:
-    text = Text.assemble(label(node.name, 'bold', limit=80), f' {one_line(node.op_type, 40)}')
+    text = Text.assemble(label(node.name, 'bold', limit=80))
+    if node.name.rpartition('/')[2] != node.op_type:
+        text.append(f' {one_line(node.op_type, 40)}')
     if node.function:
         text.append(f' {one_line(node.function, 60)}', 'cyan')
     text.append(f' #{one_line(node.number, 20)}', 'dim')
+    if node.place:
+        text.append(f' {one_line(node.place, 60)}', 'dim')
     if node.inside:
         text.append(f' {count(node.inside, "step")} inside', 'dim')
     return text
 
 
-def _serious(gradient: Gradient) -> bool:
+def serious(gradient: Gradient) -> bool:
+    """Whether it holds NaN or infinities."""
     return any(remark in ('NaN', 'Inf') for remark in gradient.remarks)
 
 
 def _arrow(gradient: Gradient) -> Text:
-    serious = _serious(gradient)
-    shown = _number(gradient)
-    mark = f'=={shown}==> ' if serious else f'--{shown}--> '
-    return Text(mark, 'bold red' if serious else 'yellow' if gradient.remarks else 'none')
+    bad, shown = serious(gradient), magnitude(gradient)
+    mark = f'=={shown}==> ' if bad else f'--{shown}--> '
+    return Text(mark, 'bold red' if bad else 'yellow' if gradient.remarks else 'none')
 
 
-def _number(gradient: Gradient) -> str:
+def magnitude(gradient: Gradient) -> str:
+    """'1.0e-03', 'NaN', '?' if it is not known."""
     for remark in ('NaN', 'Inf'):
         if remark in gradient.remarks:
             return remark
     return '?' if gradient.magnitude is None else '0' if gradient.magnitude == 0 else f'{gradient.magnitude:.1e}'
 
 
-def _leaves(tape: Tape, options: ConsoleOptions) -> Table:
-    nodes = {node.number: node.name for node in tape.nodes}
+_Row = tuple[Gradient, Text, str]
+"""A gradient that leaves the tape, remarks on it, and the nodes that it comes from."""
+
+
+def _rows(tape: Tape) -> list[_Row]:
+    """One for each source that has a gradient; where the host does not tell them, for each edge that leaves the tape."""
     marks: Marks = {(mark.step, mark.slot): mark for mark in tape.checks}
-    rows = tape.leaves[:LEAVES]
+    found: list[_Row] = []
+    if tape.sources:
+        for source in tape.sources:
+            if source.gradient is not None and not source.dead:
+                edges = [edge for edge in tape.leaves if edge.gradient.name == source.name]
+                mark = marks.get((edges[0].source, edges[0].slot)) if len(edges) == 1 else None
+                notes = ['rows of it (IndexedSlices)'] if source.rows else []
+                found.append((source.gradient, _remarks(source.gradient, mark, notes), makers(tape, source)))
+        return found
+    nodes = {node.number: node.name for node in tape.nodes}
+    return [(edge.gradient, _remarks(edge.gradient, marks.get((edge.source, edge.slot)), []), nodes.get(edge.source, ''))
+            for edge in tape.leaves]
+
+
+def _leaves(rows: Sequence[_Row], options: ConsoleOptions) -> Table:
     return fitted_table([
-        Column('gradient of', [label(edge.gradient.name, limit=200) for edge in rows], 0, least=16),
-        Column('|grad|', [Text(_number(edge.gradient)) for edge in rows], 1, right=True),
+        Column('gradient of', [label(gradient.name, limit=200) for gradient, _, _ in rows], 0, least=16),
+        Column('|grad|', [Text(magnitude(gradient)) for gradient, _, _ in rows], 1, right=True),
         Column(f'10^{LOW} {"." * (BAR - 7)} 10^{HIGH}', [
-            Text(flow_bar(edge.gradient, BAR), 'red' if _serious(edge.gradient) else 'none') for edge in rows], 2),
-        Column('remarks', [_remarks(edge, marks) for edge in rows], 3, least=14, folds=True),
-        Column('by', [label(nodes.get(edge.source, ''), 'dim', 200) for edge in rows], 4, least=8)], options)
+            Text(flow_bar(gradient, BAR), 'red' if serious(gradient) else 'none') for gradient, _, _ in rows], 2),
+        Column('remarks', [remarks for _, remarks, _ in rows], 3, least=14, folds=True),
+        Column('by', [label(by, 'dim', 200) for _, _, by in rows], 4, least=8)], options)
 
 
-def _remarks(edge: TapeEdge, marks: Marks) -> Text:
-    text = Text(', '.join(edge.gradient.remarks), 'bold red' if _serious(edge.gradient) else 'yellow')
-    mark = check_mark(marks.get((edge.source, edge.slot)))
-    return text.append('  ' if text and mark else '').append_text(mark)
+def _remarks(gradient: Gradient, mark: EdgeMark | None, notes: Sequence[str]) -> Text:
+    text = Text(', '.join([*gradient.remarks, *notes]), 'bold red' if serious(gradient) else 'yellow')
+    shown = check_mark(mark)
+    return text.append('  ' if text and shown else '').append_text(shown)
 
 
-def _filled(gradient: Gradient, width: int) -> int:
+def filled(gradient: Gradient, width: int) -> int:
+    """How many characters of a bar its magnitude fills."""
     if gradient.log10 is None:
         return 0
     return max(1, min(width, round((gradient.log10 - LOW) / (HIGH - LOW) * width)))

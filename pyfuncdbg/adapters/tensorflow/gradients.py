@@ -9,7 +9,7 @@ from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.functions import differentiated
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
 
 _MOST = 1 << 12
@@ -32,6 +32,11 @@ class Gradients:
         if len(calls) > _MOST:
             calls.pop(next(iter(calls)), None)
 
+    def known(self, token: str) -> tuple[int, str]:
+        """The last call at a token, and its site's name; (0, '') if there was none."""
+        number, _, name = self._calls.get(token, (0, 0, ''))
+        return number, name
+
     def step(self, registered: Any, run: Callable[[], Run], inputs: Sequence[Any],
              call: Callable[..., Sequence[Any]]) -> Sequence[Any]:
         """Make a backward step, seen by whoever wants gradients.
@@ -43,8 +48,9 @@ class Gradients:
             call: Computes those of its inputs.
         """
         known = self._calls.get(differentiated(registered)) if hooks.gradient else None
-        if known is None:
-            return call(*inputs)
+        within = current.get()
+        if known is None or (within is not None and within.site.kind == 'gradient' and within.forward == known[0]):
+            return call(*inputs)                # a tape's step is this one
         number, id, name = known
         site = self._sites.get(id)
         if site is None:

@@ -30,7 +30,11 @@ class Parts:
         stacks: How TensorFlow takes the stack under which a node is made.
         session: `Session`.
         record: Whether a tape may be recording.
-        tape: The `GradientTape`.
+        tape: The `GradientTape`, and how it gets a gradient of an op.
+        passes: The backward pass of a tape.
+        slices: Sums of gradients that are rows of a table.
+        callbacks: What TensorFlow calls after each op.
+        native: What C++ gives to Python.
         functions: Calls of traced functions.
     """
 
@@ -46,6 +50,10 @@ class Parts:
     record: Any
     tape: Any
     functions: Any
+    passes: Any
+    slices: Any
+    callbacks: Any
+    native: Any
 
 
 _MODULES = {
@@ -58,9 +66,13 @@ _MODULES = {
     'conversion': ('tensorflow.python.autograph.impl.api', 'do_not_convert'),
     'stacks': ('tensorflow.python.util.tf_stack', 'StackTraceFilter SentinelFilter _source_filter_stacks'),
     'session': ('tensorflow.python.client.session', 'BaseSession'),
-    'record': ('tensorflow.python.eager.record', 'could_possibly_record'),
+    'record': ('tensorflow.python.eager.record', 'could_possibly_record record_operation record_operation_backprop_only'),
     'functions': ('tensorflow.python.eager.polymorphic_function.atomic_function', 'InterpolateRuntimeError'),
-    'tape': ('tensorflow.python.eager.backprop', 'GradientTape'),
+    'tape': ('tensorflow.python.eager.backprop', 'GradientTape _gradient_function gen_math_ops'),
+    'passes': ('tensorflow.python.eager.imperative_grad', 'imperative_grad'),
+    'slices': ('tensorflow.python.eager.backprop_util', 'AggregateIndexedSlicesGradients IsTrainable'),
+    'callbacks': ('tensorflow.python.framework.op_callbacks', 'add_op_callback remove_op_callback'),
+    'native': ('tensorflow.python.pywrap_tfe', 'TFE_Py_RegisterGradientFunction'),
 }
 
 

@@ -1,0 +1,137 @@
+"""One backward pass: which gradient came from which step, and which op of the forward pass a step differentiates.
+
+TensorFlow hands gradients on as objects; some rules hand on the very one they got, so an object alone does not tell whose
+it is. The tensors that ops were made of do, where the tape's log has them; else the latest that is left. Thread of the pass.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.forward import Log, Made
+from pyfuncdbg.hooks.call import Run
+
+_Flow = tuple[int, int]
+"""A gradient call, and which of its outputs."""
+
+
+class _Parts:
+    """What the gradient of one tensor is the sum of; `tensor` is its number, 0 if that is not known."""
+
+    __slots__ = ('flows', 'tensor')
+
+    def __init__(self, tensor: int, flows: list[_Flow]) -> None:
+        self.tensor = tensor
+        self.flows = flows
+
+
+class Pass:
+    """Gradients on their way.
+
+    Attributes:
+        run: What it is shown as.
+        log: What the tape recorded, None if nobody wanted gradients then.
+        steps: How many steps it had.
+        met: What its steps differentiate.
+    """
+
+    __slots__ = ('_done', '_held', '_known', 'forward', 'log', 'met', 'run', 'steps', 'targets')
+
+    def __init__(self, run: Run, log: Log | None, targets: Sequence[int], forward: int) -> None:
+        """`targets` are numbers of tensors; `forward` is the wrapped call that the pass goes back through, 0 for none."""
+        self.run = run
+        self.log = log
+        self.targets = targets
+        self.forward = forward
+        self.steps = 0
+        self.met: list[tuple[Made | None, str]] = []
+        self._known: dict[int, list[_Parts]] = {}
+        self._held: list[Any] = []              # an object that is gone gives its id to another
+        self._done: set[int] = set()
+
+    # ------------------------------------------------------------------ what comes into a step
+    def incoming(self, op_type: str, inputs: Any, outputs: Any, gradients: Sequence[Any],
+                 made: Made | None) -> tuple[Made | None, list[_Flow]]:
+        """What a step differentiates, and the flows that its gradients are sums of.
+
+        Args:
+            op_type: Of what it differentiates.
+            inputs, outputs: The tensors of that which TensorFlow has kept; None for others.
+            gradients: Of its outputs.
+            made: What it is, where that is known.
+        """
+        flows: list[_Flow] = []
+        for gradient in gradients:
+            known = self._known.get(id(gradient)) if gradient is not None else None
+            if not known:
+                continue
+            at = len(known) - 1
+            for i in range(at, -1, -1):
+                maker = self._maker(known[i].tensor)
+                if maker is not None and (maker is made or (
+                        made is None and self._fits(maker, op_type, inputs, outputs))):
+                    at, made = i, maker
+                    break
+            flows += known.pop(at).flows
+        if made is None and not flows:
+            makers = [self._maker(target) for target in self.targets]
+            made = next((maker for maker in makers if maker is not None
+                         and self._fits(maker, op_type, inputs, outputs)), None)
+        if made is not None:
+            self._done.add(id(made))
+        self.met.append((made, op_type))
+        return made, flows
+
+    def _maker(self, tensor: int) -> Made | None:
+        return self.log.by_output.get(tensor) if self.log is not None else None
+
+    def _fits(self, made: Made, op_type: str, inputs: Any, outputs: Any) -> bool:
+        return (made.type == op_type and id(made) not in self._done and _are(made.inputs, inputs)
+                and _are(made.outputs, outputs))
+
+    # ------------------------------------------------------------------ what comes out of it
+    def gave(self, call: int, made: Made | None, gradients: Sequence[Any]) -> None:
+        """A step has given gradients of its inputs."""
+        self.steps += 1
+        tensors = made.inputs if made is not None and len(made.inputs) == len(gradients) else ()
+        for slot, gradient in enumerate(gradients):
+            if gradient is not None:
+                self._add(gradient, _Parts(tensors[slot] if tensors else 0, [(call, slot)]))
+
+    def added(self, whole: Any, gradients: Sequence[Any]) -> None:
+        """Gradients of one tensor were added."""
+        lists = [self._known.get(id(gradient), []) for gradient in gradients]
+        common = set.intersection(*({parts.tensor for parts in known} for known in lists)) if lists else set()
+        flows: list[_Flow] = []
+        tensor = max(common, default=0)
+        for known in lists:
+            if known:
+                at = next((i for i in range(len(known) - 1, -1, -1) if known[i].tensor == tensor), len(known) - 1)
+                flows += known.pop(at).flows
+        self._add(whole, _Parts(tensor, flows))
+
+    def _add(self, gradient: Any, parts: _Parts) -> None:
+        known = self._known.get(id(gradient))
+        if known is None:
+            self._held.append(gradient)
+            known = self._known[id(gradient)] = []
+        known.append(parts)
+
+    def of_source(self, gradient: Any, tensor: int) -> list[_Flow]:
+        """The flows that the gradient of a source is the sum of."""
+        known = self._known.get(id(gradient))
+        if not known:
+            return []
+        at = next((i for i in range(len(known) - 1, -1, -1) if known[i].tensor == tensor), len(known) - 1)
+        return known.pop(at).flows
+
+
+def _are(numbers: Sequence[int], tensors: Any) -> bool:
+    """Whether tensors are those with these numbers, as far as they are there."""
+    if not tensors:
+        return True
+    if len(tensors) != len(numbers):
+        return False
+    return all(number == getattr(tensor, '_id', number) for number, tensor in zip(numbers, tensors, strict=True))
+
+

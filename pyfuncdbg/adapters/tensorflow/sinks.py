@@ -1,0 +1,95 @@
+"""Where a pass ends: at the sources that the program asked for. Each is a gradient call too, so it has a name, and one that
+got no gradient says why. Runs on the thread of the pass, at its end."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.passes import Pass
+from pyfuncdbg.adapters.tensorflow.steps import step_site
+from pyfuncdbg.adapters.tensorflow.unconnected import Source, Unconnected
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.machinery import is_machinery
+
+VARIABLE, TENSOR = 'Variable', 'Tensor'
+_MOST = 1 << 12
+
+
+class Sinks:
+    """Tells where a pass has ended."""
+
+    def __init__(self, parts: Parts, host: TensorFlowHost) -> None:
+        self._host = host
+        self._unconnected = Unconnected(parts)
+        self._sites: dict[tuple[Any, ...], CallSite] = {}
+
+    def named(self, given: Sequence[Any], sources: Sequence[Any]) -> list[str]:
+        """Names of sources: a variable's own, that of the variable of the program which holds a tensor, or its place."""
+        if len(given) != len(sources):
+            given = sources
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        return [_own_name(thing) or _held_as(thing, frame) or f'source {i}' for i, thing in enumerate(given)]
+
+    def reached(self, going: Pass, tape: Any, targets: Sequence[Any], sources: Sequence[Any], names: Sequence[str],
+                found: Sequence[Any]) -> list[Any]:
+        """Make a call for each source, and give what hooks made of the gradients."""
+        given = list(found)
+        if not hooks.gradient:
+            return given
+        numbers = [getattr(source, '_id', 0) for source in sources]
+        for i, gradient in enumerate(found):
+            flows = going.of_source(gradient, numbers[i]) if gradient is not None else []
+            kind = VARIABLE if sources[i].dtype == 'resource' else TENSOR
+            attrs: dict[str, Any] = {'source': True}
+            if not flows and numbers[i] not in going.targets:
+                try:
+                    why = self._unconnected.why(going, tape, targets, Source(sources[i], names[i], kind == VARIABLE))
+                    attrs |= {'dead': why.reason, 'fix': why.fix}
+                except Exception as error:      # a mistake of ours: the gradient is None all the same
+                    say_failed('finding out why a gradient is None failed', error)
+                    attrs['dead'] = 'it is not known why'
+            if gradient is not None and hasattr(gradient, 'indices') and hasattr(gradient, 'values'):
+                attrs['rows'] = True
+            site = self._site(names[i], kind, tuple(slot for _, slot in flows), attrs)
+            (given[i],) = around(site, lambda *gradients: list(gradients), going.run, [gradient], 0,
+                                 [call for call, _ in flows])
+        return given
+
+    def _site(self, name: str, kind: str, slots: tuple[int, ...], attrs: dict[str, Any]) -> CallSite:
+        key = name, kind, slots, *attrs.items()
+        site = self._sites.get(key)
+        if site is None:
+            if len(self._sites) > _MOST:
+                self._sites.clear()
+            site = self._sites[key] = step_site(self._host, name, kind, None, slots, attrs)
+        return site
+
+
+def _own_name(thing: Any) -> str:
+    """Of a variable; of a symbolic tensor its node's."""
+    for attribute in ('path', 'name'):
+        try:
+            name = getattr(thing, attribute, None)
+        except Exception:                       # an eager tensor has no name, and says so by raising
+            return ''
+        if isinstance(name, str) and name:
+            return name.removesuffix(':0')
+    return ''
+
+
+def _held_as(thing: Any, frame: FrameType | None) -> str:
+    """The name under which the program's line holds an object."""
+    if frame is None:
+        return ''
+    for names in (frame.f_locals, frame.f_globals):
+        for name, value in list(names.items()):
+            if value is thing and not name.startswith('_'):
+                return name
+    return ''

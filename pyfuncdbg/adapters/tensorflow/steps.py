@@ -1,0 +1,108 @@
+"""One backward step of a tape as a call: its site, its links, its gradients. Runs on the thread of the pass."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.forward import Log, Made, attr_text
+from pyfuncdbg.adapters.tensorflow.gradients import Gradients
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.passes import Pass
+from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.chain import around, current_call
+
+_MOST = 1 << 12
+_TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forward|backward)_)?(.+?)_\d+$')
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What TensorFlow says of an op whose gradient it asks for.
+
+    Attributes:
+        inputs, outputs: Its tensors that TensorFlow has kept, None for each other.
+        made: The op itself, where that is known.
+    """
+
+    type: str
+    attrs: Any
+    scope: str | None
+    inputs: Any
+    outputs: Any
+    made: Made | None = None
+
+
+class Rows(list[Any]):
+    """The gradients that a rule gave, and the object in which it gave them."""
+
+    __slots__ = ('raw',)
+
+    def __init__(self, raw: Any) -> None:
+        super().__init__(raw if isinstance(raw, (list, tuple)) else [raw])
+        self.raw = raw
+
+
+class Steps:
+    """Makes steps; those of one line and op are one site."""
+
+    def __init__(self, host: TensorFlowHost, gradients: Gradients) -> None:
+        self._host = host
+        self._gradients = gradients
+        self._sites: dict[tuple[Any, ...], CallSite] = {}
+
+    def make(self, going: Pass, rule: Rule, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
+        """One step.
+
+        Args:
+            going: The pass that it is a part of.
+            rule: What it differentiates.
+            gradients: Of the outputs of that.
+            compute: Works out those of its inputs, from those of its outputs.
+        """
+        made, flows = going.incoming(rule.type, rule.inputs, rule.outputs, gradients, rule.made)
+        forward, name = going.forward, ''
+        if rule.type == 'EagerPyFunc':
+            forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
+        site = self._site(rule, made, name, tuple(slot for _, slot in flows), going.log)
+        number = 0
+
+        def applied(*given: Any) -> Rows:
+            nonlocal number
+            number = current_call()
+            return Rows(compute(*given))
+
+        found = around(site, applied, going.run, list(gradients), forward, [call for call, _ in flows])
+        going.gave(number, made, found)
+        return found.raw if isinstance(found, Rows) else list(found)
+
+    def _site(self, rule: Rule, made: Made | None, name: str, slots: tuple[int, ...], log: Log | None) -> CallSite:
+        where = made.where if made is not None else None
+        kind = rule.type
+        traced = _TRACED.match(kind)
+        if traced is not None:
+            kind, name = 'PartitionedCall', traced[1]
+        name = name or (made.name if made is not None else '') or (f'{rule.scope}/{kind}' if rule.scope else kind)
+        names = input_names(made, log) if made is not None and made.name else ()
+        key = kind, name, where, slots, names
+        site = self._sites.get(key)
+        if site is None:
+            if len(self._sites) > _MOST:
+                self._sites.clear()
+            site = self._sites[key] = step_site(self._host, name, kind, where, slots, {'inputs': names} if names else {})
+        return site
+
+
+def step_site(host: TensorFlowHost, name: str, kind: str, where: Frame | None, slots: Sequence[int],
+              attrs: dict[str, Any]) -> CallSite:
+    """The site of a backward step; `slots` are the outputs of its sources that come in, in their order."""
+    return CallSite(f'{name}_grad', kind, 'gradient', host, stack=(where,) if where is not None else (),
+                    attrs={'forward': name, 'slots': list(slots), **attrs})
+
+
+def input_names(made: Made, log: Log | None) -> tuple[str, ...]:
+    """'mm:0' for each input of a node, '' for one that was made before."""
+    makers = [(log.by_output.get(tensor) if log is not None else None, tensor) for tensor in made.inputs]
+    return tuple(f'{maker.name}:{maker.outputs.index(tensor)}' if maker is not None and maker.name else ''
+                 for maker, tensor in makers)

@@ -1,0 +1,185 @@
+"""`GradientTape` passes: each is a run, each backward step a call of kind 'gradient', linked to where it has its gradients from.
+
+Stands where TensorFlow's tape asks Python for an op's gradient, for that of a function which has its own, and for sums. Runs
+on the thread of the pass; while nobody wants gradients it only passes on.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any
+
+from pyfuncdbg.adapters.tensorflow.forward import Forward, Made, program_line
+from pyfuncdbg.adapters.tensorflow.gradients import Gradients
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.passes import Pass
+from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.sinks import Sinks
+from pyfuncdbg.adapters.tensorflow.steps import Rule, Steps
+from pyfuncdbg.hooks.call import CallSite, Run, current
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.machinery import is_package
+
+_INSIDE = 'py_function gradient'
+_LABEL = 'GradientTape.gradient'
+
+
+class Tapes:
+    """Stands between TensorFlow's tape and the rules that it goes back by."""
+
+    def __init__(self, parts: Parts, host: TensorFlowHost, gradients: Gradients) -> None:
+        self.on = True
+        self._parts = parts
+        self._host = host
+        self._thread = threading.local()
+        self._rule: Callable[..., Any] = parts.tape._gradient_function
+        self._site = CallSite(_LABEL, 'GradientTape', 'run', host)
+        self._steps = Steps(host, gradients)
+        self.forward = Forward(parts)
+        self._sinks = Sinks(parts, host)
+
+    def install(self, patches: Patches) -> None:
+        """Take TensorFlow's places."""
+        parts = self._parts
+        self.forward.install(patches)
+        patches.replace(parts.passes, 'imperative_grad', self._passes(parts.passes.imperative_grad))
+        patches.replace(parts.tape, 'gen_math_ops', _Sums(parts.tape.gen_math_ops, self._added))
+        patches.replace(parts.slices, 'AggregateIndexedSlicesGradients',
+                        self._sums(parts.slices.AggregateIndexedSlicesGradients))
+        for name in ('record_operation', 'record_operation_backprop_only'):
+            patches.replace(parts.record, name, self._recording(getattr(parts.record, name)))
+        parts.native.TFE_Py_RegisterGradientFunction(self._rules())
+
+    def remove(self) -> None:
+        """Give TensorFlow its own rules back; what a patch replaced is put back by its list."""
+        self.on = False
+        self._parts.native.TFE_Py_RegisterGradientFunction(self._rule)
+        self.forward.remove()
+
+    @property
+    def going(self) -> Pass | None:
+        """The pass that goes on on this thread."""
+        passes = getattr(self._thread, 'passes', None)
+        return passes[-1] if passes else None
+
+    # ------------------------------------------------------------------ a pass
+    def _passes(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def imperative_grad(tape: Any, target: Any, sources: Any, *args: Any, **options: Any) -> Any:
+            if not self.on or not (hooks.gradient or hooks.run):
+                return original(tape, target, sources, *args, **options)
+            try:
+                return self._watched(original, tape, list(target), list(sources), args, options)
+            except BaseException as error:
+                error.__traceback__ = _theirs(error.__traceback__)
+                raise
+        return imperative_grad
+
+    def _watched(self, original: Callable[..., Any], tape: Any, targets: list[Any], sources: list[Any], args: Any,
+                 options: dict[str, Any]) -> list[Any]:
+        named = self._sinks.named(options.get('sources_raw') or sources, sources)
+        within = current.get()
+        inside = within is not None and within.site.kind == 'gradient' and within.site.op_type == 'EagerPyFunc'
+        label = _INSIDE if inside else _LABEL if self._parts.context.executing_eagerly() else self._traced()
+        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * len(targets), fetches=named)
+        going = Pass(run, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
+                     within.forward if within is not None and inside else 0)
+        passes = self._thread.__dict__.setdefault('passes', [])
+
+        def whole(*_: Any) -> list[Any]:
+            passes.append(going)
+            try:
+                found = original(tape, targets, sources, *args, **options)
+            finally:
+                passes.pop()
+            return list(found) if inside else self._sinks.reached(going, tape, targets, sources, named, found)
+
+        return list(around(self._site, whole, run, targets) if hooks.run else whole())
+
+    def _traced(self) -> str:
+        graph = self._parts.ops.get_default_graph()
+        return f'{_LABEL} while {getattr(graph, "name", "") or "a graph"} is traced'
+
+    # ------------------------------------------------------------------ its steps
+    def _rules(self) -> Callable[..., Any]:
+        original = self._rule
+
+        def _gradient_function(op_name: Any, attrs: Any, count: Any, inputs: Any, outputs: Any, gradients: Any,
+                               skipped: Any, scope: Any) -> Any:
+            going = self.going
+            if going is None or not hooks.gradient or not self.on:
+                return original(op_name, attrs, count, inputs, outputs, gradients, skipped, scope)
+            try:
+                return self._steps.make(
+                    going, Rule(op_name, attrs, scope, inputs, outputs), gradients,
+                    lambda *given: original(op_name, attrs, count, inputs, outputs, given, skipped, scope))
+            except BaseException as error:
+                error.__traceback__ = _theirs(error.__traceback__)
+                raise
+        return _gradient_function
+
+    def _recording(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """What is recorded with a rule of its own: a traced function, a `tf.custom_gradient`."""
+        def record_operation(op_type: Any, outputs: Any, inputs: Any, backward: Any, *rest: Any, **options: Any) -> Any:
+            if not self.on or not hooks.gradient or not isinstance(op_type, str):
+                return original(op_type, outputs, inputs, backward, *rest, **options)
+            made = Made(op_type, '', list(inputs), list(outputs), program_line(_caller()))
+            self.forward.noted(made)
+            return original(op_type, outputs, inputs, self._own_rule(made, backward), *rest, **options)
+        return record_operation
+
+    def _own_rule(self, made: Made, backward: Callable[..., Any]) -> Callable[..., Any]:
+        def backward_function(*gradients: Any) -> Any:
+            going = self.going
+            if going is None or not hooks.gradient or not self.on:
+                return backward(*gradients)
+            try:
+                return self._steps.make(going, Rule(made.type, (), '', None, None, made), gradients, backward)
+            except BaseException as error:
+                error.__traceback__ = _theirs(error.__traceback__)
+                raise
+        return backward_function
+
+    # ------------------------------------------------------------------ sums
+    def _added(self, whole: Any, gradients: Sequence[Any]) -> None:
+        going = self.going
+        if going is not None and self.on:
+            going.added(whole, gradients)
+
+    def _sums(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def AggregateIndexedSlicesGradients(gradients: Any) -> Any:  # noqa: N802
+            whole = original(gradients)
+            self._added(whole, gradients)
+            return whole
+        return AggregateIndexedSlicesGradients
+
+
+class _Sums:
+    """TensorFlow's module of ops, as its tape uses it: to add gradients."""
+
+    def __init__(self, module: Any, added: Callable[[Any, Sequence[Any]], None]) -> None:
+        self._module = module
+        self._told = added
+
+    def add_n(self, gradients: Any, *args: Any, **options: Any) -> Any:
+        whole = self._module.add_n(gradients, *args, **options)
+        self._told(whole, gradients)
+        return whole
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def _caller() -> Any:
+    import sys
+    return sys._getframe(2)
+
+
+def _theirs(entry: TracebackType | None) -> TracebackType | None:
+    """A traceback without our frames at its begin: what a rule raised looks as it does without us."""
+    first = entry
+    while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
+        entry = entry.tb_next
+    return entry if entry is not None else first
