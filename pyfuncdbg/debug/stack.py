@@ -241,6 +241,13 @@ def raised_by_host(error: BaseException) -> bool:
     return traceback is not None and is_machinery(traceback.tb_frame.f_code.co_filename)
 
 
+def original_of(error: BaseException) -> BaseException:
+    """The error that the host made this one of, with frames; the error itself if it is nobody else's."""
+    while raised_by_host(error) and error.__cause__ is not None and error.__cause__.__traceback__ is not None:
+        error = error.__cause__
+    return error
+
+
 def _errors(stop: Stop) -> list[BaseException]:
     """Those whose frames make up the stack: the one that is looked at, after what the host made of it."""
     if stop.error is None:

@@ -8,7 +8,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from pyfuncdbg.ipython.cells import Cells
+from pyfuncdbg.ipython.completion import matcher
 from pyfuncdbg.ipython.magic import PyfuncMagics, outside
+from pyfuncdbg.ipython.original_error import OriginalError
 from pyfuncdbg.ipython.recordings import Recordings
 
 _loaded: dict[int, ExitStack] = {}
@@ -29,9 +31,11 @@ def load(shell: Any) -> None:
         _replace(shell.magics_manager.magics[kind], 'pyfunc', function, undo)
     _append(shell.input_transformers_cleanup, cells, undo)
     _append(shell.input_transformers_post, outside, undo)
+    _append(shell.Completer.custom_matchers, matcher(recordings, magics.table), undo)
     for event, call in (('pre_run_cell', cells.before), ('post_run_cell', cells.after)):
         shell.events.register(event, call)
         undo.callback(shell.events.unregister, event, call)
+    _replace(vars(shell), 'debugger', OriginalError(shell, shell.debugger), undo)
     _loaded[id(shell)] = undo
 
 

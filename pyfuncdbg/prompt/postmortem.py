@@ -9,7 +9,7 @@ import threading
 
 from pyfuncdbg.commands.frames import chain_of
 from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.stack import NodeEntry, raised_by_host, stack_of
+from pyfuncdbg.debug.stack import NodeEntry, original_of, stack_of
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt import front_ends
@@ -31,9 +31,7 @@ def pm(error: BaseException | None = None) -> None:
     if error.__traceback__ is None:
         raise CommandError(f'pm: this {type(error).__name__} was never raised: it has no frames')
     chain = tuple(chain_of(error))
-    shown = error
-    while raised_by_host(shown) and shown.__cause__ is not None and shown.__cause__.__traceback__ is not None:
-        shown = shown.__cause__
+    shown = original_of(error)
     stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}')
     stop.chain = chain
     node = getattr(getattr(error, 'op', None), 'name', '')

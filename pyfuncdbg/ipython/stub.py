@@ -1,0 +1,26 @@
+"""`%pyfunc` before `%load_ext pyfuncdbg`: says what to do. Put there by `import pyfuncdbg` where IPython runs already.
+
+It loads nothing. Called on the main thread.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_TEXT = '%pyfunc is not loaded yet. First: %load_ext pyfuncdbg'
+
+
+def install() -> None:
+    """Where an IPython shell is there which has no `%pyfunc`, give it one that tells how to load it."""
+    ipython = sys.modules.get('IPython')
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, 'get_ipython') else None
+    magics = getattr(getattr(shell, 'magics_manager', None), 'magics', None)
+    if magics is not None:
+        magics['line'].setdefault('pyfunc', missing)
+        magics['cell'].setdefault('pyfunc', missing)
+
+
+def missing(line: str, cell: str = '') -> Any:
+    """First: %load_ext pyfuncdbg"""
+    from IPython.core.error import UsageError
+    raise UsageError(_TEXT)
