@@ -28,7 +28,7 @@ from pyfuncdbg.views.escape import one_line
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one command; `show` prints it, a notebook displays it.
+    """The result of one command; `show` prints it.
 
     Attributes:
         command: What ran.
@@ -69,10 +69,6 @@ class Answer:
             yield Segment(self.json + '\n')     # a Text would be folded at the console's width
         else:
             yield self.command.view(self.result)
-
-    def _repr_mimebundle_(self, include: Sequence[str], exclude: Sequence[str], **kwargs: Any) -> dict[str, str]:
-        from rich.jupyter import JupyterMixin
-        return JupyterMixin._repr_mimebundle_(self, include, exclude, **kwargs)
 
 
 def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:

@@ -25,7 +25,7 @@ from pyfuncdbg.views.flags import flag_line, flags
 from pyfuncdbg.views.tensor_difference import Change
 from pyfuncdbg.views.tensors import kind_of, made_at, tensor_name
 
-_LISTS = ('rows', 'calls', 'findings', 'edges', 'breakpoints', 'frames', 'nodes', 'lines')
+LISTS = ('rows', 'calls', 'findings', 'edges', 'breakpoints', 'frames', 'nodes', 'lines')
 """Fields of results that hold their list, the most important first."""
 _EVERYTHING = 1 << 62
 
@@ -38,7 +38,7 @@ def rows_of(command: str, data: Any) -> Sequence[Any]:
     """
     if isinstance(data, list | tuple):
         return data
-    for name in _LISTS:
+    for name in LISTS:
         rows = getattr(data, name, None)
         if isinstance(rows, list | tuple):
             return rows

@@ -4,7 +4,7 @@ Made and used on the kernel's main thread; it holds plain data only, so it lives
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from pyfuncdbg.commands.execute import Answer
 from pyfuncdbg.commands.plain import plain
 from pyfuncdbg.ipython.conversion import array_of, frame_of, rows_of
+from pyfuncdbg.ipython.displays import answer_bundle, plain_text
 
 
 class Result:
@@ -39,7 +40,7 @@ class Result:
     @property
     def text(self) -> str:
         """The picture as text without colour, 100 columns wide; the JSON document where `--json` was asked for."""
-        return self._answer.text()
+        return plain_text(self._answer)
 
     def to_dict(self) -> Any:
         """The data as `--json` gives it, made of dicts, lists, strings, numbers, bools and None; nothing is cut."""
@@ -75,7 +76,11 @@ class Result:
         return True
 
     def __repr__(self) -> str:
-        return self.text.rstrip('\n')
+        return self.text
+
+    def _repr_mimebundle_(self, include: Collection[str] | None = None,
+                          exclude: Collection[str] | None = None) -> dict[str, str]:
+        return answer_bundle(self._answer)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self._answer

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import Frame, Kind
+from pyfuncdbg.record.display import mimebundle
 
 Level = Literal['none', 'stats', 'full']
 """What is kept of a tensor."""
@@ -86,6 +87,7 @@ class TensorRecord:
     changed: bool = False
     note: str = ''
     _read: ValueReader | None = field(default=None, repr=False, compare=False)
+    _repr_mimebundle_ = mimebundle
 
     @property
     def absent(self) -> bool:
@@ -201,6 +203,7 @@ class RunRecord:
     error: ErrorRecord | None
     sites: tuple[int, ...]
     """Ids of the sites it announced, in order."""
+    _repr_mimebundle_ = mimebundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +261,7 @@ class CallRecord:
     """Of a gradient call: numbers of the gradient calls whose outputs its inputs are sums of."""
     element: str = ''
     """'element 17 of Map': what of a dataset its run works on; '' elsewhere."""
+    _repr_mimebundle_ = mimebundle
 
     @property
     def label(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.call import KINDS
 from pyfuncdbg.record import decode
+from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.folder import read_manifest
 from pyfuncdbg.record.index import Index, StaleIndexError, site_key
 from pyfuncdbg.record.indexing import update
@@ -73,6 +74,8 @@ class Trace:
         """Close the files; closing twice is allowed."""
         with self._lock:
             self._index.close()
+
+    _repr_mimebundle_ = mimebundle
 
     def __enter__(self) -> Trace:
         return self

@@ -4,10 +4,11 @@ A page prints on any rich console and displays in a notebook. Views are called b
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+from pyfuncdbg.record.display import mimebundle
 
 Fitted = Callable[[ConsoleOptions], RenderableType]
 """Makes a renderable for a width and an encoding."""
@@ -30,9 +31,7 @@ class Page:
         for part in self.parts:
             yield part(options) if callable(part) else part
 
-    def _repr_mimebundle_(self, include: Sequence[str], exclude: Sequence[str], **kwargs: Any) -> dict[str, str]:
-        from rich.jupyter import JupyterMixin
-        return JupyterMixin._repr_mimebundle_(self, include, exclude, **kwargs)
+    _repr_mimebundle_ = mimebundle
 
 
 def demo(*views: RenderableType) -> None:

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import numpy as np
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.views.curve import Curve
 from pyfuncdbg.views.heatmap import LARGEST, HeatMap
-from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.preview import inside
 
 FEWEST = 32
@@ -21,21 +21,40 @@ def has_picture(array: np.ndarray) -> bool:
     return FEWEST <= array.size <= LARGEST and (array.dtype.kind == 'b' or as_numbers(array[:0].reshape(-1)) is not None)
 
 
-def picture(array: np.ndarray, near: tuple[int, ...] | None = None) -> Page:
-    """The array as a picture.
+class Picture:
+    """A renderable for an array.
 
     Args:
         array: For which `has_picture` is true.
         near: Index that must be in the slice that is drawn, such as that of the first NaN.
     """
-    index = chosen(array.shape, near)
-    part = array[index]
-    parts: list[Part] = []
-    if any(isinstance(one, int) and size > 1 for one, size in zip(index, array.shape, strict=True)):
-        words = ', '.join(str(one) if isinstance(one, int) else ':' for one in index)
-        parts.append(Text(f'of [{words}]', 'dim', overflow='fold'))
-    parts.append(Curve(part) if part.ndim == 1 else HeatMap(part))
-    return Page(*parts)
+
+    __slots__ = ('array', 'near')
+
+    def __init__(self, array: np.ndarray, near: tuple[int, ...] | None = None) -> None:
+        self.array = array
+        self.near = near
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        index = chosen(self.array.shape, self.near)
+        if is_part(index, self.array.shape):
+            yield Text(f'of {written(index)}', 'dim', overflow='fold')
+        yield drawing(self.array[index])
+
+
+def drawing(part: np.ndarray) -> Curve | HeatMap:
+    """The picture of one or two axes."""
+    return Curve(part) if part.ndim == 1 else HeatMap(part)
+
+
+def is_part(index: tuple[int | slice, ...], shape: tuple[int, ...]) -> bool:
+    """Whether there is more than this slice."""
+    return any(isinstance(one, int) and size > 1 for one, size in zip(index, shape, strict=True))
+
+
+def written(index: tuple[int | slice, ...]) -> str:
+    """'[2, :, :]'."""
+    return '[' + ', '.join(str(one) if isinstance(one, int) else ':' for one in index) + ']'
 
 
 def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple[int | slice, ...]:
@@ -55,4 +74,4 @@ if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
     waves = np.sin(np.linspace(0, 60, 4 * 12 * 40)).reshape(4, 12, 40)
     waves[2, 5, 7] = np.nan
-    demo(picture(waves, near=(2, 5, 7)), picture(waves[0, 0]))
+    demo(Picture(waves, near=(2, 5, 7)), Picture(waves[0, 0]))

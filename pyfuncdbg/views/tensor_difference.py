@@ -12,7 +12,7 @@ from pyfuncdbg.debug.differences import Difference, difference, distances
 from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page, Part
-from pyfuncdbg.views.picture import has_picture, picture
+from pyfuncdbg.views.picture import Picture, has_picture
 from pyfuncdbg.views.preview import element
 from pyfuncdbg.views.units import value
 
@@ -59,7 +59,7 @@ def change_view(change: Change, *, limit: int = SHOWN) -> Page:
     if before is not None and after is not None:
         apart = distances(before, after)
         if has_picture(apart):
-            parts += [Text('|difference|', 'dim'), picture(apart, found.first)]
+            parts += [Text('|difference|', 'dim'), Picture(apart, found.first)]
     parts.append(_table(change, limit))
     return Page(*parts)
 

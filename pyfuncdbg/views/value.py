@@ -11,7 +11,7 @@ from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.page import Page, Part
-from pyfuncdbg.views.picture import has_picture, picture
+from pyfuncdbg.views.picture import Picture, has_picture
 from pyfuncdbg.views.preview import LIMIT, Ranges, element, preview
 from pyfuncdbg.views.source import place
 from pyfuncdbg.views.tensor import summary, tensor_line
@@ -67,7 +67,7 @@ def _shown(tensor: TensorRecord, values: np.ndarray, limit: int | None, ranges: 
         near = tuple(found[0]) if found else near
     pictured = drawn and has_picture(values)
     if pictured:
-        parts.append(picture(values, near))
+        parts.append(Picture(values, near))
     elements = limit if limit is not None else LIMIT if pictured and whole else ELEMENTS
     parts.append(preview(values, elements, ranges=ranges, near=near))
     return parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyfuncdbg.views.picture import chosen, has_picture, picture
+from pyfuncdbg.views.picture import Picture, chosen, has_picture
 
 ALL = slice(None)
 
@@ -32,7 +32,7 @@ def test_what_has_a_picture(array, expected):
 def test_the_slice_is_named(draw):
     array = np.zeros((3, 6, 6))
     array[2, 5, 0] = np.nan
-    text = draw(picture(array, (2, 5, 0)))
+    text = draw(Picture(array, (2, 5, 0)))
     assert text.splitlines()[0] == 'of [2, :, :]'
     assert 'N NaN' in text
-    assert 'of [' not in draw(picture(array[0]))
+    assert 'of [' not in draw(Picture(array[0]))

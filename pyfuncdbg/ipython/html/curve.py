@@ -20,6 +20,8 @@ _WIDE, _TALL = 640, 120
 _LEFT, _BELOW = 64, 30
 _EDGE = 6
 """Room for labels, and above and below the curve."""
+_LETTER = 9
+"""Pixels of a letter."""
 
 
 def curve_html(array: np.ndarray) -> Html:
@@ -76,12 +78,14 @@ class _Columns:
                 yield element('path', d='M' + 'L'.join([*there, *back]), class_='pf-curve')
 
     def columns(self) -> Iterator[Html]:
+        free = 0.0                              # where the next letter may stand
         for i, first in enumerate(self._starts):
             end = self._starts[i + 1] if i + 1 < len(self._starts) else self._numbers.size
             part, x = self._numbers[first:end], _LEFT + i * self._wide
             title = element('title', self._title(first, end, part))
             yield element('rect', title, x=f'{x:.2f}', width=f'{self._wide:.2f}', height=_TALL + 14, class_='pf-hover')
-            if not np.isfinite(part).all():
+            if x >= free and not np.isfinite(part).all():
+                free = x + _LETTER
                 mark = 'N' if np.isnan(part).any() else '∞'
                 yield element('text', mark, x=f'{x + self._wide / 2:.2f}', y=_TALL + 8, class_='pf-mark')
 

@@ -25,16 +25,17 @@ _LEFT, _TOP = 36, 16
 """Room for the numbers of rows and columns."""
 
 
-def heatmap_html(array: np.ndarray) -> Html:
+def heatmap_html(array: np.ndarray, rows: int = ROWS, columns: int = COLUMNS) -> Html:
     """The map under the numbers of its columns, over its scale.
 
     Args:
         array: Numbers or bools, of two axes. Complex elements count by their magnitude.
+        rows, columns: Cells at most.
     """
     numbers = plain_numbers(array)
     if not numbers.size:
         return element('div', 'empty', class_='pf-d')
-    grid = blocks(numbers, ROWS, COLUMNS)
+    grid = blocks(numbers, rows, columns)
     wide = min(_WIDEST, max(_LEAST, _WIDE // len(grid.columns)))
     tall = min(_TALLEST, max(_LEAST, _TALL // len(grid.rows)))
     low, high = finite_range(grid.cells)
@@ -99,7 +100,7 @@ def _end(starts: Sequence[int], at: int, size: int) -> int:
 
 def _numbers(grid: Grid, wide: int, tall: int) -> list[Html]:
     """Numbers of rows and columns, as many as there is room for."""
-    every_row, every_column = -(-14 // tall), -(-30 // wide)
+    every_row, every_column = -(-14 // tall), -(-(7 * len(str(grid.columns[-1])) + 10) // wide)
     return [*(element('text', str(row), x=_LEFT - 5, y=_TOP + tall * (i + 0.5), class_='pf-row')
               for i, row in enumerate(grid.rows) if i % every_row == 0),
             *(element('text', str(column), x=_LEFT + wide * (i + 0.5), y=_TOP - 5, class_='pf-column')

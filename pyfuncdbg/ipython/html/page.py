@@ -14,14 +14,17 @@ from rich.style import Style
 from rich.table import Column, Table
 from rich.text import Text
 
-from pyfuncdbg.ipython.html.curve import curve_html
 from pyfuncdbg.ipython.html.element import Html, element, joined
 from pyfuncdbg.ipython.html.heatmap import heatmap_html
 from pyfuncdbg.ipython.html.pages import paged_table
+from pyfuncdbg.ipython.html.picture import picture_html
 from pyfuncdbg.ipython.html.styled import classes, console, spans, text_html
-from pyfuncdbg.views.curve import Curve
 from pyfuncdbg.views.heatmap import HeatMap
-from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.page import Fitted, Page
+from pyfuncdbg.views.picture import Picture
+
+_LINE = 110
+"""Columns of lines of text."""
 
 
 def page_html(view: Any) -> Html:
@@ -37,7 +40,8 @@ def _part(view: Any, drawing: Console) -> Html:
     if isinstance(view, Page):
         return joined(*(_part(part, drawing) for part in view.parts))
     if isinstance(view, Text):
-        return element('div', text_html(view) if view.plain else Html('&nbsp;'), class_='pf-line')
+        aligned = view.no_wrap or '\n' in view.plain
+        return element('div', text_html(view) if view.plain else Html('&nbsp;'), class_='pf-lines' if aligned else 'pf-line')
     if isinstance(view, Table):
         return _table(view, drawing)
     if isinstance(view, Padding):
@@ -47,13 +51,21 @@ def _part(view: Any, drawing: Console) -> Html:
         return element('div', *title, _part(view.renderable, drawing), class_='pf-panel')
     if isinstance(view, Group):
         return joined(*(_part(part, drawing) for part in view.renderables))
+    if isinstance(view, Picture):
+        return picture_html(view.array, view.near)
     if isinstance(view, HeatMap):
         return heatmap_html(view.array)
-    if isinstance(view, Curve):
-        return curve_html(view.array)
     if callable(view):
-        return _part(view(drawing.options), drawing)
+        return _part(_fitted(view, drawing), drawing)
     return element('pre', _printed(view, drawing), class_='pf-pre')
+
+
+def _fitted(view: Fitted, drawing: Console) -> Any:
+    """Tables get all the room there is; lines of text, which cannot scroll by the column, what most notebooks have."""
+    drawn = view(drawing.options)
+    if isinstance(drawn, Text) and max(map(len, drawn.plain.split('\n'))) > _LINE:
+        return view(drawing.options.update(width=_LINE))
+    return drawn
 
 
 def _inline(view: Any, drawing: Console) -> Html:
@@ -84,5 +96,5 @@ def _table(table: Table, drawing: Console) -> Html:
 def _cell(name: str, content: Html, column: Column, drawing: Console, **more: str) -> Html:
     style = column.style if isinstance(column.style, Style) else drawing.get_style(column.style)
     words = [*(['pf-r'] if column.justify == 'right' else []), *classes(style).split(),
-             *(['pf-n'] if column.no_wrap else [])]
+             *([] if column.no_wrap else ['pf-f'])]
     return element(name, content, class_=' '.join(words) or None, **more)

@@ -49,7 +49,7 @@ def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Ht
              text_html(made_by(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40), shape(tensor.shape),
              size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),
              value(stats.std if stats is not None else None), text_html(remarks(call, tensor, finding))]
-    return element('tr', *(element('td', cell, class_='pf-r' if title in _RIGHT else None)
+    return element('tr', *(element('td', cell, class_='pf-r' if title in _RIGHT else 'pf-f' if title == 'flags' else None)
                            for title, cell in zip(_TITLES, cells, strict=True)))
 
 

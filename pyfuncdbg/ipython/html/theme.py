@@ -25,9 +25,10 @@ _RULES = '''
 .pyfuncdbg>.pf-plain{display:none}
 .pyfuncdbg>.pf-rich[hidden]{display:block!important;padding:6px 8px}
 .pyfuncdbg .pf-line{white-space:pre-wrap}
+.pyfuncdbg .pf-lines{white-space:pre;overflow-x:auto;overflow-wrap:normal}
 .pyfuncdbg .pf-pad{padding-left:2ch}
 .pyfuncdbg .pf-scroll,.pyfuncdbg .pf-wide{overflow:auto;max-width:100%}
-.pyfuncdbg .pf-tall{max-height:640px}
+.pyfuncdbg .pf-tall{max-height:760px}
 .pyfuncdbg pre.pf-pre{color:inherit;background:none;margin:0;padding:0;border:0;font:inherit;white-space:pre;overflow:auto}
 .pyfuncdbg .pf-panel{border:1px solid var(--pf-red);border-radius:4px;padding:4px 10px 6px;margin:4px 0}
 .pyfuncdbg .pf-b{font-weight:700}.pyfuncdbg .pf-i{font-style:italic}.pyfuncdbg .pf-u{text-decoration:underline}
@@ -39,11 +40,12 @@ _RULES = '''
 display:block;overflow-x:auto;max-width:100%;font:inherit;table-layout:auto}
 .pyfuncdbg table.pf-t :is(thead,tbody,tr),.pyfuncdbg table.pf-g :is(tbody,tr){background:none!important;border:0}
 .pyfuncdbg table.pf-t :is(td,th),.pyfuncdbg table.pf-g td{color:inherit;background:none;border:0;padding:1px 14px 1px 0;
-text-align:left;vertical-align:top;white-space:pre-wrap;font:inherit;max-width:64ch;min-width:0}
+text-align:left;vertical-align:top;white-space:pre;overflow-wrap:normal;font:inherit;max-width:none;min-width:0}
 .pyfuncdbg table.pf-t th{font-weight:600;color:var(--pf-dim);white-space:nowrap}
 .pyfuncdbg table.pf-t thead tr{border-bottom:1px solid var(--pf-line)}
 .pyfuncdbg table.pf-t tbody tr:hover{background:var(--pf-shade)!important}
-.pyfuncdbg table :is(td,th).pf-r{text-align:right}.pyfuncdbg table :is(td,th).pf-n{white-space:pre}
+.pyfuncdbg table :is(td,th).pf-r{text-align:right}
+.pyfuncdbg table td.pf-f{white-space:pre-wrap;overflow-wrap:anywhere;min-width:24ch}
 .pyfuncdbg table :is(td,th).pf-d{color:var(--pf-dim)}
 .pyfuncdbg form.pf-pages{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:baseline;margin:2px 0}
 .pyfuncdbg .pf-pages>section{order:1;flex:0 0 100%;min-width:0}
@@ -59,13 +61,25 @@ text-align:left;vertical-align:top;white-space:pre-wrap;font:inherit;max-width:6
 .pyfuncdbg svg .pf-column{text-anchor:middle;fill:var(--pf-dim);dominant-baseline:auto}
 .pyfuncdbg svg :is(.pf-letter,.pf-number,.pf-mark){text-anchor:middle;pointer-events:none}
 .pyfuncdbg svg .pf-number[fill="#ffffff"]{fill:#fff}.pyfuncdbg svg .pf-number[fill="#000000"]{fill:#000}
-.pyfuncdbg svg .pf-bad{fill:#6d0b73}.pyfuncdbg svg .pf-cross{stroke:#f5b5f7;stroke-width:1;fill:none;pointer-events:none}
+.pyfuncdbg svg .pf-bad{fill:#6d0b73;stroke:#fff;stroke-width:1}
+.pyfuncdbg svg .pf-cross{stroke:#f5b5f7;stroke-width:1;fill:none;pointer-events:none}
 .pyfuncdbg svg .pf-letter{fill:#fff;font-weight:700;stroke:#6d0b73;stroke-width:3px;paint-order:stroke}
 .pyfuncdbg svg .pf-mark{fill:var(--pf-red);font-weight:700}
 .pyfuncdbg svg rect:hover{stroke:var(--pf-fg);stroke-width:1.5}
 .pyfuncdbg svg .pf-hover{fill:transparent}
 .pyfuncdbg svg .pf-curve{fill:var(--pf-blue);fill-opacity:.25;stroke:var(--pf-blue);stroke-width:1.5}
-.pyfuncdbg svg .pf-line-only{fill:none}
+.pyfuncdbg svg .pf-box{fill:var(--pf-shade);stroke:var(--pf-line)}
+.pyfuncdbg svg .pf-leaf{fill:var(--pf-bg);stroke:var(--pf-cyan)}
+.pyfuncdbg svg .pf-box-bad{stroke:var(--pf-red);stroke-width:2;stroke-dasharray:6 3}
+.pyfuncdbg svg :is(.pf-name,.pf-what){text-anchor:middle;pointer-events:none}
+.pyfuncdbg svg .pf-name{font-weight:700;font-size:12px}.pyfuncdbg svg .pf-what{fill:var(--pf-dim)}
+.pyfuncdbg svg path:is(.pf-flow,.pf-odd,.pf-nan){fill:none;stroke:var(--pf-blue);stroke-opacity:.7}
+.pyfuncdbg svg path.pf-odd{stroke:var(--pf-yellow)}
+.pyfuncdbg svg path.pf-nan{stroke:var(--pf-red);stroke-dasharray:7 4;stroke-opacity:1}
+.pyfuncdbg svg .pf-wide-line{fill:none;stroke:transparent;stroke-width:14}
+.pyfuncdbg svg g:hover>.pf-wide-line{stroke:var(--pf-fg);stroke-opacity:.15}
+.pyfuncdbg svg .pf-on-edge{stroke:var(--pf-bg);stroke-width:4px;paint-order:stroke;pointer-events:none}
+.pyfuncdbg svg .pf-odd-text{fill:var(--pf-yellow)}.pyfuncdbg svg .pf-nan-text{fill:var(--pf-red);font-weight:700}
 .pyfuncdbg svg .pf-dot,.pyfuncdbg svg .pf-bar{fill:var(--pf-blue)}
 '''
 

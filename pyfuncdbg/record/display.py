@@ -1,0 +1,28 @@
+"""How a notebook shows what a trace holds: a slot that the notebook's displays fill.
+
+Records know no picture of themselves. IPython asks here, on the main thread, and the front door says who answers.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+Display = Callable[[Any], dict[str, str]]
+"""From an object to its forms by MIME type."""
+_display: Display | None = None
+
+
+def show_with(display: Display) -> None:
+    """Let it show the public objects from now on."""
+    global _display
+    _display = display
+
+
+def mimebundle(self: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None) -> dict[str, str]:
+    """The method `_repr_mimebundle_` of what a notebook displays.
+
+    Args:
+        self: A record, a trace or a page.
+        include, exclude: MIME types wanted or not; IPython leaves out by itself what it did not ask for.
+    """
+    return _display(self) if _display is not None else {'text/plain': repr(self)}

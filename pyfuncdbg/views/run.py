@@ -1,0 +1,39 @@
+"""A recorded run: what was asked for, what it was fed, what came out, how it ended."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.record.records import RunRecord
+from pyfuncdbg.views.error import error_panel
+from pyfuncdbg.views.escape import label, one_line
+from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.tensor import tensor_card
+from pyfuncdbg.views.units import count, seconds
+
+TENSORS = 20
+"""Feeds, and fetches, that are shown."""
+_ELEMENTS = 24
+"""Elements shown of each."""
+
+
+def run_view(run: RunRecord) -> Page:
+    """Everything about one run."""
+    process = f' of process {run.process}' if run.process != 1 else ''
+    title = Text.assemble((f'run #{run.id}{process}', 'bold'), '  ', label(run.label, limit=200), '  ',
+                          (one_line(run.host, 40), 'cyan'), overflow='fold')
+    took = f'took {seconds(run.duration)}' if run.duration is not None else 'did not end, or was eager code'
+    parts: list[Part] = [title, Text(f'{seconds(run.started)} after the start, {took}, {count(len(run.sites), "node")}',
+                                     'dim', overflow='fold')]
+    for what, tensors in (('feed', run.feeds), ('fetch', run.fetches)):
+        parts += [tensor_card(tensor, what, limit=_ELEMENTS) for tensor in tensors[:TENSORS]]
+        if len(tensors) > TENSORS:
+            parts.append(Text(f'... {len(tensors) - TENSORS:,} more', 'dim'))
+    if run.error is not None:
+        parts.append(error_panel(run.error, f'run #{run.id}'))
+    return Page(*parts)
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.views.page import demo
+    from pyfuncdbg.views.sample import sample
+    demo(*(run_view(run) for run in sample().runs()))
