@@ -14,7 +14,7 @@ from pyfuncdbg.debug.stop import PYTHON, Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.entrance import Entrance, entrance_of, failed_at
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     """Every frame, ours too: from the outermost to the stopped one, then those that an error went through."""
     frames: list[tuple[FrameType, int]] = []
     frame = stop.frame
-    while frame is not None:
+    while frame is not None and not runs_cells(frame.f_code):
         frames.append((frame, frame.f_lineno))
         frame = frame.f_back
     frames.reverse()

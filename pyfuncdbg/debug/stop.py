@@ -16,7 +16,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import Call, Run
@@ -194,6 +194,8 @@ def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[U
     while outer is not None:
         if not is_machinery(outer.f_code.co_filename):
             found.append(UserFrame(outer, outer.f_lineno))
+        elif runs_cells(outer.f_code):
+            break
         outer = outer.f_back
     found.reverse()
     known = {id(entry.frame) for entry in found}

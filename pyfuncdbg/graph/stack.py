@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterable
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.machinery import is_machinery, judged
+from pyfuncdbg.hooks.machinery import is_machinery, judged, runs_cells
 
 _DEEPEST = 64
 
@@ -37,6 +37,8 @@ def creation_stack() -> tuple[Frame, ...]:
         if not (is_machinery(filename) if ours is None else ours):
             frames.append(Frame(filename, frame.f_lineno, code.co_name))
             depth += 1
+        elif code.co_name == 'run_code' and runs_cells(code):
+            break
         frame = frame.f_back  # type: ignore[assignment]
     frames.reverse()
     return tuple(frames)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os.path
 import re
+from types import CodeType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep     # pathlib takes 3 ms to import
 _DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """What runs the cells of a notebook, and stands for its `sys.stdout`."""
+_SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _FRAMEWORK = re.compile(r'[/\\](site|dist)-packages[/\\](tensorflow[/\\]python|keras[/\\]src)[/\\]')
 """What lies between a program and its functions that TensorFlow and Keras call."""
 judged: dict[str, bool] = {}
@@ -26,6 +28,11 @@ def is_machinery(filename: str) -> bool:
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
                                    or _NOTEBOOK.search(filename) is not None or _FRAMEWORK.search(filename) is not None)
     return known
+
+
+def runs_cells(code: CodeType) -> bool:
+    """Whether it is what runs the cells of a notebook or of IPython: what lies around a cell is no part of the program."""
+    return code.co_name == 'run_code' and code.co_filename.endswith(_SHELL)
 
 
 def is_package(filename: str) -> bool:

@@ -87,6 +87,9 @@ class Cells:
         label = f'In[{count}]'
         if not self._running:
             cell.begin(label)
+            enabled = any(entry.breakpoint.enabled for entry in debugger.breakpoints.entries.values())
+            if debugger.left and (debugger.catching or enabled):
+                debugger.start()                # what quit said was about the cell before
         running = _Running(info, count)
         self._running.append(running)
         header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 
@@ -73,7 +74,7 @@ class Lending:
         if not self._device or self._failed or os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
             return False
         try:
-            if self._broker.wanted == 'auto' and any(other.usable() for other in self._elsewhere):
+            if self._broker.wanted == 'auto' and (_in_ipython() or any(other.usable() for other in self._elsewhere)):
                 return False
             return os.tcgetpgrp(self._opened()) == os.getpgrp() and (self._lease is not None or self._fits())
         except OSError:
@@ -241,6 +242,12 @@ class Lending:
             size = os.get_terminal_size(self._opened())
             return size.columns >= LEAST[0] and size.lines >= LEAST[1]
         return False
+
+
+def _in_ipython() -> bool:
+    """Whether the user sits at IPython's prompt: what is asked there, and answered, is to stay in sight."""
+    ipython = sys.modules.get('IPython')
+    return ipython is not None and ipython.get_ipython() is not None
 
 
 class _Lease:

@@ -19,7 +19,7 @@ from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.installed import Gate
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 TYPES = frozenset((EAGER, NUMPY, STATELESS))
@@ -246,7 +246,7 @@ def creation(op: Any) -> tuple[Frame, ...]:
 
 def _frames(frame: FrameType | None) -> tuple[Frame, ...]:
     found: list[Frame] = []
-    while frame is not None and len(found) < _DEEPEST:
+    while frame is not None and len(found) < _DEEPEST and not runs_cells(frame.f_code):
         if not is_machinery(frame.f_code.co_filename):
             found.append(Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
