@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyfuncdbg.adapters.tensorflow import calls, runs
+from pyfuncdbg.adapters.tensorflow import calls, forward, runs, steps, tapes
 from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
 from pyfuncdbg.adapters.tensorflow.examination.examination import Examination
@@ -36,7 +36,7 @@ class TensorFlowAttachment:
         causes = Causes()
         self._calls = Calls(found, host, causes, going)
         self._tapes = Tapes(found, host, self._calls.gradients)
-        self._frames = OwnFrames(found.stacks, own_files(calls.__file__, runs.__file__))
+        self._frames = OwnFrames(found.stacks, own_files(*[str(module.__file__) for module in (calls, forward, runs, steps, tapes)]))
         self._patches = Patches()
         self._examination = Examination(found) if examine else None
         try:

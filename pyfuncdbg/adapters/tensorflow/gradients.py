@@ -17,12 +17,17 @@ _MOST = 1 << 12
 
 
 class Gradients:
-    """The last call at each token, and the sites of backward steps."""
+    """The last call at each token, and the sites of backward steps.
+
+    Attributes:
+        passes: Of tapes, that go on: a step on another thread is part of the only one.
+    """
 
     def __init__(self, host: TensorFlowHost) -> None:
         self._host = host
         self._calls: dict[str, tuple[int, int, str]] = {}       # no site: that would keep the function alive
         self._sites: dict[int, CallSite] = {}
+        self.passes: list[Run] = []
 
     def remember(self, token: str, call: Call) -> None:
         """A call has begun whose backward step would ask for this token; the last one stands, as TensorFlow's tape does."""
@@ -57,4 +62,5 @@ class Gradients:
             if len(self._sites) > _MOST:
                 self._sites.clear()
             site = self._sites[id] = CallSite(f'{name}_grad', 'EagerPyFunc', 'gradient', self._host, attrs={'forward': name})
-        return around(site, call, run(), list(inputs), number)
+        passes = tuple(self.passes)
+        return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), number)

@@ -30,21 +30,20 @@ class Pass:
 
     Attributes:
         run: What it is shown as.
+        eager: Whether it computes; else it makes nodes of a graph.
         log: What the tape recorded, None if nobody wanted gradients then.
-        steps: How many steps it had.
-        met: What its steps differentiate.
+        targets: Numbers of the tensors that are differentiated.
+        forward: Id of the wrapped call that it goes back through, 0 for none.
     """
 
-    __slots__ = ('_done', '_held', '_known', 'forward', 'log', 'met', 'run', 'steps', 'targets')
+    __slots__ = ('_done', '_held', '_known', 'eager', 'forward', 'log', 'run', 'targets')
 
-    def __init__(self, run: Run, log: Log | None, targets: Sequence[int], forward: int) -> None:
-        """`targets` are numbers of tensors; `forward` is the wrapped call that the pass goes back through, 0 for none."""
+    def __init__(self, run: Run, eager: bool, log: Log | None, targets: Sequence[int], forward: int) -> None:
         self.run = run
+        self.eager = eager
         self.log = log
         self.targets = targets
         self.forward = forward
-        self.steps = 0
-        self.met: list[tuple[Made | None, str]] = []
         self._known: dict[int, list[_Parts]] = {}
         self._held: list[Any] = []              # an object that is gone gives its id to another
         self._done: set[int] = set()
@@ -79,7 +78,6 @@ class Pass:
                          and self._fits(maker, op_type, inputs, outputs)), None)
         if made is not None:
             self._done.add(id(made))
-        self.met.append((made, op_type))
         return made, flows
 
     def _maker(self, tensor: int) -> Made | None:
@@ -92,7 +90,6 @@ class Pass:
     # ------------------------------------------------------------------ what comes out of it
     def gave(self, call: int, made: Made | None, gradients: Sequence[Any]) -> None:
         """A step has given gradients of its inputs."""
-        self.steps += 1
         tensors = made.inputs if made is not None and len(made.inputs) == len(gradients) else ()
         for slot, gradient in enumerate(gradients):
             if gradient is not None:

@@ -68,12 +68,20 @@ class Steps:
         site = self._site(rule, made, name, tuple(slot for _, slot in flows), going.log)
         number = 0
 
-        def applied(*given: Any) -> Rows:
+        def noted(raw: Any) -> Rows:
             nonlocal number
             number = current_call()
-            return Rows(compute(*given))
+            return Rows(raw)
 
-        found = around(site, applied, going.run, list(gradients), forward, [call for call, _ in flows])
+        def applied(*given: Any) -> Rows:
+            return noted(compute(*given))
+
+        inputs, sources = list(gradients), [call for call, _ in flows]
+        if going.eager:
+            found = around(site, applied, going.run, inputs, forward, sources)
+        else:                                   # a node that is made under a hook would show the hook in its stack
+            raw = compute(*gradients)
+            found = around(site, lambda *_: noted(raw), going.run, inputs, forward, sources)
         going.gave(number, made, found)
         return found.raw if isinstance(found, Rows) else list(found)
 

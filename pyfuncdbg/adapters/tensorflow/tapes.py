@@ -1,12 +1,14 @@
-"""`GradientTape` passes: each is a run, each backward step a call of kind 'gradient', linked to where it has its gradients from.
+"""`GradientTape` passes: each is a run, each backward step a call of kind 'gradient', linked to those before it.
 
 Stands where TensorFlow's tape asks Python for an op's gradient, for that of a function which has its own, and for sums. Runs
 on the thread of the pass; while nobody wants gradients it only passes on.
 """
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any
@@ -37,6 +39,7 @@ class Tapes:
         self._thread = threading.local()
         self._rule: Callable[..., Any] = parts.tape._gradient_function
         self._site = CallSite(_LABEL, 'GradientTape', 'run', host)
+        self._gradients = gradients
         self._steps = Steps(host, gradients)
         self.forward = Forward(parts)
         self._sinks = Sinks(parts, host)
@@ -82,21 +85,37 @@ class Tapes:
         named = self._sinks.named(options.get('sources_raw') or sources, sources)
         within = current.get()
         inside = within is not None and within.site.kind == 'gradient' and within.site.op_type == 'EagerPyFunc'
-        label = _INSIDE if inside else _LABEL if self._parts.context.executing_eagerly() else self._traced()
+        eager = self._parts.context.executing_eagerly()
+        label = _INSIDE if inside else _LABEL if eager else self._traced()
         run = Run(label, self._host, perf_counter_ns(), feeds=[''] * len(targets), fetches=named)
-        going = Pass(run, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
+        going = Pass(run, eager, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
                      within.forward if within is not None and inside else 0)
-        passes = self._thread.__dict__.setdefault('passes', [])
 
         def whole(*_: Any) -> list[Any]:
-            passes.append(going)
-            try:
+            with self._going(going, inside):
                 found = original(tape, targets, sources, *args, **options)
-            finally:
-                passes.pop()
             return list(found) if inside else self._sinks.reached(going, tape, targets, sources, named, found)
 
-        return list(around(self._site, whole, run, targets) if hooks.run else whole())
+        if not hooks.run:
+            return whole()
+        if going.eager:
+            return list(around(self._site, whole, run, targets))
+        found = whole()                         # a node that is made under a hook would show the hook in its stack
+        return list(around(self._site, lambda *_: found, run, targets))
+
+    @contextmanager
+    def _going(self, going: Pass, inside: bool) -> Iterator[None]:
+        passes = self._thread.__dict__.setdefault('passes', [])
+        passes.append(going)
+        runs = self._gradients.passes
+        if not inside and going.eager:
+            runs.append(going.run)
+        try:
+            yield
+        finally:
+            passes.pop()
+            if not inside and going.eager:
+                runs.remove(going.run)
 
     def _traced(self) -> str:
         graph = self._parts.ops.get_default_graph()
@@ -122,12 +141,13 @@ class Tapes:
 
     def _recording(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """What is recorded with a rule of its own: a traced function, a `tf.custom_gradient`."""
-        def record_operation(op_type: Any, outputs: Any, inputs: Any, backward: Any, *rest: Any, **options: Any) -> Any:
-            if not self.on or not hooks.gradient or not isinstance(op_type, str):
-                return original(op_type, outputs, inputs, backward, *rest, **options)
-            made = Made(op_type, '', list(inputs), list(outputs), program_line(_caller()))
-            self.forward.noted(made)
-            return original(op_type, outputs, inputs, self._own_rule(made, backward), *rest, **options)
+        def record_operation(op_type: Any, output_tensors: Any, input_tensors: Any, backward_function: Any, *rest: Any,
+                             **options: Any) -> Any:
+            if self.on and hooks.gradient and isinstance(op_type, str):
+                made = Made(op_type, '', list(input_tensors), list(output_tensors), program_line(sys._getframe(1)))
+                self.forward.noted(made)
+                backward_function = self._own_rule(made, backward_function)
+            return original(op_type, output_tensors, input_tensors, backward_function, *rest, **options)
         return record_operation
 
     def _own_rule(self, made: Made, backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,11 +190,6 @@ class _Sums:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
-
-
-def _caller() -> Any:
-    import sys
-    return sys._getframe(2)
 
 
 def _theirs(entry: TracebackType | None) -> TracebackType | None:
