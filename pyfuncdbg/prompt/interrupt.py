@@ -10,6 +10,7 @@ import ctypes
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -31,11 +32,19 @@ class _Attention:
         """The main thread has heard of one of which the other way has not told yet."""
         self._told = self._taken = False
         """The other way has told of one that the main thread has yet to hear of; and it was acted upon."""
+        self._ends_main = self._due = False
+        """Ending a line ends what the main thread does too; and it has to be told."""
 
-    def ask(self, on: bool) -> None:
+    def ask(self, on: bool, ends_main: bool = False) -> None:
         """The user is at a prompt, or no longer."""
         with self._lock:
-            self._asking = on
+            self._asking, self._ends_main = on, ends_main
+
+    def due(self, on: bool = True) -> bool:
+        """Whether the main thread has still to hear that a line was ended; with False that is given up."""
+        with self._lock:
+            due, self._due = self._due, self._due and on
+            return due
 
     def work(self, thread: int) -> None:
         """A command runs on this thread."""
@@ -57,10 +66,11 @@ class _Attention:
         """Python tells the main thread of Ctrl-C; False if it is that thread's own affair."""
         with self._lock:
             told, taken, self._told = self._told, self._taken, False
-            if told and taken:
-                return True
-            self._handled = self._overhearing and not told
-            return self._act(threading.main_thread().ident)
+            if not told:
+                self._handled = self._overhearing
+            acted = taken if told else self._act(threading.main_thread().ident)
+            due, self._due = self._due, False
+            return acted and not due
 
     def overhear(self, on: bool) -> None:
         """Somebody else than the main thread hears of Ctrl-C too, or no longer."""
@@ -83,6 +93,7 @@ class _Attention:
             return True
         if self._working is None and self._reading is not None:
             self._reading()
+            self._due = self._ends_main
             return True
         return self._working is None and self._asking           # between a line and its command: there is nothing to end
 
@@ -97,13 +108,21 @@ os.register_at_fork(after_in_child=attention.forget)
 
 
 @contextlib.contextmanager
-def asking() -> Iterator[None]:
-    """At a prompt: the program hears of no Ctrl-C."""
-    attention.ask(True)
+def asking(ends_main: bool = False) -> Iterator[None]:
+    """At a prompt: the program hears of no Ctrl-C; with `ends_main` the main thread does, of one that ends a line."""
+    attention.ask(True, ends_main)
     try:
         yield
     finally:
         attention.ask(False)
+
+
+def tell_main(patience: float) -> None:
+    """Let the main thread hear that a line was ended, if it does so within that many seconds: it may be in native code,
+    and what it waits for there ends instead."""
+    end = time.monotonic() + patience
+    while attention.due(time.monotonic() < end):
+        time.sleep(patience / 100)
 
 
 @contextlib.contextmanager

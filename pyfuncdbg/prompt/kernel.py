@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 from typing import Any
@@ -22,7 +21,7 @@ from pyfuncdbg.debug.unasked import note_stop
 from pyfuncdbg.debug.whereabouts import whereabouts
 from pyfuncdbg.errors import RunInterrupted
 from pyfuncdbg.prompt.conversation import PROMPT, Conversation
-from pyfuncdbg.prompt.interrupt import asking, listen
+from pyfuncdbg.prompt.interrupt import asking, listen, tell_main
 from pyfuncdbg.prompt.kernel_cells import Cell, Cells
 from pyfuncdbg.prompt.signal_pipe import signals
 from pyfuncdbg.prompt.terminal import TerminalReader
@@ -31,6 +30,8 @@ from pyfuncdbg.views.escape import visible
 _WIDTH = 100
 _PATIENCE = 0.02
 """Seconds between two looks at whether a line is still wanted."""
+_HEARING = 0.5
+"""Seconds in which the main thread hears of an interrupt, unless native code keeps it."""
 
 
 class Kernel:
@@ -91,17 +92,14 @@ class Kernel:
         return None
 
     def _ask(self, stop: Stop, cells: Cells, cell: Cell) -> None:
-        reader = _Reader(cells, cell)
         try:
-            with asking():
-                self._conversation.hold(stop, reader, Page(cells.kernel, cell))
+            with asking(ends_main=threading.current_thread() is not threading.main_thread()):
+                self._conversation.hold(stop, _Reader(cells, cell), Page(cells.kernel, cell))
+                tell_main(_HEARING)
         except EOFError:
             if stop.decision is None:
                 stop.decide('quit')
         self._quit = stop.decision is not None and stop.decision.verb == 'quit'
-        main = threading.main_thread()
-        if reader.interrupted and threading.current_thread() is not main and cells.run and not cells.ending and main.ident:
-            signal.pthread_kill(main.ident, signal.SIGINT)      # the cell ends too
 
     def _begin_cell(self) -> None:
         """At each cell: `quit` was about the one before, SIGINT has Python's handler, and who waited for a cell is asked."""
@@ -156,23 +154,17 @@ class Page:
 
 
 class _Reader:
-    """Lines of the cell's input box. An interrupt of the kernel while one is typed ends the run, and with it the cell.
-
-    Attributes:
-        interrupted: Whether there was one.
-    """
+    """Lines of the cell's input box. An interrupt of the kernel while one is typed ends the run, and with it the cell."""
 
     def __init__(self, cells: Cells, cell: Cell) -> None:
         self._cells = cells
         self._cell = cell
-        self.interrupted = False
 
     def read(self, stop: Stop, broker: Broker) -> str | None:
         try:
             return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker)
         except KeyboardInterrupt:
             if stop.decision is None:
-                self.interrupted = True
                 stop.decide('abort', RunInterrupted)
             return None
 

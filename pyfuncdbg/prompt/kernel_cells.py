@@ -6,6 +6,7 @@ cells on the thread that runs them; stops come on any.
 """
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -52,7 +53,6 @@ class Cells:
         self._lock = threading.Lock()
         self._running: dict[int, list[tuple[Any, Cell]]] = {}       # by thread; a cell may run others
         self._asked = 0
-        self.ending = False
         self._running[threading.main_thread().ident or 0] = [(None, self.last)]     # in it, whatever it is, we are loaded
         self.input = threading.Lock()
         """Held while a line is asked for: there is one input box."""
@@ -84,11 +84,6 @@ class Cells:
         with self._lock:
             self._asked -= 1
 
-    @property
-    def run(self) -> bool:
-        """Whether a cell runs."""
-        return bool(self._running)
-
     def _begin(self, info: Any) -> None:
         thread = threading.get_ident()
         cell = self._own()
@@ -105,15 +100,12 @@ class Cells:
         entries = self._running.get(thread, [])
         if not entries or (result is not None and entries[-1][0] not in (None, result.info)):
             return
-        self.ending = True
-        try:
-            while not self._ended(thread, entries):
-                try:
+        ended = False
+        while not ended:
+            with contextlib.suppress(KeyboardInterrupt):        # what it was to end has ended
+                ended = self._ended(thread, entries)
+                if not ended:
                     time.sleep(_PATIENCE)
-                except KeyboardInterrupt:       # what it was to end has ended
-                    continue
-        finally:
-            self.ending = False
         if not entries:
             self._over()
 
@@ -123,7 +115,8 @@ class Cells:
             last = len(entries) == 1 and len(self._running) == 1
             if last and (stopped or self._asked):
                 return False
-            entries.pop()
+            if entries:
+                entries.pop()
             if not entries:
-                del self._running[thread]
+                self._running.pop(thread, None)
         return True
