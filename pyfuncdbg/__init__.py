@@ -15,6 +15,7 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
 from __future__ import annotations
 
 import os
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +23,7 @@ from pyfuncdbg import debug, record
 from pyfuncdbg.prompt import breakpointhook
 from pyfuncdbg.prompt import debugpy as _debugpy
 from pyfuncdbg.prompt.breakpointhook import stop as breakpoint
+from pyfuncdbg.record.display import show_with as _show_with
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +158,17 @@ def unload_ipython_extension(shell: Any) -> None:
     unload(shell)
 
 
+def _displayed(thing: Any) -> dict[str, str]:
+    from pyfuncdbg.ipython.displays import bundle
+    return bundle(thing)
+
+
+_show_with(_displayed)
 _debugpy.watch()
+if 'IPython' in sys.modules:
+    from pyfuncdbg.ipython import stub as _stub
+    _stub.install()
+    del _stub
 if os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
     from pyfuncdbg.commands import socket as _socket
     _socket.listen_in_program()
