@@ -52,6 +52,7 @@ def _read(args: Sequence[str]) -> Action:
                 'show': (_show, 'answer a command from a trace'),
                 'open': (_open, 'look at a trace on the full screen'),
                 'verify': (_verify, 'prove that a program does the same while it is watched, and what that costs'),
+                'doctor': (_doctor, "run a program and tell of faults at its Python functions, with the code to paste"),
                 'connect': (_connect, 'the prompt for a program that runs with --listen'),
                 'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
     parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
@@ -71,7 +72,7 @@ def _read(args: Sequence[str]) -> Action:
 
 
 def _run(args: Sequence[str]) -> Action:
-    from pyfuncdbg.commands import recording, script
+    from pyfuncdbg.commands import recording
     parser = _parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
                      usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
@@ -85,14 +86,7 @@ def _run(args: Sequence[str]) -> Action:
     ours, target = _split(args, valued)
     options = parser.parse_args(ours)
     budget = None if options.budget is None else recording.size(options.budget)
-    if not target:
-        raise UsageError('run needs a SCRIPT, or -m and the name of a module')
-    if target[0] != '-m':
-        program = script.script(target[0], tuple(target[1:]))
-    elif len(target) > 1:
-        program = script.module(target[1], tuple(target[2:]))
-    else:
-        raise UsageError('-m needs the name of a module')
+    program = _program('run', target)
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
     try:
         return _recorded(options, program, path, budget, [*_without(ours, valued), *_separated(target)])
@@ -283,8 +277,32 @@ def _open(args: Sequence[str]) -> Action:
     return lambda: code
 
 
+def _doctor(args: Sequence[str]) -> Action:
+    from pyfuncdbg.commands import recording
+    parser = _parser('doctor', 'Run a program as python would, and tell of faults at its Python functions: leaks, lost '
+                               'shapes and gradients, bytes taken for str, dtypes, waiting; each with the code that mends '
+                               'it. Findings go to stderr; the exit code is the program\'s.',
+                     usage='pyfuncdbg doctor [options] (SCRIPT | -m MODULE) [ARGS ...]')
+    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
+    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--json', action='store_true', help='answer in JSON, on stderr')
+    parser.add_argument('--examined', metavar='PATH', help=argparse.SUPPRESS)       # the process of the program itself
+    ours, target = _split(args, ('--record', '--budget', '--examined'))
+    options = parser.parse_args(ours)
+    budget = None if options.budget is None else recording.size(options.budget)
+    program = _program('doctor', target)
+    from pyfuncdbg.commands import doctor
+    if options.examined is not None:
+        doctor.examine(Path(options.examined), program.argv, budget)
+        return lambda: _execute(program)
+    path = recording.free_path(program.name) if options.record is None else Path(options.record)
+    if options.record is not None and path.is_dir() and any(path.iterdir()):
+        raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
+    given = ['--budget', options.budget] if options.budget is not None else []
+    return lambda: doctor.attend([*given, *_separated(target)], path, options.json)
+
+
 def _verify(args: Sequence[str]) -> Action:
-    from pyfuncdbg.commands import script
     parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code bit by bit; '
                                'exit code 0 if they are equal, 1 if not. The program gets an empty stdin.',
                      usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
@@ -294,14 +312,7 @@ def _verify(args: Sequence[str]) -> Action:
     options = parser.parse_args(ours)
     if not options.repeat.isdecimal() or not 1 <= int(options.repeat) <= 1000:
         raise UsageError(f'verify: --repeat {options.repeat!r} is no whole number from 1 to 1000')
-    if not target:
-        raise UsageError('verify needs a SCRIPT, or -m and the name of a module')
-    if target[0] != '-m':
-        script.script(target[0])
-    elif len(target) > 1:
-        script.module(target[1])
-    else:
-        raise UsageError('-m needs the name of a module')
+    _program('verify', target)
     return lambda: _verified(target, int(options.repeat), options.json)
 
 
@@ -317,6 +328,22 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     else:
         Console(highlight=False, markup=False).print(verify_view(found))
     return 0 if found.answer == 'equal' else 1
+
+
+def _program(command: str, target: Sequence[str]) -> Program:
+    """The program that a command line names.
+
+    Raises:
+        UsageError: It names none, or one that is not there.
+    """
+    from pyfuncdbg.commands import script
+    if not target:
+        raise UsageError(f'{command} needs a SCRIPT, or -m and the name of a module')
+    if target[0] != '-m':
+        return script.script(target[0], tuple(target[1:]))
+    if len(target) > 1:
+        return script.module(target[1], tuple(target[2:]))
+    raise UsageError('-m needs the name of a module')
 
 
 def _execute(program: Program) -> int:

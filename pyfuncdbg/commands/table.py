@@ -6,6 +6,7 @@ from pyfuncdbg.commands.calls import CALL, CALLS, OUT
 from pyfuncdbg.commands.change import CHANGING
 from pyfuncdbg.commands.check import CHECK
 from pyfuncdbg.commands.command import Command
+from pyfuncdbg.commands.doctor import DOCTOR
 from pyfuncdbg.commands.evaluating import EVAL
 from pyfuncdbg.commands.frames import FRAMES
 from pyfuncdbg.commands.graph import MOVING
@@ -30,6 +31,6 @@ from pyfuncdbg.commands.threads import SWITCH, THREADS
 from pyfuncdbg.commands.timeline import TIMELINE
 
 TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, EVAL, GRAPH, *NODES, *SOURCES, TIMELINE, REPORT, HEALTH, TAPE,
-                              CHECK, LP, INFO, *BREAKING, INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING, THREADS,
-                              SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING,
+                              CHECK, DOCTOR, LP, INFO, *BREAKING, INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING,
+                              THREADS, SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING,
                               help_command(lambda: TABLE))

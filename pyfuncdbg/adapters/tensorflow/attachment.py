@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pyfuncdbg.adapters.tensorflow import calls, forward, runs, steps, tapes
 from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
-from pyfuncdbg.adapters.tensorflow.examination.examination import Examination
+from pyfuncdbg.adapters.tensorflow.examination.examination import FILES, Examination
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
@@ -36,7 +36,8 @@ class TensorFlowAttachment:
         causes = Causes()
         self._calls = Calls(found, host, causes, going)
         self._tapes = Tapes(found, host, self._calls.gradients)
-        self._frames = OwnFrames(found.stacks, own_files(*[str(module.__file__) for module in (calls, forward, runs, steps, tapes)]))
+        files = [str(module.__file__) for module in (calls, forward, runs, steps, tapes)]
+        self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(found) if examine else None
         try:

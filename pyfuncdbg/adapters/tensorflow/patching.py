@@ -9,6 +9,12 @@ from typing import Any
 _ABSENT: Any = object()
 
 
+def without_this_frame(error: BaseException) -> None:
+    """Take the outermost frame off an exception's traceback: that of a replacement which lets it pass by a bare `raise`."""
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
 class Patches:
     """Replaced attributes of modules and classes."""
 

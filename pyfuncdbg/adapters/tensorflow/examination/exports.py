@@ -14,7 +14,7 @@ from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.examination.places import NOWHERE, Place
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.adapters.tensorflow.sites import TYPES
 from pyfuncdbg.hooks.facts import Fact
 
@@ -40,7 +40,11 @@ class Exports:
 
     def _saving(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def save_and_return_nodes(obj: Any, export_dir: Any, *args: Any, **options: Any) -> Any:
-            found = original(obj, export_dir, *args, **options)
+            try:
+                found = original(obj, export_dir, *args, **options)
+            except BaseException as error:
+                without_this_frame(error)
+                raise
             try:
                 self._look(os.fspath(export_dir))
             except Exception:                   # a model that cannot be read here (another file system) is not looked into

@@ -76,7 +76,8 @@ def _inside(value: Any, kind: type) -> list[Any] | None:
     if kind in _PLAIN or isinstance(value, type):
         return None
     if kind is FunctionType:
-        return [*contents(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        held = [content for _, content in closed_over(value)]
+        return [*held, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     if kind is MethodType:
         return [value.__self__, value.__func__]
     if kind is partial:
@@ -92,12 +93,12 @@ def _inside(value: Any, kind: type) -> list[Any] | None:
     return list(held.values())[:_ITEMS] if type(held) is dict else None
 
 
-def contents(function: FunctionType) -> list[Any]:
-    """What a function closes over, but for variables that have no value yet."""
+def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
+    """The variables that a function closes over, but for those that have no value yet."""
     found = []
-    for cell in function.__closure__ or ():
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         with contextlib.suppress(ValueError):
-            found.append(cell.cell_contents)
+            found.append((name, cell.cell_contents))
     return found
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from pyfuncdbg.adapters.tensorflow.examination.holdings import contents
+from pyfuncdbg.adapters.tensorflow.examination.holdings import closed_over
 from pyfuncdbg.adapters.tensorflow.examination.places import Place, here, made_at
 from pyfuncdbg.adapters.tensorflow.functions import user_function
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, NUMPY, TYPES
 from pyfuncdbg.hooks.facts import Fact
 
@@ -25,12 +25,13 @@ _REMEMBERED = 256
 
 
 class _Culprit(NamedTuple):
-    """What broke a path: `reason` is 'numpy' or 'captured'."""
+    """What broke a path: `reason` is 'numpy' or 'captured'; `variable` is how the function names what it captured."""
 
     reason: str
     place: Place
     function: str
     op_type: str
+    variable: str = ''
 
 
 class _Calls(threading.local):
@@ -65,14 +66,22 @@ class LostGradients:
         def py_func_common(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None) -> Any:  # noqa: N803
             if self._under_tape() and isinstance(inp, (list, tuple)) and self._recorded(inp):
                 self._remember('numpy', func)
-            return original(func, inp, Tout, stateful, name)
+            try:
+                return original(func, inp, Tout, stateful, name)
+            except BaseException as error:
+                without_this_frame(error)
+                raise
         return py_func_common
 
     def _internal(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _internal_py_func(func: Any, *args: Any, **options: Any) -> Any:
             if options.get('use_eager_py_func') and not options.get('is_grad_func') and self._under_tape():
                 self._remember('captured', func)
-            return original(func, *args, **options)
+            try:
+                return original(func, *args, **options)
+            except BaseException as error:
+                without_this_frame(error)
+                raise
         return _internal_py_func
 
     def _under_tape(self) -> bool:
@@ -97,8 +106,7 @@ class LostGradients:
             try:
                 found = original(tape, target, sources, *args, **options)
             except BaseException as error:
-                if error.__traceback__ is not None:     # without this frame
-                    error.__traceback__ = error.__traceback__.tb_next
+                without_this_frame(error)
                 raise
             if not self._inside_backward():
                 self._look(target, sources, found)
@@ -107,7 +115,11 @@ class LostGradients:
 
     def _symbolic(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _GradientsHelper(ys: Any, xs: Any, *args: Any, **options: Any) -> Any:  # noqa: N802
-            found = original(ys, xs, *args, **options)
+            try:
+                found = original(ys, xs, *args, **options)
+            except BaseException as error:
+                without_this_frame(error)
+                raise
             self._look(ys, xs, found)
             return found
         return _GradientsHelper
@@ -144,9 +156,10 @@ class LostGradients:
                 yield culprit
 
     def _called(self, source: Any, made: list[tuple[str, Place, Any]]) -> Iterator[_Culprit]:
-        reached = [(place, function) for reason, place, function in made if reason == 'captured' and _reaches(function, source)]
-        for place, function in reached:
-            yield _Culprit('captured', place, _name(function), EAGER)
+        reached = [(place, function, name) for reason, place, function in made
+                   if reason == 'captured' and (name := _reached_as(function, source))]
+        for place, function, name in reached:
+            yield _Culprit('captured', place, _name(function), EAGER, name)
         for reason, place, function in made:
             if reason == 'numpy' and not reached:
                 yield _Culprit('numpy', place, _name(function), NUMPY)
@@ -160,8 +173,8 @@ class LostGradients:
             registered = self._parts.scripts._py_funcs.get(token.decode() if isinstance(token, bytes) else token)
             function = user_function(registered) if registered is not None else None
             if node.type == EAGER:
-                if _reaches(function, source):
-                    yield _Culprit('captured', made_at(node), _name(function), EAGER)
+                if name := _reached_as(function, source):
+                    yield _Culprit('captured', made_at(node), _name(function), EAGER, name)
             elif start is not None and any(one.name == start for one in _ancestors([node])):
                 yield _Culprit('numpy', made_at(node), _name(function), node.type)
 
@@ -172,6 +185,7 @@ class LostGradients:
         for (culprit, source, place), count in found.items():
             yield Fact('gradient', 0, culprit.place.filename, culprit.place.line, {
                 'reason': culprit.reason, 'function': culprit.function, 'op_type': culprit.op_type, 'source': source,
+                'variable': culprit.variable,
                 'none': count, 'asked': asked[place], 'asked_in': place.filename, 'asked_at': place.line})
 
 
@@ -190,20 +204,26 @@ def _name(function: Any) -> str:
     return str(getattr(function, '__qualname__', None) or type(function).__name__)
 
 
-def _reaches(function: Any, source: Any) -> bool:
-    """Whether a function gets at a variable or tensor that it is not given: by closure, globals, defaults or `self`."""
+def _reached_as(function: Any, source: Any) -> str:
+    """The name under which a function gets at a variable or tensor that it is not given; '' if it does not.
+
+    Looked for in its closure, globals and defaults, and in the object it is a method of.
+    """
     for _ in range(4):
         owner = getattr(function, '__self__', None)
-        if owner is not None and any(value is source for value in getattr(owner, '__dict__', {}).values()):
-            return True
+        for name, value in getattr(owner, '__dict__', {}).items():
+            if value is source:
+                return f'self.{name}'
         function = getattr(function, '__func__', None) or getattr(function, 'func', None) or function
     if not isinstance(function, FunctionType):
-        return False
-    held = contents(function)
-    held += [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
-    held += function.__defaults__ or ()
-    inner = [value for item in held for value in (item if isinstance(item, (list, tuple)) else [item])]
-    return any(value is source for value in inner)
+        return ''
+    held = [(name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__]
+    held += closed_over(function)
+    held += [('', value) for value in function.__defaults__ or ()]
+    for name, value in held:
+        if any(item is source for item in (value if isinstance(value, (list, tuple)) else [value])):
+            return name or 'a default'
+    return ''
 
 
 def _node_of(graph: Any, source: Any) -> str | None:

@@ -1,0 +1,175 @@
+"""`doctor`: faults at script ops, on a trace; and `pyfuncdbg doctor`, which runs a program under examination first.
+
+The program runs in a process of its own, so that however it ends, the findings follow. That process gathers facts when it
+ends, and now and then before: who is killed or leaves by `os._exit` has left those.
+"""
+from __future__ import annotations
+
+import _thread
+import argparse
+import atexit
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyfuncdbg.commands.arguments import one_of
+from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.debug.diagnosis.diagnose import diagnose
+from pyfuncdbg.debug.diagnosis.finding import Diagnosis
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.views.doctor import NAMES, doctor_view
+
+_FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
+"""Seconds to the first gathering, by how much longer each next one takes, and the longest."""
+
+
+def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:
+    found = diagnose(context.trace)
+    if args.kind is None:
+        return found
+    findings = tuple(finding for finding in found.findings if finding.kind == args.kind)
+    return replace(found, findings=findings)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--kind', metavar='KIND', type=one_of(tuple(NAMES), 'kind of finding'),
+                        help=f'only this kind: {", ".join(NAMES)}')
+
+
+DOCTOR = Command('doctor', 'faults at script ops: leaks, lost shapes, bytes for str, waiting; and what mends them', 'judge',
+                 _doctor, doctor_view, _arguments)
+
+
+# ---------------------------------------------------------------- in the program's process
+def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
+    """Record and examine this process until the interpreter's exit.
+
+    Args:
+        path: Folder of the trace, to be made.
+        argv: The program's `sys.argv`, which it gets now.
+        budget: Bytes that the trace may take; None for the recorder's own limit.
+    """
+    from pyfuncdbg import adapters
+    from pyfuncdbg.debug.diagnosis.evidence import Gatherer
+    from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
+    from pyfuncdbg.hooks.facts import Fact
+    from pyfuncdbg.record.recorder import Recorder
+    sys.argv = list(argv)
+    recorder = (Recorder(path) if budget is None else Recorder(path, budget=budget)).start()
+    adapters.await_imports(examine=True)
+    occupancy, gatherer, lock, owner = Occupancy(), Gatherer(recorder), threading.Lock(), os.getpid()
+    occupancy.start()
+
+    def gather(*more: Fact) -> None:
+        with lock:
+            gatherer.write([*adapters.facts(), *occupancy.facts(), *more], occupancy.stacks())
+
+    def now_and_then() -> None:
+        interval = _FIRST
+        while True:
+            time.sleep(interval)
+            if ended or os.getpid() != owner:
+                return
+            with contextlib.suppress(Exception):    # the program changes what is looked at: the next time may see it whole
+                gather()
+            interval = min(interval * _LONGER, _LONGEST)
+
+    def finish() -> None:
+        ended.append(True)
+        if os.getpid() == owner:                    # a forked child has the facts of its parent
+            gather(Fact('ended', data={'raised': _raised()}))
+        occupancy.stop()
+        recorder.stop()
+
+    ended: list[bool] = []
+    _thread.start_new_thread(now_and_then, ())
+    # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
+    atexit.register(finish)
+
+
+def _raised() -> str:
+    """The exception that ended the program, as one line; '' if none did."""
+    error = getattr(sys, 'last_value', None)
+    if not isinstance(error, BaseException):
+        return ''
+    with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
+        return f'{type(error).__name__}: {(str(error).splitlines() or [""])[0]}'[:500]
+    return type(error).__name__
+
+
+# ---------------------------------------------------------------- in the process of the command
+def attend(args: Sequence[str], path: Path, as_json: bool) -> int:
+    """Run the program in a process of its own, and tell what was found when it has ended.
+
+    Args:
+        args: What the process gets after `pyfuncdbg doctor --examined PATH`.
+        path: Folder of its trace.
+        as_json: Tell it as one line of JSON.
+
+    Returns:
+        The program's exit code; 128 and the number of the signal that killed it.
+    """
+    command = [sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
+               '-m', 'pyfuncdbg', 'doctor', '--examined', str(path), *args]
+    with _signals() as told, subprocess.Popen(command) as child:
+        told.append(child)
+        code = child.wait()
+    if any(path.glob('*')):
+        _tell(path, as_json)
+    if code >= 0:
+        return code
+    if -code in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):     # as if the program had been here: a shell's loop ends
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return 128 - code
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """While the program runs: Ctrl-C is its affair, and a request to end is handed on to it."""
+    child: list[subprocess.Popen[bytes]] = []
+
+    def hand_on(number: int, frame: object) -> None:
+        for process in child:
+            process.send_signal(number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        for number, old in before.items():
+            if old is not signal.SIG_IGN:           # a handler, not SIG_IGN: a child process would keep that
+                signal.signal(number, (lambda number, frame: None) if number == signal.SIGINT else hand_on)
+        yield child
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _tell(path: Path, as_json: bool) -> None:
+    """Write the findings to stderr: stdout holds only what the program wrote."""
+    import shlex
+
+    from rich.console import Console
+
+    from pyfuncdbg.record.trace import Trace
+    try:
+        with Trace.open(path) as trace:
+            found = diagnose(trace)
+    except PyfuncdbgError as error:
+        print(f'pyfuncdbg: {error}', file=sys.stderr)
+        return
+    if as_json:
+        print(to_json(found), file=sys.stderr, flush=True)
+        return
+    console = Console(file=sys.stderr, highlight=False, markup=False)
+    console.print(doctor_view(found))
+    number = next((finding.calls[0] for finding in found.findings if finding.calls and finding.calls[0]), '')
+    console.print(f'pyfuncdbg show {shlex.quote(str(path))} ' + (f'call {number}' if number else 'doctor'), style='cyan',
+                  soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Faults at script ops, judged from calls and facts: what `doctor` tells."""

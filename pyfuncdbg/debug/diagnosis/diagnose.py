@@ -1,0 +1,32 @@
+"""All judges on one trace: what `pyfuncdbg doctor` and `show TRACE doctor` answer."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pyfuncdbg.debug.diagnosis.differentiating import gradients
+from pyfuncdbg.debug.diagnosis.evidence import Evidence
+from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding
+from pyfuncdbg.debug.diagnosis.leaking import leaks
+from pyfuncdbg.debug.diagnosis.leaving import ends, exports
+from pyfuncdbg.debug.diagnosis.results import results
+from pyfuncdbg.debug.diagnosis.shaping import lost_shapes
+from pyfuncdbg.debug.diagnosis.texts import texts
+from pyfuncdbg.debug.diagnosis.waiting import waits
+from pyfuncdbg.debug.diagnosis.writing import writes
+from pyfuncdbg.debug.queries import Queries
+
+JUDGES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (results, texts, gradients, writes, leaks, lost_shapes, waits,
+                                                              exports, ends)
+
+
+def diagnose(trace: Queries) -> Diagnosis:
+    """Judge a whole trace."""
+    evidence = Evidence(trace)
+    found = [finding for judge in JUDGES for finding in judge(evidence)]
+    ended = evidence.having('ended')
+    versions = [known.text('version') for known in evidence.having('tensorflow')]
+    return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),
+                     sum(spot.count for spot in evidence.spots), len({spot.place for spot in evidence.spots}),
+                     bool(evidence.sampled), versions[0] if versions else '',
+                     next((known.text('raised') for known in ended if known.text('raised')), ''),
+                     bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0))

@@ -1,0 +1,80 @@
+"""Gradients that are None because of a script op, and backward steps that fail by a fault of TensorFlow's."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known
+from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.records import CallRecord
+
+_MOST = 200
+_NO_TAPE = re.compile(r"KeyError: b'pyfunc_")
+_NO_FLOAT = re.compile(r'TypeError: Cannot convert 0\.0 to EagerTensor of dtype (\w+)')
+
+
+def gradients(evidence: Evidence) -> Iterator[Finding]:
+    """One finding for each op and source, one for each way in which backward steps fail."""
+    for known in evidence.having('gradient'):
+        yield _lost(evidence, known)
+    yield from _failed(evidence)
+
+
+def _lost(evidence: Evidence, known: Known) -> Finding:
+    call = evidence.script_call(known.place)
+    source, asked = known.text('source'), Place(known.text('asked_in'), known.number('asked_at'))
+    name = known.text('function')
+    times = f'in {known.number("none"):,} of {known.number("asked"):,} gradients asked for at line {asked.line}'
+    figures: dict[str, Figure] = {'None': known.number('none'), 'asked': known.number('asked'), 'source': source}
+    if known.text('reason') == 'numpy':
+        what = (f'The gradient of {source!r} is None, {times}: numpy_function has no gradient, and the way leads through '
+                f'{name}')
+        fix = ''
+        if call is not None:
+            plain = call.call.replace('numpy_function', 'py_function', 1).replace('compat.v1.py_func(', 'py_function(', 1)
+            fix = call.statement.replace(call.call, plain.replace(', stateful=False', '').replace(', stateful=True', ''))
+        return Finding('gradient', name, known.place, what, figures, fix,
+                       'py_function has one, if the function computes with TensorFlow ops (tf.sin, not np.sin); or give it '
+                       'one by tf.custom_gradient')
+    variable = known.text('variable') or source
+    what = (f'The gradient of {source!r} is None, {times}: {name} takes it from outside ({variable}), and only what is in '
+            f'inp has a gradient')
+    fix = ''
+    if call is not None and call.inputs is not None:
+        arguments = ', '.join([call.function, f'[{", ".join([*call.inputs, variable])}]', *call.rest])
+        fix = call.statement.replace(call.call, f'{call.op}({arguments})')
+    return Finding('gradient', name, known.place, what, figures, fix, 'pass it in inp, and take it as one more parameter')
+
+
+def _failed(evidence: Evidence) -> Iterator[Finding]:
+    seen: dict[tuple[Place, str], list[CallRecord]] = {}
+    for call in evidence.trace.calls(kind='gradient', failed=True, limit=_MOST):
+        if call.error is None or call.site.host != 'tensorflow':
+            continue
+        raised = f'{call.error.type}: {call.error.message}'     # with TensorFlow's error around it in eager code
+        if _NO_TAPE.search(raised):
+            seen.setdefault((_forward(evidence, call), ''), []).append(call)
+        elif match := _NO_FLOAT.search(raised):
+            seen.setdefault((_forward(evidence, call), match[1]), []).append(call)
+    for (place, why), calls in seen.items():
+        name = str(calls[0].site.attrs.get('forward') or calls[0].site.name)
+        numbers = tuple(call.number for call in calls[:3])
+        if not why:
+            yield Finding('backward', name, place, 'The backward step raises KeyError: TensorFlow keeps one tape a node and '
+                          'uses it once, so a second gradient over the same call, a jacobian, a loop, or a traced function '
+                          'that is called twice under one tape finds none', {'backward steps that raised': len(calls)}, '',
+                          'call the function once for each gradient, or give it a gradient by tf.custom_gradient', numbers)
+        else:
+            yield Finding('backward', name, place, f'The backward step raises TypeError: an input is {why}, which has no '
+                          f'gradient, and TensorFlow puts 0.0 in its place', {'backward steps that raised': len(calls)},
+                          f'x = tf.cast(x, tf.float32)    # the {why} input, before the py_function; back inside of it',
+                          'give the op floats only', numbers)
+
+
+def _forward(evidence: Evidence, call: CallRecord) -> Place:
+    try:
+        stack = evidence.trace.call(call.forward).site.stack if call.forward else ()
+    except CommandError:
+        stack = ()
+    return Place(stack[-1].filename, stack[-1].line) if stack else Place('', 0)

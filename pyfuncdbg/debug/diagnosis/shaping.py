@@ -1,0 +1,75 @@
+"""Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
+from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
+from pyfuncdbg.debug.diagnosis.statement import ScriptCall
+
+
+def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """One finding for each place whose outputs are used without a known rank."""
+    for spot in evidence.spots:
+        sites = [site for site in spot.sites if _unknown(site.attrs.get('shapes'))]
+        after = max([_count(site.attrs.get('shapeless')) for site in sites], default=0)
+        dataset = any(site.attrs.get('returns_shapeless') is True and str(site.attrs.get('graph', '')).startswith('Dataset_')
+                      for site in sites)
+        if sites and (after or dataset) and any(call.outputs for call in spot.calls):
+            yield _finding(evidence, spot, _unknown(sites[0].attrs.get('shapes')), after, dataset)
+
+
+def _unknown(shapes: object) -> list[int]:
+    """Slots of unknown rank."""
+    return [slot for slot, shape in enumerate(shapes) if shape is None] if isinstance(shapes, list) else []
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int else 0
+
+
+def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, dataset: bool) -> Finding:
+    seen = {slot: shape_of([call.outputs[slot].shape for call in spot.calls if len(call.outputs) > slot]) for slot in slots}
+    used = f'{after:,} node{"s" * (after != 1)} after it know no shape either' if after else ''
+    ends = 'the elements of the dataset have none: batch and Keras need it' if dataset else ''
+    outputs = 'The output has' if len(spot.site.outputs) == 1 else f'Outputs {", ".join(map(str, slots))} have'
+    what = f'{outputs} no shape in the graph, not even a rank; {"; ".join(filter(None, (used, ends)))}'
+    known = {slot: shape for slot, shape in seen.items() if shape is not None}
+    judged = sum(1 for call in spot.calls if call.outputs)
+    figures: dict[str, Figure] = {'calls seen': judged, 'nodes without shape': after}
+    figures |= {f'output {slot}': text(shape) for slot, shape in known.items()}
+    varying = [slot for slot, shape in seen.items() if shape is None]
+    if varying:
+        what += f'; the rank of output {varying[0]} differs from call to call, no set_shape can say it'
+    advice = f'the shape of all {judged:,} calls that were seen' if judged > 1 else 'the shape of the one call that was seen'
+    advice += ', None where it varied' if any(None in shape for shape in known.values()) else ''
+    return Finding('shape', spot.name, spot.place, what, figures, _fix(evidence.script_call(spot.place), spot, known),
+                   advice if known else 'give the outputs one rank, by reshape')
+
+
+def shape_of(shapes: Sequence[tuple[int, ...]]) -> tuple[int | None, ...] | None:
+    """What is common to shapes: None for a size that varied; None for shapes of several ranks."""
+    if not shapes or len({len(shape) for shape in shapes}) > 1:
+        return None
+    return tuple([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)])
+
+
+def text(shape: Sequence[int | None]) -> str:
+    """'[None, 3]'."""
+    return f'[{", ".join(map(str, shape))}]'
+
+
+def _fix(call: ScriptCall | None, spot: Spot, shapes: dict[int, tuple[int | None, ...]]) -> str:
+    if not shapes:
+        return ''
+    single = len(spot.site.outputs) == 1
+    listed = bool(call is not None and call.rest and call.rest[0].removeprefix('Tout=').startswith(('[', '(')))
+    if call is not None and call.targets:
+        names = {slot: call.targets[slot] if call.unpacked and slot < len(call.targets)
+                 else f'{call.targets[0]}[{slot}]' if listed or not single else call.targets[0] for slot in shapes}
+        return '\n'.join(f'{names[slot]}.set_shape({text(shape)})' for slot, shape in shapes.items())
+    if call is not None and single and not listed:
+        return call.statement.replace(call.call, f'tf.ensure_shape({call.call}, {text(shapes[0])})')
+    if single and not listed:
+        return f'y = tf.ensure_shape(y, {text(shapes[0])})    # y: what the op gave'
+    return '\n'.join(f'outputs[{slot}].set_shape({text(shape)})' for slot, shape in shapes.items())

@@ -1,0 +1,96 @@
+"""The statement of the program that makes a script op, taken apart: what a fix is written with.
+
+Texts are read where the program runs and kept in the trace, for its files may be elsewhere later. Nothing is executed.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+import textwrap
+from dataclasses import dataclass
+from functools import lru_cache
+
+_SCRIPTS = ('py_function', 'numpy_function', 'py_func')
+_LONGEST = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCall:
+    """A call of a script op in a statement.
+
+    Attributes:
+        statement: The whole text.
+        targets: Names that get the outputs; () where it is not assigned to names.
+        unpacked: Whether the targets take the list of outputs apart.
+        call: Text of the call, such as 'tf.py_function(f, [x], tf.float32)'.
+        op: 'tf.py_function'.
+        function: Text of the function.
+        inputs: Texts of the inputs; None if they are no list.
+        rest: Texts of the other arguments.
+    """
+
+    statement: str
+    targets: tuple[str, ...]
+    unpacked: bool
+    call: str
+    op: str
+    function: str
+    inputs: tuple[str, ...] | None
+    rest: tuple[str, ...]
+
+
+def statement_at(filename: str, line: int) -> str:
+    """The innermost statement around a line of a file, dedented; of one with a body its head; '' if unknown."""
+    lines = linecache.getlines(filename)
+    tree = _parsed(''.join(lines)) if lines else None
+    if tree is None:
+        return ''
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    around = [node for node in statements if node.lineno <= line <= (node.end_lineno or 0)]
+    if not around:
+        return ''
+    node = max(around, key=lambda one: (one.lineno, -(one.end_lineno or 0)))
+    last = node.end_lineno or node.lineno
+    body = getattr(node, 'body', None)
+    if isinstance(body, list) and body:
+        last = max(node.lineno, min(last, body[0].lineno - 1))
+    return textwrap.dedent(''.join(lines[node.lineno - 1:last])).strip()[:_LONGEST]
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def script_call(statement: str) -> ScriptCall | None:
+    """The first call of a script op in a statement; None if there is none, as in a decorator's."""
+    tree = _parsed(statement) or _parsed(f'{statement}\n    pass')
+    if tree is None or not tree.body:
+        return None
+    call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) in _SCRIPTS), None)
+    if call is None:
+        return None
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    function = named.get('func') or (call.args[0] if call.args else None)
+    inputs = named.get('inp') or (call.args[1] if len(call.args) > 1 else None)
+    if function is None or inputs is None:
+        return None
+    whole = tree.body[0]
+    names = whole.targets if isinstance(whole, ast.Assign) and whole.value is call else []
+    several = bool(names) and isinstance(names[0], ast.Tuple | ast.List)
+    targets = names[0].elts if names and isinstance(names[0], ast.Tuple | ast.List) else names[:1]
+
+    def text(node: ast.AST) -> str:
+        return ast.get_source_segment(statement, node) or ast.unparse(node)
+    listed = tuple(text(item) for item in inputs.elts) if isinstance(inputs, ast.List | ast.Tuple) else None
+    rest = [text(argument) for argument in call.args[2:]]
+    rest += [f'{keyword.arg}={text(keyword.value)}' for keyword in call.keywords if keyword.arg not in ('func', 'inp', None)]
+    return ScriptCall(statement, tuple(text(target) for target in targets), several, text(call), text(call.func),
+                      text(function), listed, tuple(rest))
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ''

@@ -1,0 +1,137 @@
+"""Strings of TensorFlow are bytes: functions that take them for `str` raise, or compare in vain."""
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+
+from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
+from pyfuncdbg.debug.diagnosis.finding import Finding, Place
+
+_RAISED = re.compile(
+    r"first arg must be bytes|bytes-like object is required, not 'str'|can't concat str to bytes|must be str, not bytes|"
+    r'can only concatenate str \(not "bytes"\) to str|cannot use a string pattern on a bytes-like object|'
+    r"cannot use a bytes pattern on a string-like|expected str, bytes or os\.PathLike object, not EagerTensor|"
+    r"EagerTensor' object has no attribute '(?:decode|startswith|endswith|split|strip|lower|upper|replace|encode|format)'|"
+    r"argument should be integer or bytes-like object, not 'str'|must be str or None, not bytes|"
+    r"'in <string>' requires string as left operand, not bytes|"
+    r'sequence item \d+: expected (?:str instance, bytes|a bytes-like object, str) found')
+_KEY = re.compile(r"b['\"]")
+
+
+def texts(evidence: Evidence) -> Iterator[Finding]:
+    """Calls that raised over bytes, and comparisons of bytes with text that are never true."""
+    for spot in evidence.spots:
+        slots = [slot for slot in range(_width(spot)) if any(
+            len(call.inputs) > slot and call.inputs[slot].dtype == 'string' for call in spot.calls)]
+        if slots:
+            raised = _raised(spot, slots)
+            if raised is not None:
+                yield raised
+            else:
+                yield from _compared(evidence, spot, slots)
+
+
+def _width(spot: Spot) -> int:
+    return max([len(call.inputs) for call in spot.calls], default=0)
+
+
+def _raised(spot: Spot, slots: list[int]) -> Finding | None:
+    failed = [call for call in spot.calls if call.error is not None and (
+        _RAISED.search(call.error.message) or (call.error.type == 'KeyError' and _KEY.match(call.error.message)))]
+    if not failed or failed[0].error is None:
+        return None
+    error = failed[0].error
+    inner = next((frame for frame in reversed(error.frames) if frame.filename == spot.site.filename), None)
+    place = Place(inner.filename, inner.line) if inner is not None else spot.place
+    name = parameter(spot.site.source, slots[0])
+    tensor = spot.site.op_type == 'EagerPyFunc'
+    what = (f'{error.type}: {error.message.splitlines()[0][:200]}: {name!r} is '
+            f'{"an EagerTensor whose value is bytes" if tensor else "bytes"}, and the function takes it for str')
+    return Finding('text', spot.name, place, what, {'calls that raised': len(failed), 'calls': spot.count},
+                   decoding(spot, slots[0]), 'as the first line of the function', tuple(call.number for call in failed[:3]))
+
+
+def decoding(spot: Spot, slot: int) -> str:
+    """The line that makes text of a parameter."""
+    name = parameter(spot.site.source, slot)
+    ranks = {len(call.inputs[slot].shape) for call in spot.calls if len(call.inputs) > slot}
+    value = f'{name}.numpy()' if spot.site.op_type == 'EagerPyFunc' else name
+    if ranks == {0}:
+        plain = spot.site.attrs.get('graph') is not None or spot.site.op_type == 'EagerPyFunc'
+        return f'{name} = {value}.decode()' if plain else f'{name} = {value}.item().decode()'
+    return f'{name} = np.char.decode({value}.astype(bytes))'
+
+
+def parameter(source: str, slot: int) -> str:
+    """The name of a function's parameter; 'x' if the source does not tell."""
+    function = _function(source)
+    if function is None:
+        return 'x'
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    names = names[1:] if names[:1] == ['self'] else names
+    return names[slot] if slot < len(names) else 'x'
+
+
+def _function(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+    try:
+        tree = ast.parse(textwrap.dedent(source))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    return next((node for node in ast.walk(tree) if isinstance(node, kinds)), None)
+
+
+def _compared(evidence: Evidence, spot: Spot, slots: list[int]) -> Iterator[Finding]:
+    """`name == 'cat'` where `name` is bytes."""
+    kinds: dict[str, str] = {}
+    for known in evidence.of('occupancy', spot):
+        found = known.data.get('texts')
+        kinds |= {slot: kind for slot, kind in found.items() if isinstance(kind, str)} if isinstance(found, dict) else {}
+    function = _function(spot.site.source)
+    if function is None:
+        return
+    for slot in slots:
+        kind = kinds.get(str(slot), '')
+        name = parameter(spot.site.source, slot)
+        aliases = _aliases(function, name, numpy=spot.site.op_type == 'EagerPyFunc')
+        if kind in ('bytes', 'array of bytes') or (kind == 'tensor' and aliases):
+            watched = aliases if kind == 'tensor' else {name, *aliases}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Compare) and _in_vain(node, watched):
+                    line = spot.site.line + node.lineno - 1
+                    what = (f'{ast.unparse(node)} compares bytes with str, which are never equal: {name!r} was bytes in all '
+                            f'{spot.count:,} calls')
+                    yield Finding('text', spot.name, Place(spot.site.filename, line), what, {'calls': spot.count},
+                                  decoding(spot, slot), 'as the first line of the function')
+                    return
+
+
+def _aliases(function: ast.AST, name: str, *, numpy: bool) -> set[str]:
+    """Variables that are the parameter under another name, or its bytes: `label = x.numpy()`."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            value = node.value
+            call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == 'numpy'
+            inner = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else value
+            if isinstance(inner, ast.Name) and inner.id == name and (call if numpy else isinstance(value, ast.Name)):
+                found.add(node.targets[0].id)
+    return found
+
+
+def _in_vain(node: ast.Compare, names: set[str]) -> bool:
+    """Whether it compares one of these with text alone."""
+    sides = [node.left, *node.comparators]
+    if not all(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in node.ops):
+        return False
+    return any(isinstance(side, ast.Name) and side.id in names for side in sides) and any(_is_text(side) for side in sides)
+
+
+def _is_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return bool(node.elts) and all(_is_text(item) for item in node.elts)
+    if isinstance(node, ast.Dict):
+        return bool(node.keys) and all(key is not None and _is_text(key) for key in node.keys)
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

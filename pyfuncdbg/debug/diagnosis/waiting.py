@@ -1,0 +1,119 @@
+"""What makes a pipeline slower than it has to be: functions that wait for one another, for the GIL, or run one at a time."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known, Spot
+from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
+
+LEAST = 0.1
+"""Seconds below which nothing is said."""
+_SHARE = 0.25
+_ONE = 1.25
+_STATEFUL = {'EagerPyFunc': 'py_function', 'PyFunc': 'numpy_function'}
+
+
+def waits(evidence: Evidence) -> Iterator[Finding]:
+    """Functions that hold the GIL together, run one at a time in a dataset, or wait for another that they do not need."""
+    for spot in evidence.spots:
+        facts = evidence.of('occupancy', spot)
+        if facts:
+            yield from _crowded(evidence, spot, facts)
+    yield from _ordered(evidence)
+
+
+def _seconds(facts: list[Known], name: str) -> float:
+    return sum(known.number(name) for known in facts) / 1e9
+
+
+def _crowded(evidence: Evidence, spot: Spot, facts: list[Known]) -> Iterator[Finding]:
+    cpu, busy, wall = (_seconds(facts, name) for name in ('cpu', 'busy', 'wall'))
+    span = max([known.number('span') for known in facts]) / 1e9
+    together = max(known.number('together') for known in facts)
+    graph = str(spot.site.attrs.get('graph', ''))
+    if busy < LEAST or busy < _SHARE * span:
+        return
+    figures: dict[str, Figure] = {
+        'calls': spot.count, 'most at once': together, 'computing at once': round(cpu / busy, 2), 'CPU seconds': cpu,
+        'waiting seconds': max(wall - cpu, 0.0), 'share of its time': busy / max(span, 1e-9)}
+    asked = sum(known.number('asked') for known in facts)
+    if asked:
+        figures['GIL wait on arrival, seconds'] = _seconds(facts, 'waited') / asked
+    if together > 1 and 0.7 * busy <= cpu <= _ONE * busy:
+        what = (f'Up to {together} calls are under way at once, but only {cpu / busy:.2f} at a time compute: the function '
+                f'holds the GIL, so threads take turns, and {max(wall - cpu, 0.0):.2f} of {wall:.2f} s in it were waiting')
+        fix = _batched(evidence, spot) if graph.startswith('Dataset_') else ''
+        yield Finding('gil', spot.name, spot.place, what, figures, fix,
+                      'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
+                      'of Python over elements; so do TensorFlow ops, which need no GIL')
+    elif together == 1 and graph.startswith('Dataset_map') and spot.count > 1:
+        yield from _alone(evidence, spot, figures, cpu / busy)
+
+
+def _alone(evidence: Evidence, spot: Spot, figures: dict[str, Figure], load: float) -> Iterator[Finding]:
+    """A map that makes one call at a time, though its function leaves the GIL to others."""
+    frames = spot.site.stack
+    texts = [evidence.statement(Place(frame.filename, frame.line)) for frame in frames]
+    mapped = next((text for text in reversed(texts) if '.map(' in text), '')
+    if load > 0.5 or 'num_parallel_calls' in mapped:
+        return
+    what = (f'The dataset calls it one at a time, and it spends {1 - load:.0%} of its time waiting, not computing: calls '
+            f'could overlap')
+    yield Finding('serial', spot.name, spot.place, what, figures, _parallel(mapped), 'let the map make several at once')
+
+
+def _parallel(mapped: str) -> str:
+    """A statement whose map has parallel calls."""
+    start = mapped.find('.map(')
+    depth = 0
+    for at in range(start + 4, len(mapped)) if start >= 0 else ():
+        depth += (mapped[at] in '([{') - (mapped[at] in ')]}')
+        if depth == 0:
+            return f'{mapped[:at]}, num_parallel_calls=tf.data.AUTOTUNE{mapped[at:]}'
+    return 'dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)'
+
+
+def _batched(evidence: Evidence, spot: Spot) -> str:
+    """A dataset that calls the function once for a batch."""
+    for frame in reversed(spot.site.stack):
+        text = evidence.statement(Place(frame.filename, frame.line))
+        if '.map(' in text and '.batch(' not in text.partition('.map(')[0]:
+            return text.replace('.map(', '.batch(32).map(', 1)
+    return ''
+
+
+def _ordered(evidence: Evidence) -> Iterator[Finding]:
+    by_name = {(site.process, site.name, str(site.attrs.get('graph', ''))): spot for spot in evidence.spots
+               for site in spot.sites}
+    seen: set[tuple[Place, Place]] = set()
+    for spot in evidence.spots:
+        for site in spot.sites:
+            idle = site.attrs.get('waits_for')
+            for name in idle if isinstance(idle, list) else ():
+                other = by_name.get((site.process, str(name), str(site.attrs.get('graph', ''))))
+                if other is None or (other.place, spot.place) in seen or min(spot.seconds, other.seconds) < LEAST:
+                    continue
+                seen.add((other.place, spot.place))
+                yield _order(evidence, spot, other)
+
+
+def _order(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
+    saved = min(spot.seconds, other.seconds)
+    what = (f'It waits for {other.name!r} (line {other.place.line}) though it needs nothing of it: both are stateful, so '
+            f'TensorFlow runs them one after the other in every call of the function')
+    figures: dict[str, Figure] = {'calls': spot.count, f'{spot.name}, seconds': spot.seconds,
+                                  f'{other.name}, seconds': other.seconds, 'could overlap, seconds': saved}
+    call = evidence.script_call(spot.place)
+    if spot.site.op_type == 'PyFunc':
+        fix = call.statement.replace(call.call, _stateless(call.call)) if call is not None else ''
+        return Finding('order', spot.name, spot.place, what, figures, fix,
+                       'if it depends on its inputs alone and has no effect')
+    plain = _stateless(call.call).replace('py_function', 'numpy_function', 1) if call is not None else ''
+    fix = call.statement.replace(call.call, plain) if call is not None else ''
+    return Finding('order', spot.name, spot.place, what, figures, fix,
+                   'py_function is always stateful. If no gradient goes through it and it depends on its inputs alone, '
+                   'numpy_function does the same on arrays')
+
+
+def _stateless(call: str) -> str:
+    return call if 'stateful' in call else f'{call[:-1].rstrip().rstrip(",")}, stateful=False)'
