@@ -52,11 +52,15 @@ def create(path: Path, budget: int) -> Manifest:
     try:
         path.mkdir(exist_ok=True)
         if (path / MANIFEST).exists():
-            raise TraceError(f'{path}: already holds a trace; give another path or remove it first')
+            raise _taken(path)
         if any(path.iterdir()):
             raise TraceError(f'{path}: is a folder with other files in it; give a path that does not exist yet')
         manifest = Manifest(uuid.uuid4().hex, VERSION, time.time(), budget)
-        (path / LEDGER).write_bytes(_LEDGER.pack(0, 0))
+        try:
+            with open(path / LEDGER, 'xb') as ledger:       # of two programs that come at once, one makes it
+                ledger.write(_LEDGER.pack(0, 0))
+        except FileExistsError:
+            raise _taken(path) from None
         _write_whole(path / MANIFEST, json.dumps({
             'format': _FORMAT, 'version': VERSION, 'id': manifest.id, 'created': manifest.created, 'budget': budget}))
     except FileExistsError as error:
@@ -64,6 +68,15 @@ def create(path: Path, budget: int) -> Manifest:
     except OSError as error:
         raise TraceError(f'{path}: cannot record there: {error.strerror}') from error
     return manifest
+
+
+def _taken(path: Path) -> TraceError:
+    """Say that a trace is there, and whether it is being recorded."""
+    for _, log in logs(path):
+        process = int(log.name.partition('-')[0])
+        if process != os.getpid() and Path(f'/proc/{process}').exists():
+            return TraceError(f'{path}: process {process} records there; give another path')
+    return TraceError(f'{path}: already holds a trace; give another path or remove it first')
 
 
 def _write_whole(path: Path, text: str) -> None:
