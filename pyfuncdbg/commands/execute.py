@@ -53,7 +53,7 @@ class Answer:
         if self.as_json:
             return self.json + '\n'
         console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
-                          _environ={})
+                          force_jupyter=False, _environ={})
         with console.capture() as captured:
             console.print(self.command.view(self.result), crop=False)
         return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())

@@ -69,7 +69,7 @@ def bundle(thing: Any) -> Bundle:
 def plain_text(view: RenderableType, width: int = WIDTH) -> str:
     """What it prints on a console without colour, no blanks at the ends of lines."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
-                      _environ={})
+                      force_jupyter=False, _environ={})
     with console.capture() as captured:
         console.print(view, crop=False, highlight=False)
     return '\n'.join(line.rstrip() for line in captured.get().splitlines())
@@ -77,7 +77,7 @@ def plain_text(view: RenderableType, width: int = WIDTH) -> str:
 
 def terminal_text(view: RenderableType) -> str:
     """What it prints in the terminal that this is, in its width and its colours."""
-    console = Console(file=sys.stdout)
+    console = Console(file=sys.stdout, force_jupyter=False)
     with console.capture() as captured:
         console.print(view, crop=False, highlight=False)
     return captured.get().rstrip('\n')

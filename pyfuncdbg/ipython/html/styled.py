@@ -24,7 +24,7 @@ _WEIGHTS = (('bold', 'pf-b'), ('dim', 'pf-d'), ('italic', 'pf-i'), ('underline',
 def console() -> Console:
     """A console that draws for a page: nothing is printed on it."""
     return Console(file=io.StringIO(), width=WIDTH, color_system='truecolor', force_terminal=True, legacy_windows=False,
-                   _environ={})
+                   force_jupyter=False, _environ={})
 
 
 def text_html(text: Text) -> Html:
