@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.traced_tape import TRACED, known, with_values
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
@@ -19,7 +20,6 @@ Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
 _INSIDE = 'py_function gradient'
 """Label of the runs that go back through the body of a function."""
-_TRACED = ' is traced'
 VANISHING, EXPLODING = 1e-6, 1e3
 """Largest magnitudes below and above which a gradient is remarked on."""
 
@@ -184,20 +184,24 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
     if run is not None and not any(run == known for _, known in counts):
         trace.run(run)                              # says which runs there are
-        known = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
-        raise CommandError(f'run #{run} has no gradients' + (f'; these have: {known}' if known else '; no run has'))
-    wanted = outer[-1] if run is None else next(key for key in counts if key[1] == run)
+        which = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
+        raise CommandError(f'run #{run} has no gradients' + (f'; these have: {which}' if which else '; no run has'))
+    told = {(step.process, step.run) for step in found if is_source(step)}
+    wanted = [key for key in outer if key in told or not told][-1] if run is None else next(
+        key for key in counts if key[1] == run)
     mine = [step for step in steps if (step.process, step.run) == wanted]
     sources = [step for step in found if is_source(step) and (step.process, step.run) == wanted]
     names = _Names(trace)
+    label = trace.run(wanted[1], wanted[0]).label
+    if label.endswith(TRACED):
+        mine = with_values(mine, steps)
     nodes = tuple(_node(step, names, {} if wanted in inner else inside) for step in mine)
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
     numbers = {step.number for step in mine}
-    label = trace.run(wanted[1], wanted[0]).label
     return Tape(wanted[1], wanted[0], label, nodes, tuple(_edges(mine, names, sources)),
                 tuple(step.number for step in mine if not numbers.intersection(step.sources)), others,
                 tuple(mark for mark in checks_of(trace) if mark.step in numbers), tuple(map(_source, sources)),
-                label.endswith(_TRACED))
+                label.endswith(TRACED))
 
 
 CHECK = 'check'
@@ -338,6 +342,8 @@ def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRec
 def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord | None, names: _Names) -> TapeEdge:
     if target is not None and is_source(target):
         return TapeEdge(step.number, '', slot, gradient_of(forward_name(target), tensor))
+    if target is not None and tensor.stats is None and len(target.inputs) == 1 and known(target.inputs):
+        tensor = target.inputs[0]               # of a traced pass: what came in is known, not what went out
     return TapeEdge(step.number, target.number if target is not None else '', slot,
                     gradient_of(_name(step, slot, names), tensor))
 

@@ -42,7 +42,12 @@ def tape_heading(tape: Tape) -> Page:
     title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source), f': {_derivative(tape)}',
                           f'{count(len(tape.nodes), "step")}', overflow='fold')
     title.append(f'   bars: |gradient| from 10^{LOW} to 10^{HIGH}', 'dim')
-    return Page(title, *_births(tape))
+    parts: list[Part] = [title, *_births(tape)]
+    if tape.traced:
+        parts.append(Text('no values: these steps were made into nodes of a graph. Run eagerly (tf.config.run_functions_'
+                          'eagerly(True), Keras: run_eagerly=True), the program shows each with its values', 'yellow',
+                          overflow='fold'))
+    return Page(*parts)
 
 
 def tape_tree(tape: Tape) -> Page:
