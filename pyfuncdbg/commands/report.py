@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.debug.summary import Summary, summarized
@@ -11,7 +12,7 @@ from pyfuncdbg.views.report import report
 
 
 def _report(context: Context, args: argparse.Namespace) -> Summary:
-    return summarized(context.trace)
+    return replace(summarized(context.trace), live=context.debugger is not None)
 
 
 def _info(context: Context, args: argparse.Namespace) -> TraceInfo:

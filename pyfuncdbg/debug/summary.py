@@ -68,6 +68,8 @@ class Summary:
         unfinished: How many calls had not finished when the log ended.
         fetches: Of the first `LISTED` runs that met non-finite values: fetched tensors that were not finite, by name.
         bad_runs: How many runs fetched, or were fed, non-finite values.
+        ask: How a line begins that asks more of this trace; '' for a shell's.
+        live: Whether the program runs here and is asked, so that more may come.
     """
 
     info: TraceInfo
@@ -81,6 +83,8 @@ class Summary:
     unfinished: int
     fetches: tuple[BadFetch, ...]
     bad_runs: int
+    live: bool = False
+    ask: str = ''
 
 
 def summarized(trace: Queries) -> Summary:

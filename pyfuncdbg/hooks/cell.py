@@ -11,6 +11,8 @@ label = ''
 """Of the cell that began last, such as 'In[3]'; '' where nobody runs cells."""
 files: dict[str, str] = {}
 """By label, the file name of the code of a cell: what a breakpoint on 'In[3]:2' means."""
+labels: dict[str, str] = {}
+"""The other way round: how the file of a cell is shown."""
 _followers: list[WeakMethod[Callable[[], object]]] = []
 
 
@@ -19,10 +21,19 @@ def follow(begun: Callable[[], object]) -> None:
     _followers.append(WeakMethod(begun))
 
 
+def note(name: str, filename: str) -> None:
+    """The code of a cell goes under this file name."""
+    files[name] = filename
+    labels[filename] = name
+
+
 def begin(name: str) -> None:
     """A cell begins; with '' there are no cells any more."""
     global label
     label = name
+    if not name:
+        files.clear()
+        labels.clear()
     for follower in list(_followers):
         begun = follower()
         if begun is None:

@@ -11,23 +11,17 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from pyfuncdbg.commands.command import Command
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.aside import say
-from pyfuncdbg.ipython.options import Options, cell_arguments, read
+from pyfuncdbg.ipython.options import CELL, MAGIC, Options, read
 from pyfuncdbg.ipython.recordings import Begun, Recordings
 from pyfuncdbg.ipython.result import Result
+from pyfuncdbg.ipython.session_commands import commands_of
 from pyfuncdbg.prompt.front_ends import expect_stop
 from pyfuncdbg.views.escape import one_line, visible
-
-MAGIC = '%%pyfunc'
-
-CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 'run', lambda context, args: None,
-               lambda result: '', cell_arguments)
-"""For its parser: a cell magic is no command of a line."""
 
 
 @dataclass(slots=True)
@@ -52,6 +46,7 @@ class Cells:
 
     def __init__(self, shell: Any, recordings: Recordings) -> None:
         self._shell = shell
+        self._table = commands_of(recordings)
         self._recordings = recordings
         self._running: list[_Running] = []
 
@@ -90,6 +85,9 @@ class Cells:
             enabled = any(entry.breakpoint.enabled for entry in debugger.breakpoints.entries.values())
             if debugger.left and (debugger.catching or enabled):
                 debugger.start()                # what quit said was about the cell before
+        code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
+        if code is not None:
+            cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
         running = _Running(info, count)
         self._running.append(running)
         header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))
@@ -131,7 +129,7 @@ class Cells:
         try:
             self._recordings.end(begun)
             answer = execute('report --json' if begun.options.as_json else 'report',
-                             self._recordings.context(100, of_program=False))
+                             self._recordings.context(100, of_program=False), self._table)
         except PyfuncdbgError as error:
             say(f'no report: {one_line(str(error))}')
             return
@@ -148,7 +146,6 @@ class Cells:
                 self._recordings.end(running.begun)
                 running.begun = None
         cell.begin('')
-        cell.files.clear()
 
     def _cleaned(self, raw: str) -> list[str]:
         """The lines of a cell as they come to the transformer."""
@@ -164,7 +161,7 @@ class Cells:
         names: dict[str, int] = getattr(self._shell.compile, '_filename_map', {})
         for name, number in names.items():
             if number == count:
-                cell.files[f'In[{number}]'] = name
+                cell.note(f'In[{number}]', name)
 
 
 def _header(lines: list[str]) -> str | None:

@@ -14,7 +14,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from pyfuncdbg.commands.command import Command, options_of, parser_of
 from pyfuncdbg.commands.completion import completions
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ipython.cells import CELL
+from pyfuncdbg.ipython.options import CELL
 from pyfuncdbg.ipython.recordings import Recordings
 
 _MAGIC = re.compile(r'^\s*(?:[\w.,\s]*=\s*)?(%?%pyfunc)\s(.*)$', re.DOTALL)

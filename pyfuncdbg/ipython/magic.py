@@ -14,7 +14,8 @@ from IPython.core.magic import no_var_expand
 from pyfuncdbg.commands.execute import execute, name_of
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ipython.cells import MAGIC, Cells, complaint
+from pyfuncdbg.ipython.cells import Cells, complaint
+from pyfuncdbg.ipython.options import MAGIC
 from pyfuncdbg.ipython.recordings import Recordings
 from pyfuncdbg.ipython.result import Result
 from pyfuncdbg.ipython.session_commands import commands_of

@@ -69,6 +69,12 @@ def cell_arguments(parser: argparse.ArgumentParser) -> None:
                         help='who is asked at a stop; none: each stop is logged and the cell goes on')
 
 
+MAGIC = '%%pyfunc'
+CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 'run', lambda context, args: None,
+               lambda result: '', cell_arguments)
+"""For its parser and its help: a cell magic is no command of a line."""
+
+
 def read(text: str, command: Command) -> Options:
     """The options in the first line of a cell.
 

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections import deque
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -75,7 +76,7 @@ class Recordings:
             CommandError, TraceError: It cannot be; nothing has begun.
         """
         self.tidy()
-        path = options.record or self._fresh()
+        path = options.record or self._fresh(label)
         recorder = _started(options, path)
         others = Others(recorder, [held for _, held in self.lingering]) if self.lingering else None
         before = debugger.broker.wanted, debugger.catching
@@ -115,20 +116,18 @@ class Recordings:
                 entry[1].stop()
                 self.lingering.remove(entry)
 
-    def _fresh(self) -> Path:
+    def _fresh(self, label: str) -> Path:
         """A folder for the trace of a cell; the oldest of those that are kept goes."""
         if not self._folder:
-            self._folder, owner = tempfile.mkdtemp(prefix='pyfuncdbg-'), os.getpid()
-            folder = self._folder
-
-            def remove() -> None:
-                if os.getpid() == owner:
-                    shutil.rmtree(folder, ignore_errors=True)
-            atexit.register(remove)             # after the recorders', which come later and so go first
+            self._folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
+            atexit.register(_remove, self._folder, os.getpid())     # done after the recorders' own, which come later
+        folder = self._folder
         open_ones = {held.recorder.path for _, held in self.lingering}
         while len(self._temporary) >= _KEPT and self._temporary[0] not in open_ones:
             shutil.rmtree(self._temporary.popleft(), ignore_errors=True)
-        path = fresh_path(Path(self._folder))
+        name = label.replace('[', '-').rstrip(']')
+        path = next(path for number in count(1)
+                    if not (path := Path(folder, f'{name}.pfd' if number == 1 else f'{name}-{number}.pfd')).exists())
         self._temporary.append(path)
         return path
 
@@ -223,6 +222,11 @@ class Nothing:
     def __getattr__(self, name: str) -> Any:
         raise CommandError("nothing is recorded yet: '%%pyfunc' above a cell records it, '%pyfunc on' records every cell, "
                            "'%pyfunc open TRACE' shows a trace")
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:                    # a forked child comes here too
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _started(options: Options, path: Path) -> Recorder:

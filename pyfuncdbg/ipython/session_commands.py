@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -12,12 +12,13 @@ from rich.text import Text
 
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.help import help_command
+from pyfuncdbg.commands.report import REPORT
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.summary import Summary
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ipython.cells import CELL
-from pyfuncdbg.ipython.options import options_of, recording_arguments
+from pyfuncdbg.ipython.options import CELL, options_of, recording_arguments
 from pyfuncdbg.ipython.recordings import Nothing, Recordings
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page
@@ -66,12 +67,17 @@ def commands_of(recordings: Recordings) -> tuple[Command, ...]:
         else:
             recordings.open(Path(args.trace).expanduser())
         return _status(recordings, 'opened', recordings.trace())
+
+    def report(context: Context, args: argparse.Namespace) -> Summary:
+        found: Summary = REPORT.run(context, args)
+        return replace(found, ask='%pyfunc ')
     own = (Command('status', 'what is recorded, and what commands look at', 'keep', status, _draw),
            Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments),
            Command('off', 'record single cells only', 'run', off, _draw),
            Command('open', 'look at another trace; without one, at what this session records', 'keep', opened, _draw,
                    _open_arguments))
-    table: tuple[Command, ...] = (*(row for row in TABLE if row.name != 'help'), *own, CELL, help_command(lambda: table))
+    rows = (replace(row, run=report) if row is REPORT else row for row in TABLE if row.name != 'help')
+    table: tuple[Command, ...] = (*rows, *own, CELL, help_command(lambda: table))
     return table
 
 

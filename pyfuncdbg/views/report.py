@@ -51,7 +51,7 @@ def report(summary: Summary) -> Page:
 def next_commands(summary: Summary) -> Page:
     """What to type next, with this trace and these calls filled in; on one line each where that fits."""
     rows = _suggestions(summary)
-    start = f'pyfuncdbg show {visible(shlex.quote(_nearer(summary.info.path)))} '
+    start = summary.ask or f'pyfuncdbg show {visible(shlex.quote(_nearer(summary.info.path)))} '
 
     def draw(options: ConsoleOptions) -> Table:
         fits = max(len(start) + len(command) + 2 + len(meaning) for command, meaning in rows) <= options.max_width
@@ -122,6 +122,8 @@ def _clean(summary: Summary) -> list[Part]:
         more = '' if summary.calls.get('op') else ': --ops records the nodes of the graph too'
         parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
     if not summary.calls.get('python'):
+        if summary.live:
+            return [*parts, Text('No wrapped function has been called so far.', 'yellow')]
         if not summary.info.complete:
             return [*parts, Text('No finished call is here. The recording has not been closed: the program still runs, '
                                  'was killed, or could not write.', 'yellow')]
@@ -226,12 +228,13 @@ def _lost(summary: Summary) -> list[Part]:
     if any(info.dropped.values()):
         parts.append(_over_budget(info.dropped, info.budget))
     parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
-    if not info.complete and summary.calls.get('python'):
+    if not info.complete and not summary.live and summary.calls.get('python'):
         whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
         parts.append(Text(f'{whose} not closed: still running, killed, or unable to write; its last calls may be missing',
                           'yellow'))
     if summary.unfinished:
-        parts.append(Text(f'{count(summary.unfinished, "call")} had not finished when the recording ended', 'yellow'))
+        when = 'finished yet' if summary.live else 'finished when the recording ended'
+        parts.append(Text(f'{count(summary.unfinished, "call")} had not {when}', 'yellow'))
     return [Text(), *parts, Text()] if parts else [Text()]
 
 

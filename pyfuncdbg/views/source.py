@@ -15,6 +15,7 @@ import tokenize
 
 from rich.text import Text
 
+from pyfuncdbg.hooks import cell
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.views.escape import one_line, shortened, visible
 
@@ -61,7 +62,7 @@ def place(filename: str, line: int, *, full: bool = False) -> Text:
     """'model.py:42', underlined; the whole path if `full`."""
     if not filename:
         return Text('unknown place', 'dim')
-    name = filename if full or filename.startswith('<') else filename.replace('\\', '/').rsplit('/', 1)[-1]
+    name = cell.labels[filename] if filename in cell.labels else filename if full or filename.startswith('<') else filename.replace('\\', '/').rsplit('/', 1)[-1]
     return Text(one_line(f'{name}:{line}' if line else name, 0 if full else 60), 'underline', overflow='fold')
 
 
@@ -101,7 +102,7 @@ _LIBRARY = sysconfig.get_path('stdlib').replace('\\', '/') + '/'
 def file_lines(filename: str) -> list[str]:
     """The lines of a file as it is now; none if there is no such regular file of a sane size."""
     cached = linecache.cache.get(filename)      # notebook cells have no file
-    if cached is not None and len(cached) == 4 and filename.startswith('<'):
+    if cached is not None and len(cached) == 4 and (filename.startswith('<') or filename in cell.labels):
         return list(cached[2])
     try:
         status = os.stat(filename)
