@@ -150,6 +150,7 @@ class Debugger:
     def _around_run(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """A run: its ops are watched if a breakpoint is on one of them."""
         of_ops = self.breakpoints.begin(call.run)
+        call.run.stepwise = call.run.stepwise or of_ops
         try:
             policy = self.runs.policy_of(call)
             flow = self.flows.get(call.thread)

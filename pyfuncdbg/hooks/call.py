@@ -91,10 +91,11 @@ class Run:
         aborted: Set when the user said abort; raised again at each further call boundary of the run.
         endless: Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again.
         element: Of a dataset: the index of the element that it works on; None elsewhere.
+        stepwise: Somebody may stop at a node of it, so that a host which can choose goes node by node.
     """
 
     __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'feeds', 'fetches', 'host', 'id',
-                 'label', 'started')
+                 'label', 'started', 'stepwise')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
                  feeds: Sequence[str] = (), fetches: Sequence[str] = (),
@@ -109,6 +110,7 @@ class Run:
         self.fetches = fetches
         self.control = control
         self.aborted: BaseException | None = None
+        self.stepwise = False
         self._announce = sites
         self._sites: tuple[CallSite, ...] | None = None
 

@@ -4,7 +4,6 @@ Made once for the same fetches and feeds and kept on the graph itself, so that i
 """
 from __future__ import annotations
 
-import heapq
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -12,11 +11,13 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.kernels import Kernel
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
 from pyfuncdbg.adapters.tensorflow.sites import creation
+from pyfuncdbg.adapters.tensorflow.units import Units
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import Host
 
 _PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
 _KEPT = 256
+_PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 PYTHON = frozenset(('PyFunc', 'PyFuncStateless', 'EagerPyFunc'))
 
 
@@ -25,22 +26,33 @@ class Plan:
 
     Attributes:
         graph: The graph, weakly: the plan is kept by it.
-        nodes: In an order in which they can run; constants and what is fed are none.
+        units: What runs together, in an order in which it can.
+        nodes: All nodes in that order; constants and what is fed are none.
         sites: Of the nodes: of one that calls a Python function, the function's.
         feeds, fetches, targets: Tensors and nodes that the program named.
+        constants: By name, those that were asked for.
     """
 
-    def __init__(self, graph: Any, nodes: Sequence[Any], sites: tuple[CallSite, ...], feeds: Sequence[Any],
+    def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
                  fetches: Sequence[Any], targets: Sequence[Any]) -> None:
         self.graph = weakref.ref(graph)
-        self.nodes = nodes
+        self.units = units
+        self.nodes = units.nodes
         self.sites = sites
         self.feeds = tuple(feeds)
         self.fetches = tuple(fetches)
         self.targets = tuple(targets)
         self.feed_names = tuple(tensor.name for tensor in feeds)
         self.fetch_names = tuple(tensor.name for tensor in fetches)
-        self.units: Any = None
+        self.constants: dict[str, Any] = {}
+        self._kernels: dict[str, Kernel] = {}
+
+    def kernel(self, op: Any) -> Kernel:
+        """What computes a node without state."""
+        found = self._kernels.get(op.name)
+        if found is None:
+            found = self._kernels[op.name] = Kernel(op)
+        return found
 
 
 class Plans:
@@ -86,8 +98,9 @@ class Plans:
 
     def _made(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
         found = needed([*(tensor.op for tensor in fetches), *targets], feeds)
-        nodes = in_order([op for op in found if op.type != 'Const'], {op: i for i, op in enumerate(graph.get_operations())})
-        return Plan(graph, nodes, tuple(self.site(op) for op in nodes), feeds, fetches, targets)
+        made = {op: place for place, op in enumerate(graph.get_operations())}
+        units = Units([op for op in found if op.type != 'Const'], made, fetches)
+        return Plan(graph, units, tuple(self.site(op) for op in units.nodes), feeds, fetches, targets)
 
     def site(self, op: Any) -> CallSite:
         """The site of a node: of the Python function that it calls, or of the node itself."""
@@ -113,39 +126,12 @@ def needed(roots: Iterable[Any], feeds: Iterable[Any]) -> list[Any]:
     """The nodes that must run: nothing behind a fed tensor."""
     fed = {tensor.name for tensor in feeds}
     found: dict[Any, None] = {}
-    stack = list(roots)
+    stack = [(op, op.type not in _PLACEHOLDERS) for op in roots]
     while stack:
-        op = stack.pop()
-        if op in found or (op.outputs and all(tensor.name in fed for tensor in op.outputs)):
+        op, waited_for = stack.pop()
+        if op in found or (op.outputs and not waited_for and all(tensor.name in fed for tensor in op.outputs)):
             continue
         found[op] = None
-        stack.extend(tensor.op for tensor in op.inputs if tensor.name not in fed)
-        stack.extend(op.control_inputs)
+        stack += [(tensor.op, False) for tensor in op.inputs if tensor.name not in fed]
+        stack += [(other, other.type not in _PLACEHOLDERS) for other in op.control_inputs]
     return list(found)
-
-
-def in_order(ops: Sequence[Any], made: dict[Any, int]) -> list[Any]:
-    """Nodes after those that they need, else in the order in which the program made them.
-
-    The end of a loop's body feeds its beginning: of nodes that need each other, the first that was made comes first.
-    """
-    waiting = {op: {before for before in (*(t.op for t in op.inputs), *op.control_inputs) if before in made} for op in ops}
-    for op, before in waiting.items():
-        before.intersection_update(waiting)
-        if op.type in ('Merge', 'RefMerge'):
-            before -= {other for other in before if other.type in ('NextIteration', 'RefNextIteration')}
-    after: dict[Any, list[Any]] = {}
-    for op, before in waiting.items():
-        for other in before:
-            after.setdefault(other, []).append(op)
-    ready = [(made[op], op.name, op) for op, before in waiting.items() if not before]
-    heapq.heapify(ready)
-    found: list[Any] = []
-    while ready:
-        op = heapq.heappop(ready)[2]
-        found.append(op)
-        for other in after.get(op, ()):
-            waiting[other].discard(op)
-            if not waiting[other]:
-                heapq.heappush(ready, (made[other], other.name, other))
-    return found

@@ -15,6 +15,9 @@ from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.sites import Entry, Sites
+from pyfuncdbg.adapters.tensorflow.standing import Pending
+from pyfuncdbg.adapters.tensorflow.variables import SessionRun
+from pyfuncdbg.adapters.tensorflow.walk import Walk
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
@@ -106,16 +109,30 @@ class Runs:
             label = 'Session.run' if handle is None else 'Session.partial_run'
             going = self._begin(label, plan, graph)
             try:
-                return self._watched(
-                    label, going, lambda *fed: original(session, handle, target_list, fetch_list,
-                                                        dict(zip(feed_dict, fed, strict=True)), options, run_metadata),
-                    list(feed_dict.values()))
+                def plainly(targets: Any, fetches: Any, feeds: Any) -> list[Any]:
+                    return original(session, handle, targets, fetches, feeds, options, run_metadata)
+
+                if handle is None and options is None and run_metadata is None and not session.sess_str:
+                    going.control = Pending(plan)
+                return self._watched(label, going, lambda *fed: self._run(
+                    plan, going, plainly, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
             except BaseException as error:
                 _without_own_frame(error)
                 raise
             finally:
                 self._end(id(graph), going)
         return _do_run
+
+    def _run(self, plan: Plan, going: Run, plainly: SessionRun, feeds: dict[Any, Any]) -> list[Any]:
+        """One run: as the program asked for it, or so that its nodes are seen."""
+        pending = going.control
+        stepwise = isinstance(pending, Pending) and (pending.paused or going.stepwise)
+        if not isinstance(pending, Pending) or not (stepwise or hooks.op) or self._plans is None:
+            going.control = None
+            return plainly(plan.targets, plan.fetches, feeds)
+        named = dict(zip(plan.feed_names, feeds.values(), strict=True))
+        walk = pending.known = Walk(plan, going, plainly, self._plans.op_site, named)
+        return walk.start(at_once=not stepwise)
 
     def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
         site = self._sites[label]

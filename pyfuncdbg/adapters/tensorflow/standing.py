@@ -1,0 +1,120 @@
+"""What a run of a session is at while TensorFlow runs it, seen from one of its Python calls; and a wish to pause it.
+
+Asked on the thread of the call, which is one of TensorFlow's.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from pyfuncdbg.adapters.tensorflow.graphs import Plan
+from pyfuncdbg.hooks.call import CallSite, current
+from pyfuncdbg.hooks.host import RunView
+
+
+class Known(Protocol):
+    """What is known of a run."""
+
+    position: int
+
+    @property
+    def sites(self) -> Sequence[CallSite]:
+        """Its sites."""
+
+    @property
+    def feeds(self) -> Sequence[str]:
+        """Names of the tensors that were given."""
+
+    def holds(self, tensor: str) -> bool:
+        """Whether a value is there."""
+
+    def value(self, tensor: str) -> Any:
+        """The value."""
+
+    def obstacle(self, position: int) -> str:
+        """Why the run cannot go back."""
+
+
+class Pending:
+    """A run that has not begun, or that TensorFlow does in one go: `Pausable`. What is asked of it is done after that.
+
+    Attributes:
+        paused: Somebody wants to pause.
+        on_pause: What is called then.
+        place: Before which node.
+        known: What is known of it meanwhile.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.paused = False
+        self.on_pause: Callable[[], None] | None = None
+        self.place = 0
+        self.known: Known | None = None
+
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Call `on_pause` before the first node, or the one after the Python call that this is said in."""
+        place = place_of_call(self._plan)
+        self.paused, self.on_pause = True, on_pause
+        self.place = 0 if place is None else place + 1
+
+    def resume(self) -> None:
+        """Pause no more."""
+        self.paused, self.on_pause = False, None
+
+    def mark(self) -> None:
+        """Nothing is to be kept."""
+
+    def look(self) -> RunView | None:
+        """What is known in a Python call."""
+        return None if self.known is None else Standing(self.known, place_of_call(self._plan))
+
+
+class Standing:
+    """What a run is at in one of its Python calls: a `RunView`."""
+
+    repeats = False
+    within: Sequence[CallSite] = ()
+
+    def __init__(self, walk: Known, place: int | None) -> None:
+        self._walk = walk
+        self.position = walk.position if place is None else place
+
+    @property
+    def sites(self) -> Sequence[CallSite]:
+        """The run's sites."""
+        return self._walk.sites
+
+    @property
+    def feeds(self) -> Sequence[str]:
+        """Names of the tensors that were given."""
+        return self._walk.feeds
+
+    def holds(self, tensor: str) -> bool:
+        """Whether a value is there: also those that the call was given."""
+        return tensor in self._given() or self._walk.holds(tensor)
+
+    def value(self, tensor: str) -> Any:
+        """The value of a tensor.
+
+        Raises:
+            KeyError: As `Walk.value`.
+        """
+        given = self._given()
+        return given[tensor] if tensor in given else self._walk.value(tensor)
+
+    def obstacle(self, position: int) -> str:
+        """Why the run cannot go back."""
+        return self._walk.obstacle(position)
+
+    def _given(self) -> dict[str, Any]:
+        call = current.get()
+        return {} if call is None or call.site.kind != 'python' else dict(zip(call.site.inputs, call.inputs, strict=False))
+
+
+def place_of_call(plan: Plan) -> int | None:
+    """Where in the run the Python call is in which somebody asks."""
+    call = current.get()
+    if call is None:
+        return None
+    return next((place for place, site in enumerate(plan.sites) if site.id == call.site.id), None)

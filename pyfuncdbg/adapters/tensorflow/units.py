@@ -1,0 +1,256 @@
+"""Which nodes of a run TensorFlow has to run together, so that each runs exactly once however often the run is paused.
+
+A session that is asked for one node also runs what that waits for, and every handle it is given. So a node that waits for
+an assignment is run with it; a loop, a condition or a queue's handle with what uses it. Made with a plan; pure.
+"""
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from pyfuncdbg.adapters.tensorflow.kernels import Kernel
+
+Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
+"""Of a node: does nothing; depends on its inputs alone; reads state, so that it may run again; names a resource; others."""
+
+_READS = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitialized', 'VariableShape', 'ResourceGather',
+                    'ResourceGatherNd', 'LookupTableFindV2', 'LookupTableSizeV2', 'QueueSizeV2',
+                    'Placeholder', 'PlaceholderV2'))
+_VARIABLES = frozenset(('VariableV2', 'Variable'))
+_OPENING = frozenset(('Switch', 'RefSwitch', 'Enter', 'RefEnter', 'NextIteration', 'RefNextIteration', 'LoopCond'))
+_CLOSING = frozenset(('Merge', 'RefMerge', 'Exit', 'RefExit', 'NextIteration', 'RefNextIteration', 'LoopCond'))
+
+
+class Unit:
+    """Nodes that one run of the session computes, or a single one that needs no session.
+
+    Attributes:
+        start, end: Their places in the order of the run.
+        nodes: They.
+        session: Whether the session has to run it.
+        feeds: Tensors that it is given, those of them that are known.
+        fetches: Those that it gives; `needed` are wanted elsewhere.
+        targets: Nodes that are asked for though they give nothing.
+    """
+
+    __slots__ = ('end', 'feeds', 'fetches', 'flows', 'needed', 'nodes', 'session', 'start', 'targets')
+
+    def __init__(self, nodes: Sequence[Any], start: int) -> None:
+        self.nodes = nodes
+        self.start = start
+        self.end = start + len(nodes)
+        self.session = self.flows = False
+        self.feeds: list[Any] = []
+        self.fetches: list[Any] = []
+        self.needed: list[Any] = []
+        self.targets: list[Any] = []
+
+
+class Units:
+    """The units of a plan.
+
+    Attributes:
+        all: In an order in which they can run.
+        of: The unit of each place.
+        sorts: Of every node.
+    """
+
+    def __init__(self, ops: Iterable[Any], made: Mapping[Any, int], fetches: Iterable[Any]) -> None:
+        nodes = sorted(ops, key=made.__getitem__)
+        together = _flowing(nodes)
+        self._flowing = {op for pair in together for op in pair}
+        self.sorts: dict[Any, Sort] = {}
+        for op in nodes:
+            self.sorts[op] = 'effect' if op in self._flowing else self._sort(op)
+        groups = _Groups(nodes)
+        for one, other in together:
+            groups.join(one, other)
+        for op in nodes:
+            if self.sorts[op] in ('read', 'effect'):
+                for other in self._reached(op)[0]:
+                    groups.join(op, other)
+        self.all: list[Unit] = []
+        for members in _ordered(nodes, groups, made):
+            self.all.append(Unit(members, self.all[-1].end if self.all else 0))
+        self.of = [unit for unit in self.all for _ in unit.nodes]
+        wanted = {tensor.name for tensor in fetches}
+        for unit in self.all:
+            self._complete(unit, wanted)
+
+    @property
+    def nodes(self) -> list[Any]:
+        """All nodes in order."""
+        return [op for unit in self.all for op in unit.nodes]
+
+    def _sort(self, op: Any) -> Sort:
+        if op.type == 'NoOp':
+            return 'nothing'
+        if op.type in _READS:
+            return 'read'
+        if op.type in _VARIABLES:               # its own value may not be there yet: it is seen where it is read
+            return 'handle'
+        kinds = {tensor.dtype.name for tensor in op.outputs}
+        if (kinds == {'resource'} and not op.inputs and not op.type.startswith('Anonymous')) or (
+                kinds == {'variant'} and 'Dataset' in op.type) or (op.type == 'Identity' and kinds == {'resource'}):
+            return 'handle'
+        if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
+            return 'effect'
+        if not Kernel.fits(op) or any(not feedable(t) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
+            return 'read'
+        return 'pure'
+
+    def _reached(self, op: Any) -> tuple[set[Any], list[Any]]:
+        """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else."""
+        effects: set[Any] = set()
+        seen: dict[Any, None] = {}
+        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not feedable(tensor))]
+        while stack:
+            other = stack.pop()
+            if other in seen or other not in self.sorts or other is op:
+                continue
+            if self.sorts[other] == 'effect':
+                effects.add(other)
+                continue
+            seen[other] = None
+            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not feedable(tensor))]
+        return effects, list(seen)
+
+    def waits_for_effects(self, op: Any) -> bool:
+        """Whether a session that is asked for a node also runs others that have effects."""
+        return bool(self._reached(op)[0])
+
+    def _complete(self, unit: Unit, wanted: set[str]) -> None:
+        """What a unit takes and gives."""
+        own = set(unit.nodes)
+        unit.flows = any(op in self._flowing for op in unit.nodes)
+        unit.session = any(self.sorts[op] in ('read', 'effect') for op in unit.nodes)
+        if not unit.session:
+            return
+        beside = dict.fromkeys(other for op in unit.nodes for other in self._reached(op)[1])
+        for op in (*unit.nodes, *beside):
+            unit.feeds += [t for t in op.inputs if t.op not in own and feedable(t) and t.op.type != 'Const']
+        for op in unit.nodes:
+            if self.sorts[op] in ('nothing', 'handle'):
+                continue
+            given = [t for t in op.outputs if t.dtype.base_dtype.name not in ('resource', 'variant')]
+            needed = [t for t in given if t.name in wanted or any(
+                other in self.sorts and other not in own for other in t.consumers())]
+            unit.needed += needed
+            unit.fetches += needed if unit.flows else given
+            if self.sorts[op] == 'effect' and (not op.outputs or not (given or unit.flows)):
+                unit.targets.append(op)
+
+
+def feedable(tensor: Any) -> bool:
+    """Whether a value can be given in the place of a tensor."""
+    return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ('resource', 'variant')
+
+
+def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Nodes of conditions and loops that are parts of the graph itself, each with one that it runs together with."""
+    known = set(nodes)
+    contexts: dict[int, Any] = {}
+    pairs: list[tuple[Any, Any]] = []
+    for op in nodes:
+        context = op._get_control_flow_context()
+        while context is not None and context.outer_context is not None:
+            context = context.outer_context
+        if context is not None:
+            pairs.append((op, contexts.setdefault(id(context), op)))
+        if op.type in _OPENING:
+            pairs += [(op, other) for tensor in op.outputs for other in tensor.consumers() if other in known]
+        if op.type in _CLOSING:
+            pairs += [(op, tensor.op) for tensor in op.inputs if tensor.op in known]
+    return pairs
+
+
+class _Groups:
+    """Nodes that belong together."""
+
+    def __init__(self, nodes: Sequence[Any]) -> None:
+        self._parent = {op: op for op in nodes}
+
+    def of(self, op: Any) -> Any:
+        parent = self._parent
+        while parent[op] is not op:
+            parent[op] = parent[parent[op]]
+            op = parent[op]
+        return op
+
+    def join(self, one: Any, other: Any) -> None:
+        self._parent[self.of(one)] = self.of(other)
+
+
+def _ordered(nodes: Sequence[Any], groups: _Groups, made: Mapping[Any, int]) -> list[list[Any]]:
+    """Groups so that each comes after what it needs; groups that need each other become one."""
+    needs: dict[Any, set[Any]] = {}
+    for op in nodes:
+        own = groups.of(op)
+        found = needs.setdefault(own, set())
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            if before in made and before in groups._parent and groups.of(before) is not own:
+                found.add(groups.of(before))
+    for component in _components(needs):
+        for other in component[1:]:
+            groups.join(other, component[0])
+    members: dict[Any, list[Any]] = {}
+    for op in nodes:
+        members.setdefault(groups.of(op), []).append(op)
+    waiting = {group: {groups.of(before) for op in list(some) for before in (*(t.op for t in op.inputs), *op.control_inputs)
+                       if before in groups._parent} - {group} for group, some in members.items()}
+    after: dict[Any, list[Any]] = {}
+    for group, before in waiting.items():
+        for other in before:
+            after.setdefault(other, []).append(group)
+    # A group comes when its last node was made: what the program made in between comes before an optimizer's step.
+    ready = [(made[members[group][-1]], id(group), group) for group, before in waiting.items() if not before]
+    heapq.heapify(ready)
+    ordered = []
+    while ready:
+        group = heapq.heappop(ready)[2]
+        ordered.append(members[group])
+        for other in after.get(group, ()):
+            waiting[other].discard(group)
+            if not waiting[other]:
+                heapq.heappush(ready, (made[members[other][-1]], id(other), other))
+    return ordered
+
+
+def _components(needs: Mapping[Any, set[Any]]) -> list[list[Any]]:
+    """Groups that need each other, of more than one (Tarjan's, without recursion)."""
+    index: dict[Any, int] = {}
+    low: dict[Any, int] = {}
+    path: list[Any] = []
+    on_path: set[Any] = set()
+    found: list[list[Any]] = []
+    for root in needs:
+        if root in index:
+            continue
+        work = [(root, iter(needs[root]))]
+        index[root] = low[root] = len(index)
+        path.append(root)
+        on_path.add(root)
+        while work:
+            node, rest = work[-1]
+            for other in rest:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    path.append(other)
+                    on_path.add(other)
+                    work.append((other, iter(needs[other])))
+                    break
+                if other in on_path:
+                    low[node] = min(low[node], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = [path.pop()]
+                    while component[-1] is not node:
+                        component.append(path.pop())
+                    on_path.difference_update(component)
+                    if len(component) > 1:
+                        found.append(component)
+    return found

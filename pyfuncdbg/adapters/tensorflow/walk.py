@@ -1,0 +1,351 @@
+"""A run of a session node by node, as those see it who look into it: it can pause, go back, and be given other values.
+
+Nodes without state are computed by TensorFlow's own kernels on what goes into them; the session runs the others, each once.
+Where nobody will pause, the session runs everything as the program asked for, and only then its nodes are gone through. On
+the thread of the run, in the middle of `Session.run`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.adapters.tensorflow import kernels
+from pyfuncdbg.adapters.tensorflow.graphs import Plan
+from pyfuncdbg.adapters.tensorflow.outcomes import Outcomes
+from pyfuncdbg.adapters.tensorflow.standing import Pending, Standing, place_of_call
+from pyfuncdbg.adapters.tensorflow.units import Unit
+from pyfuncdbg.adapters.tensorflow.variables import SessionRun
+from pyfuncdbg.adapters.tensorflow.walk_values import WalkValues, own
+from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.host import RunView
+
+_DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more: say node or to at the card '
+         'before a run to go through it node by node')
+
+
+class Walk:
+    """One run; its `RunControl` while its nodes are gone through, and what it is at meanwhile.
+
+    Args:
+        plan: Of the run.
+        run: The run.
+        session_run: Makes a run of the session.
+        op_site: The site of a node as an op.
+        feeds: Values by name.
+
+    Attributes:
+        error: What the node at the position has raised, while somebody is asked about it.
+        position: Place of the node that is next.
+    """
+
+    repeats = False
+    within: Sequence[CallSite] = ()
+
+    def __init__(self, plan: Plan, run: Run, session_run: SessionRun, op_site: Callable[[Any], CallSite],
+                 feeds: Mapping[str, Any]) -> None:
+        self._plan = plan
+        self._run = run
+        self._session_run = session_run
+        self._op_site = op_site
+        self._values = WalkValues(plan, run.host, feeds)
+        self._outcomes = Outcomes(run.host, session_run)
+        self._given: dict[str, Any] | None = None
+        self._injected = False
+        self._on_pause: Callable[[], None] | None = None
+        self._goal: int | None = None
+        self._asking = False
+        self.error: Exception | None = None
+        self.position = 0
+
+    # ------------------------------------------------------------------ running
+    def start(self, at_once: bool) -> list[Any]:
+        """The fetches.
+
+        Args:
+            at_once: The session runs everything first.
+        """
+        results = self._run_at_once() if at_once else None
+        pending, self._run.control = self._run.control, self
+        if isinstance(pending, Pending) and pending.paused:
+            self._on_pause, self._goal = pending.on_pause, pending.place
+        try:
+            self._go_through()
+        except Exception as error:
+            if results is None:
+                raise
+            say_failed(f'looking into run #{self._run.id} failed', error)   # the program has its results
+        finally:
+            self._run.control = None
+        return results if results is not None else self._results()
+
+    def _run_at_once(self) -> list[Any]:
+        """What the program asked for, and beside it what nodes with state or effects gave."""
+        plan = self._plan
+        asked = {tensor.name for tensor in plan.fetches}
+        beside = [tensor for unit in plan.units.all for tensor in unit.fetches
+                  if plan.units.sorts[tensor.op] != 'pure' and tensor.name not in asked]
+        feeds = {tensor.ref(): self._values.known[tensor.name] for tensor in plan.feeds}
+        found = self._session_run(plan.targets, [*plan.fetches, *beside], feeds)
+        results = found[:len(plan.fetches)]
+        self._given = {tensor.name: value for tensor, value in zip((*plan.fetches, *beside), found, strict=True)}
+        return results
+
+    def _results(self) -> list[Any]:
+        known = self._values.known
+        missing = [tensor for tensor in self._plan.fetches if tensor.name not in known]
+        feeds = {tensor.ref(): self._run.host.to_numpy(known[tensor.name]) for tensor in self._plan.feeds}
+        late = dict(zip([tensor.name for tensor in missing],
+                        self._session_run([], missing, feeds) if missing else (), strict=True))
+        return [late[tensor.name] if tensor.name in late else own(known[tensor.name]) for tensor in self._plan.fetches]
+
+    def _go_through(self) -> None:
+        nodes = self._plan.nodes
+        while True:
+            while self._on_pause is not None and self._goal == self.position:
+                self._ask()
+            index = self.position
+            if index >= len(nodes):
+                return
+            try:
+                end = self._execute(index)
+            except Exception as error:          # a node's: it goes on, unless who pauses goes back
+                if self._asked_about(error):
+                    continue
+                raise
+            self.position = end
+
+    def _ask(self) -> None:
+        """Let who pauses look, and say where to pause next."""
+        assert self._on_pause is not None
+        self._goal, self._asking = None, True
+        try:
+            self._on_pause()
+        except Exception as error:              # a mistake of who watches must not end the program
+            self.resume()
+            say_failed(f'what was to be done at step {self.position} of run #{self._run.id} failed', error)
+        except RunAborted as aborted:
+            self._run.aborted = aborted
+            raise
+        finally:
+            self._asking = False
+
+    def _asked_about(self, error: Exception) -> bool:
+        """Ask about a node that raised; whether it is gone back to."""
+        if self._on_pause is None:
+            return False
+        self.error = error
+        try:
+            self._ask()
+            return self.error is None
+        finally:
+            self.error = None
+            del error
+
+    # ------------------------------------------------------------------ one node
+    def _execute(self, index: int) -> int:
+        """Run the node at a place, or the unit that begins there; the place after it."""
+        unit = self._plan.units.of[index]
+        if self._given is not None or not unit.session:
+            self._call(self._plan.nodes[index], self._computed)
+            return index + 1
+        first, *others = unit.nodes
+
+        def compute(op: Any, inputs: Sequence[Any]) -> list[Any]:
+            with self._values.replaced(op, inputs):
+                self._outcomes.run(unit, self._values, self._rerun)
+            return self._values.of(op)
+        self._call(first, compute)
+        for op in others:
+            self._call(op, lambda other, inputs: self._values.of(other))
+        return unit.end
+
+    def _rerun(self, unit: Unit) -> list[Any]:
+        return self._session_run(unit.targets, unit.fetches, self._values.feeds(unit))
+
+    def _call(self, op: Any, compute: Callable[[Any, Sequence[Any]], list[Any] | None]) -> None:
+        """Make a node's call, seen by who watches ops."""
+        values = self._values
+        inputs = values.inputs(op)
+        if not hooks.op or not self._can_be_seen(op, inputs):
+            outputs = compute(op, inputs)
+        else:
+            outputs = list(around(self._op_site(op), lambda *given: compute(op, given) or (), self._run, inputs))
+        if outputs:
+            values.keep(op, outputs)
+
+    def _can_be_seen(self, op: Any, inputs: Sequence[Any]) -> bool:
+        """Whether there is anything to tell of it: what a session kept for itself is not recorded."""
+        if self._given is None:
+            return self._plan.units.sorts[op] != 'handle'
+        sort = self._plan.units.sorts[op]
+        if sort == 'pure':
+            return kernels.Kernel.fits(op) and all(value is not None for value in inputs)
+        return sort != 'handle' and (not op.outputs or any(tensor.name in self._given for tensor in op.outputs))
+
+    def _computed(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
+        """What a node gives without a run of the session of its own; None if that is not known."""
+        if self._given is not None and self._plan.units.sorts[op] not in ('pure', 'handle'):
+            return [self._given.get(tensor.name) for tensor in op.outputs]
+        if self._plan.units.sorts[op] == 'handle':
+            return self._values.name_handles(op)
+        if self._plan.units.sorts[op] != 'pure' or any(value is None for value in inputs):
+            return None
+        kernel = self._plan.kernel(op)
+        try:
+            outputs = kernel(*inputs)
+        except Exception as error:              # whatever it is: the session's own error is what the program would get
+            if self._given is not None:
+                return None
+            return self._failed(op, inputs, error)
+        given = self._given
+        return outputs if given is None else [given.get(t.name, value) for t, value in zip(op.outputs, outputs, strict=True)]
+
+    def _failed(self, op: Any, inputs: Sequence[Any], error: Exception) -> list[Any]:
+        """Run a node that failed in the session: it raises what the program would get, which names the node."""
+        feeds = {tensor.ref(): self._run.host.to_numpy(value) for tensor, value in zip(op.inputs, inputs, strict=True)
+                 if tensor.op.type != 'Const'}
+        if self._plan.units.waits_for_effects(op):
+            raise error
+        return self._session_run([], op.outputs, feeds)
+
+    # ------------------------------------------------------------------ what a debugger sees
+    @property
+    def sites(self) -> Sequence[CallSite]:
+        """The run's sites in execution order."""
+        return self._plan.sites
+
+    @property
+    def feeds(self) -> Sequence[str]:
+        """Names of the tensors that were given."""
+        return self._plan.feed_names
+
+    def mark(self) -> None:
+        """Nothing is to be kept: what goes into a unit is."""
+
+    def look(self) -> RunView:
+        """This, or what is known in a Python call."""
+        return self if self._asking else Standing(self, place_of_call(self._plan))
+
+    def holds(self, tensor: str) -> bool:
+        """Whether the value of a tensor is there."""
+        return self._values.holds(tensor)
+
+    def value(self, tensor: str) -> Any:
+        """The value of a tensor of this run, such as 'mm:0'.
+
+        Raises:
+            KeyError: Unknown, not computed yet, or only TensorFlow has it.
+        """
+        return self._values.value(tensor)
+
+    def obstacle(self, position: int) -> str:
+        """Why the run cannot go back to a node; '' if it can."""
+        if not 0 <= position <= self.position:
+            return f'cannot rewind to step {position}: next is {self.position}, the first is 0'
+        units = {id(unit): unit for unit in self._plan.units.of[position:self.position]}
+        return next((reason for unit in units.values() if (reason := self._outcomes.obstacle(unit))), '')
+
+    # ------------------------------------------------------------------ steering
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Call `on_pause` before the next node: after the one that runs now, or that the run is paused before."""
+        self._on_pause = on_pause
+        self._goal = self._snapped(self.position + 1)
+
+    def resume(self) -> None:
+        """Pause no more."""
+        self._goal = self._on_pause = None
+
+    def go_to(self, position: int) -> None:
+        """Pause again before the node at `position`, or before those that it runs together with; after the last, at the end.
+
+        Raises:
+            ValueError: It is behind the cursor.
+        """
+        if position < self.position:
+            raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
+        self._goal = self._snapped(position)
+
+    def _snapped(self, position: int) -> int:
+        """A place where the run can pause."""
+        if position >= len(self._plan.nodes) or self._given is not None:
+            return position
+        unit = self._plan.units.of[position]
+        if position == unit.start or not unit.session:
+            return position
+        return unit.start if unit.start > self.position else unit.end
+
+    def enter(self) -> None:
+        """Pause after the next node; a Python function that it calls is entered by who watches that."""
+        self._goal = self._snapped(self.position + 1)
+
+    def rewind(self, position: int) -> None:
+        """Put the cursor before an earlier node, with variables and random states as they were there.
+
+        Raises:
+            ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
+        """
+        if not self._asking:
+            raise ValueError('the run is not paused between two nodes')
+        if obstacle := self.obstacle(position):
+            raise ValueError(obstacle)
+        nodes, units = self._plan.nodes, self._plan.units
+        if self._given is None and position < len(nodes) and units.of[position].session:
+            position = units.of[position].start
+        last = self.position + (1 if self.error is not None else 0)
+        for unit in reversed(list({id(unit): unit for unit in units.of[position:last]}.values())):
+            if self._given is None:
+                self._outcomes.take_back(unit)
+        for op in nodes[position:self.position]:
+            self._values.forget(op)
+        self.error = None
+        self._goal = self.position = position
+
+    def inject(self, tensor: str, value: np.ndarray) -> None:
+        """Replace a value. It stays until its node runs again.
+
+        Raises:
+            ValueError: Its shape or dtype is another, it is no tensor of values, or everything has run; nothing is changed.
+            KeyError: No such tensor, or it has no value yet.
+        """
+        old = self.value(tensor)
+        if self._given is not None:
+            raise ValueError(_DONE)
+        self._values.known[tensor] = self._run.host.from_numpy(np.asarray(value), old)
+
+    def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
+        """Replace the function of a Python site from now on. If it was called already, the run goes back before it.
+
+        Raises:
+            ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
+                run cannot go back to it; nothing is changed.
+        """
+        index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
+        if index is None:
+            raise ValueError(f'{site.name!r} is no Python call of this run')
+        made = index < self.position or self._given is not None
+        if made and self._given is not None:
+            raise ValueError(_DONE)
+        if made and (obstacle := self.obstacle(index)):
+            raise ValueError(obstacle)
+        self._run.host.replace(site, function, len(site.inputs))
+        if made:
+            self.rewind(index)
+        self._outcomes.forget(self._plan.units.of[index])
+
+    def retry(self) -> None:
+        """Go back before the node that raised, or that ran last, to run it once more, its effects included.
+
+        Raises:
+            ValueError: There is none, or it cannot be gone back to.
+        """
+        if self._given is not None:
+            raise ValueError(_DONE)
+        position = self.position if self.error is not None else self.position - 1
+        if position < 0:
+            raise ValueError('nothing has run yet')
+        self.rewind(position)
+        self._outcomes.forget(self._plan.units.of[self.position])
