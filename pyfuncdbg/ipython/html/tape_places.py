@@ -102,8 +102,8 @@ class _Placing:
     def _step(self, number: str, source: Box | None, boxes: dict[str, Box]) -> list[tuple[Box, TapeEdge]]:
         """Place a step; its ways on, the one to go first at the end: the longest, then those that leave."""
         boxes[number] = box = self._put(self._nodes[number], None, self._rows[number], source)
-        ways = sorted(self._out.get(number, ()), key=lambda edge: self._below[edge.target] if edge.target else -1)
-        return [(box, edge) for edge in ways]
+        ways = sorted(self._out.get(number, ()), key=lambda edge: -self._below[edge.target] if edge.target else 1)
+        return [(box, edge) for edge in reversed(ways)]
 
     def _put(self, node: TapeNode | None, edge: TapeEdge | None, row: int, source: Box | None) -> Box:
         column, first = (source.column, source.row + 1) if source is not None else (0, row)

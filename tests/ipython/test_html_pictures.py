@@ -1,0 +1,135 @@
+"""Heat maps, curves and histograms in SVG: what is in a cell, what it says on hover, how much of it there is."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from parsed_html import Element, parsed
+
+from pyfuncdbg.ipython.html.curve import POINTS, curve_html
+from pyfuncdbg.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
+from pyfuncdbg.ipython.html.histogram import histogram_html
+from pyfuncdbg.ipython.html.picture import SLICES, picture_html
+from pyfuncdbg.record.records import Stats
+from pyfuncdbg.record.statistics import stats_of
+
+
+def titles(tree: Element) -> list[str]:
+    return [title.text for title in tree.one('svg', 'pf-map').all('title')]
+
+
+def test_every_element_of_a_small_matrix_is_a_cell_that_says_its_value():
+    array = np.array([[0.5, -2.0, 3.25], [1e-7, 5.0, 6.0]])
+    tree = parsed(heatmap_html(array))
+    assert titles(tree) == [f'[{i}, {j}] = {array[i, j]:.6g}' for i in range(2) for j in range(3)]
+    assert len(tree.one('svg', 'pf-map').all('rect')) == 6
+
+
+def test_nan_and_infinity_have_a_letter_a_cross_and_a_word_not_only_a_colour():
+    array = np.zeros((3, 40))
+    array[1, 2], array[2, 30] = np.nan, -np.inf
+    tree = parsed(heatmap_html(array))
+    bad = [group for group in tree.all('g') if group.all('rect', 'pf-bad')]
+    assert [(one.one('title').text, one.one('text').text, len(one.all('path', 'pf-cross'))) for one in bad] == [
+        ('[1, 2] = nan', 'N', 1), ('[2, 30] = -inf', '∞', 1)]
+    assert [span.text.strip() for span in tree.all('span', 'pf-red')] == ['N NaN 1', '∞ infinity 1']
+
+
+def test_a_large_matrix_is_blocks_that_say_their_mean_and_what_is_bad():
+    array = np.arange(400.0 * 640).reshape(400, 640)
+    array[0, 0] = np.nan
+    tree = parsed(heatmap_html(array))
+    found = titles(tree)
+    assert len(found) == ROWS * COLUMNS
+    assert found[0] == f'[0:10, 0:10] mean {np.nanmean(array[:10, :10]):.6g}, 1 of 100 not finite'
+    assert found[-1] == f'[390:400, 630:640] mean {array[390:, 630:].mean():.6g}'
+    assert 'each cell the mean of 10 x 10 elements' in tree.text
+
+
+def test_the_least_and_the_greatest_have_the_ends_of_the_scale():
+    tree = parsed(heatmap_html(np.array([[1.0, 2.0], [3.0, 9.0]])))
+    fills = [rect.attributes['fill'] for rect in tree.one('svg', 'pf-map').all('rect')]
+    assert (fills[0], fills[-1]) == ('#440154', '#fde725')
+    assert len(set(fills)) == 4
+
+
+@pytest.mark.parametrize('array', [np.zeros((0, 3)), np.full((2, 3), np.nan), np.full((3, 2), 7.0),
+                                   np.array([[True, False]]), np.array([[1 + 1j, 2]]), np.array([[2**62, -2**62]]),
+                                   np.array([[1e308, -1e308]])])
+def test_odd_matrices_are_drawn(array):
+    tree = parsed(heatmap_html(array))
+    assert len(tree.all('title')) == array.size
+    assert 'nan' not in ''.join(str(rect.attributes) for rect in tree.all('rect'))
+
+
+def test_a_curve_says_every_value():
+    array = np.array([1.0, 4.0, -2.5, 0.0])
+    assert titles(parsed(curve_html(array))) == ['[0] = 1', '[1] = 4', '[2] = -2.5', '[3] = 0']
+
+
+def test_a_curve_is_broken_and_lettered_where_an_element_is_bad():
+    array = np.sin(np.arange(40.0))
+    array[10], array[20] = np.nan, np.inf
+    tree = parsed(curve_html(array))
+    assert len(tree.all('path', 'pf-curve')) == 3
+    assert [text.text for text in tree.all('text', 'pf-mark')] == ['N', '∞']
+    assert titles(tree)[10] == '[10] = nan'
+    assert titles(tree)[20] == '[20] = inf'
+
+
+def test_a_long_curve_shows_least_and_greatest_of_each_column():
+    array = np.zeros(POINTS * 4)
+    array[4 * 7 + 1], array[4 * 7 + 2] = 5.0, -3.0
+    found = titles(parsed(curve_html(array)))
+    assert len(found) == POINTS
+    assert found[7] == '[28:32] -3 .. 5'
+    assert found[8] == '[32:36] 0 .. 0'
+
+
+def test_slices_beside_the_one_with_a_nan_can_be_chosen():
+    array = np.zeros((2, 30, 4, 9))
+    array[1, 20, 2, 5] = np.nan
+    tree = parsed(picture_html(array, (1, 20, 2, 5)))
+    names = [label.text for label in tree.all('label')]
+    assert names == [f'[1, {i}, :, :]' for i in range(16, 16 + SLICES)]
+    shown = [label.text for label in tree.all('label') if 'checked' in label.one('input').attributes]
+    assert shown == ['[1, 20, :, :]']
+    bad = [i for i, section in enumerate(tree.all('section')) if section.all('rect', 'pf-bad')]
+    assert bad == [4]
+    assert '[2, 5] = nan' in [title.text for title in tree.all('section')[4].all('title')]
+
+
+def test_a_picture_of_two_axes_has_nothing_to_choose():
+    tree = parsed(picture_html(np.ones((1, 8, 8))))
+    assert not tree.all('form')
+    assert len(tree.all('title')) == 64
+
+
+def test_a_histogram_says_range_and_count_of_each_bin():
+    stats = stats_of(np.array([0.0, 0.0, 0.0, 1.0, 10.0]))
+    assert stats is not None
+    tree = parsed(histogram_html(stats))
+    counts = [count for count in stats.histogram if count]
+    said = [title.text for title in tree.all('title')]
+    assert [int(text.rpartition(': ')[2]) for text in said] == counts == [3, 1, 1]
+    assert said[0].startswith('0 .. ')
+    assert said[-1].partition(':')[0].endswith('.. 10')
+    heights = [float(rect.attributes['height'] or 0) for rect in tree.all('rect')]
+    assert heights[0] == pytest.approx(3 * heights[1], rel=0.05)
+    assert histogram_html(Stats(3, nan=3)) == ''
+
+
+@settings(max_examples=60, deadline=None)
+@given(hnp.arrays(st.sampled_from([np.float64, np.float32, np.complex64, np.int64, np.bool_]),
+                  hnp.array_shapes(min_dims=1, max_dims=3, max_side=9), elements=None))
+def test_any_array_has_a_picture_with_numbers_that_svg_can_read(array):
+    tree = parsed(picture_html(array))
+    for one in tree.all():
+        for name in ('x', 'y', 'width', 'height', 'cx', 'cy'):
+            if name in one.attributes:
+                assert math.isfinite(float(one.attributes[name] or ''))
+        assert 'nan' not in (one.attributes.get('d') or '')
