@@ -51,7 +51,7 @@ def report(summary: Summary) -> Page:
 def next_commands(summary: Summary) -> Page:
     """What to type next, with this trace and these calls filled in; on one line each where that fits."""
     rows = _suggestions(summary)
-    start = summary.ask or f'pyfuncdbg show {visible(shlex.quote(_nearer(summary.info.path)))} '
+    start = visible(summary.ask) or f'pyfuncdbg show {visible(shlex.quote(_nearer(summary.info.path)))} '
 
     def draw(options: ConsoleOptions) -> Table:
         fits = max(len(start) + len(command) + 2 + len(meaning) for command, meaning in rows) <= options.max_width
