@@ -57,12 +57,13 @@ class Hooks:
         choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
     """
 
-    __slots__ = ('_all', '_failed', '_lock', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
+    __slots__ = ('_all', '_failed', '_followers', '_lock', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._all: tuple[tuple[int, Hook], ...] = ()
         self._failed: tuple[Hook, ...] = ()
+        self._followers: tuple[Callable[[], None], ...] = ()
         self.python: tuple[Hook, ...] = ()
         self.op: tuple[Hook, ...] = ()
         self.gradient: tuple[Hook, ...] = ()
@@ -77,17 +78,34 @@ class Hooks:
             if not any(hook is known for _, known in self._all):
                 self._all = tuple(sorted((*self._all, (depth, hook)), key=lambda entry: entry[0]))
                 self._publish()
+        self._tell()
 
     def remove(self, hook: Hook) -> None:
         """Take a hook out; calls that are inside it finish with it. Unknown hooks are ignored."""
         with self._lock:
             self._all = tuple(entry for entry in self._all if entry[1] is not hook)
             self._publish()
+        self._tell()
 
     def refresh(self) -> None:
         """A hook wants calls of other kinds now: read every hook's `kinds` again."""
         with self._lock:
             self._publish()
+        self._tell()
+
+    def follow(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` whenever hooks have come or gone, on the thread that did so; gives what ends it."""
+        with self._lock:
+            self._followers = (*self._followers, changed)
+
+        def end() -> None:
+            with self._lock:
+                self._followers = tuple(known for known in self._followers if known is not changed)
+        return end
+
+    def _tell(self) -> None:
+        for changed in self._followers:
+            changed()
 
     def reconsider(self) -> None:
         """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
@@ -116,6 +134,11 @@ class Hooks:
     def passive(self) -> bool:
         """Whether every hook only watches: none will pause a run, go back in it or change a value."""
         return all(getattr(hook, 'passive', False) for _, hook in self._all)
+
+    @property
+    def summaries(self) -> bool:
+        """Whether every hook that sees graph nodes is content with a `Summary` of each value."""
+        return all(getattr(hook, 'summaries', False) for hook in self.op)
 
     def __contains__(self, hook: Hook) -> bool:
         return any(hook is known for _, known in self._all)

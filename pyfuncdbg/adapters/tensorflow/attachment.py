@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyfuncdbg.adapters.tensorflow import calls, forward, runs, steps, tapes
+from pyfuncdbg.adapters.tensorflow import calls, forward, observers, op_calls, runs, steps, tapes
 from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
+from pyfuncdbg.adapters.tensorflow.custom import CustomGradients
 from pyfuncdbg.adapters.tensorflow.examination.examination import FILES, Examination
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
@@ -34,9 +36,10 @@ class TensorFlowAttachment:
         host = TensorFlowHost(found)
         going = self._runs = Runs(host)
         causes = Causes()
+        self._ops = OpCalls(found, host, going)
         self._calls = Calls(found, host, causes, going)
-        self._tapes = Tapes(found, host, self._calls.gradients)
-        files = [str(module.__file__) for module in (calls, forward, runs, steps, tapes)]
+        self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
+        files = [str(module.__file__) for module in (calls, forward, observers, op_calls, runs, steps, tapes)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(found) if examine else None
@@ -45,10 +48,12 @@ class TensorFlowAttachment:
             self._calls.install(self._patches)
             going.install(found, self._patches, self._calls.sites)
             self._tapes.install(self._patches)
+            self._ops.install(self._patches)
             self._frames.install()
             if self._examination is not None:
                 self._examination.install(self._patches, self._calls.sites)
         except BaseException:
+            self._ops.remove()
             self._tapes.remove()
             self._patches.restore()
             raise
@@ -60,6 +65,7 @@ class TensorFlowAttachment:
     def remove(self) -> None:
         """Put TensorFlow back as it was. Calls that are being made end as they began."""
         self._calls.on = False
+        self._ops.remove()
         self._tapes.remove()
         self._patches.restore()
         self._frames.remove()

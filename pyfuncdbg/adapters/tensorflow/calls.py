@@ -16,6 +16,7 @@ from pyfuncdbg.adapters.tensorflow.causes import Causes
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.observers import Observer
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
@@ -98,6 +99,8 @@ class Calls:
             return original(registry, token, device, args)
         entry: Entry | None = getattr(registered, MARK, None)
         if entry is None:
+            if type(registered) is Observer:
+                return registered(*args)
             frame = sys._getframe(1)
             caller = self.sites.eager_caller(frame) if type(registered) is self._eager_function else None
             if caller is not None and not registered._is_grad_func:

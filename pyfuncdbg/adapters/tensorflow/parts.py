@@ -35,7 +35,11 @@ class Parts:
         slices: Sums of gradients that are rows of a table.
         callbacks: What TensorFlow calls after each op.
         native: What C++ gives to Python.
+        custom: `tf.custom_gradient`.
         functions: Calls of traced functions.
+        tracing: By what TensorFlow finds a function that it has traced.
+        caches: Where it keeps them.
+        debug, arrays, math, dtypes: Ops that summarise tensors, and their types.
     """
 
     version: str
@@ -54,6 +58,13 @@ class Parts:
     slices: Any
     callbacks: Any
     native: Any
+    tracing: Any
+    caches: Any
+    debug: Any
+    arrays: Any
+    math: Any
+    dtypes: Any
+    custom: Any
 
 
 _MODULES = {
@@ -66,12 +77,22 @@ _MODULES = {
     'conversion': ('tensorflow.python.autograph.impl.api', 'do_not_convert'),
     'stacks': ('tensorflow.python.util.tf_stack', 'StackTraceFilter SentinelFilter _source_filter_stacks'),
     'session': ('tensorflow.python.client.session', 'BaseSession'),
-    'record': ('tensorflow.python.eager.record', 'could_possibly_record record_operation record_operation_backprop_only'),
-    'functions': ('tensorflow.python.eager.polymorphic_function.atomic_function', 'InterpolateRuntimeError'),
+    'record': ('tensorflow.python.eager.record', 'could_possibly_record stop_recording record_operation '
+                                              'record_operation_backprop_only'),
+    'functions': ('tensorflow.python.eager.polymorphic_function.atomic_function', 'InterpolateRuntimeError AtomicFunction '
+                  'from_func_graph'),
     'tape': ('tensorflow.python.eager.backprop', 'GradientTape _gradient_function gen_math_ops'),
     'passes': ('tensorflow.python.eager.imperative_grad', 'imperative_grad'),
     'slices': ('tensorflow.python.eager.backprop_util', 'AggregateIndexedSlicesGradients IsTrainable'),
     'callbacks': ('tensorflow.python.framework.op_callbacks', 'add_op_callback remove_op_callback'),
+    'custom': ('tensorflow.python.ops.custom_gradient', '_eager_mode_decorator'),
+    'tracing': ('tensorflow.python.eager.polymorphic_function.function_context', 'make_function_context '
+                                                                                 '_enclosing_xla_context'),
+    'caches': ('tensorflow.core.function.polymorphism.function_cache', 'FunctionCache'),
+    'debug': ('tensorflow.python.ops.gen_debug_ops', 'debug_numeric_summary_v2'),
+    'arrays': ('tensorflow.python.ops.gen_array_ops', 'shape'),
+    'math': ('tensorflow.python.ops.gen_math_ops', 'cast'),
+    'dtypes': ('tensorflow.python.framework.dtypes', 'float64'),
     'native': ('tensorflow.python.pywrap_tfe', 'TFE_Py_RegisterGradientFunction'),
 }
 

@@ -32,7 +32,7 @@ class Runs:
     def __init__(self, host: TensorFlowHost) -> None:
         self._host = host
         self._thread = threading.local()
-        self._graphs = self._endless('functions and datasets')
+        self.graphs = self._endless('functions and datasets')
         self._sessions: dict[int, list[Run]] = {}
         self._lock = threading.Lock()
         self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
@@ -61,8 +61,8 @@ class Runs:
             try:
                 return going[-1]
             except IndexError:                  # it has ended meanwhile
-                return self._graphs
-        return self._graphs
+                return self.graphs
+        return self.graphs
 
     # ------------------------------------------------------------------ sessions
     def install(self, parts: Parts, patches: Patches, sites: Sites) -> None:

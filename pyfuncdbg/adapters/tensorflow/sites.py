@@ -163,7 +163,7 @@ class Sites:
         key = op_type, name, _code_of(function), *where
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=_frames(frame))
+            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=frames_of(frame))
         return _at(place, again, function)
 
     def _again(self, registry: Any, token: str, registered: Any, inputs: list[Any]) -> Sequence[Any]:
@@ -244,7 +244,8 @@ def creation(op: Any) -> tuple[Frame, ...]:
     return tuple(frame for frame in frames if not is_machinery(frame.filename))[-_DEEPEST:]
 
 
-def _frames(frame: FrameType | None) -> tuple[Frame, ...]:
+def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:
+    """The program's frames on a stack, innermost last."""
     found: list[Frame] = []
     while frame is not None and len(found) < _DEEPEST and not runs_cells(frame.f_code):
         if not is_machinery(frame.f_code.co_filename):

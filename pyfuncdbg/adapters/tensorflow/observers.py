@@ -1,0 +1,182 @@
+"""Observers in the graphs of traced functions: nodes of ours that hand over what an op got and gave.
+
+TensorFlow's op callbacks may add nodes only while the program makes its own, and random ops draw their seeds from how many
+nodes there are: results would differ. So a graph gets its observers when TensorFlow makes a function of it, all at once,
+with the program's nodes and their order as they are. An observer runs on the thread of TensorFlow that found it ready.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
+from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.sites import creation
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.summary import Summary
+
+_UNSEEN = frozenset(('Const', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc', 'PyFuncStateless',
+                     'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))
+"""Nodes that compute nothing, and those whose function is a call by itself."""
+_UNREADABLE = frozenset(('resource', 'variant'))
+_SEEN = '_pyfuncdbg_observed'
+_HEALTH, _COUNTS = 4, 11
+"""`FULL_HEALTH` of TensorFlow's `TensorDebugMode`, and how many figures it gives: the last six are counts of elements."""
+
+
+class Observed:
+    """What one graph has of observers.
+
+    Attributes:
+        sites: Of the nodes that have one.
+        observers: TensorFlow's registry keeps them weakly, the graph through this.
+    """
+
+    def __init__(self) -> None:
+        self.ops: set[str] = set()
+        self.sites: list[CallSite] = []
+        self.observers: list[Observer] = []
+
+
+class Observer:
+    """Stands in TensorFlow's registry of functions for one node: gets the values that the node got and gave.
+
+    Attributes:
+        site: Of the node.
+        graph: Id of the outermost graph that the node is in.
+        dtypes, shapes: Of what is handed over; None for a shape that only a run knows.
+        counted: Whether a summary has TensorFlow's counts.
+        inputs: For each input of the node: its place among the values, or -1 if its values cannot be read.
+        outputs: The same of the outputs.
+        health: Whether summaries are handed over instead of the values.
+    """
+
+    __slots__ = ('__weakref__', '_seen', 'counted', 'dtypes', 'graph', 'health', 'inputs', 'outputs', 'shapes', 'site')
+
+    def __init__(self, site: CallSite, graph: int, seen: Callable[[Observer, Sequence[Any]], None], health: bool) -> None:
+        self.site = site
+        self.graph = graph
+        self.health = health
+        self.dtypes: list[np.dtype[Any]] = []
+        self.shapes: list[tuple[int, ...] | None] = []
+        self.counted: list[bool] = []
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self._seen = seen
+
+    def __call__(self, *values: Any) -> list[Any]:
+        self._seen(self, values)
+        return []
+
+    def summary(self, place: int, given: Any) -> Summary:
+        """What is known of the value at a place, of which a summary was handed over."""
+        counts: Any = None
+        if self.counted[place]:
+            counts, given = given[:_COUNTS].astype(np.int64).tolist(), given[_COUNTS:]
+        shape = self.shapes[place]
+        shape = shape if shape is not None else tuple(int(size) for size in given)
+        if counts is None:
+            return Summary(self.dtypes[place], shape)
+        neg_inf, pos_inf, nan, neg, zero, pos = counts[5:]
+        return Summary(self.dtypes[place], shape, nan, neg_inf, neg, zero, pos, pos_inf)
+
+
+class Observers:
+    """Puts observers into graphs.
+
+    Args:
+        seen: Told of each execution.
+    """
+
+    def __init__(self, parts: Parts, host: TensorFlowHost, register: Callable[[Any, Any], str],
+                 seen: Callable[[Observer, Sequence[Any]], None]) -> None:
+        self._parts = parts
+        self._host = host
+        self._register = register
+        self._seen = seen
+
+    def observe(self, graph: Any, health: bool) -> None:
+        """Give an observer to every node of a function's graph that has none yet."""
+        known: Observed | None = getattr(graph, _SEEN, None)
+        if known is None:
+            known = Observed()
+            setattr(graph, _SEEN, known)
+        arguments = {tensor.op.name for tensor in graph.inputs}
+        new = [op for op in graph.get_operations() if op.name not in known.ops and op.name not in arguments]
+        known.ops.update(op.name for op in new)
+        for op in new:
+            if op.type not in _UNSEEN and any(_readable(tensor) for tensor in op.outputs):
+                self._add(graph, op, known, health)
+
+    def _add(self, graph: Any, op: Any, known: Observed, health: bool) -> None:
+        site = self._site(graph, op)
+        observer = Observer(site, id(outermost(graph)), self._seen, health)
+        tensors: list[Any] = []
+        for side, places in ((op.inputs, observer.inputs), (op.outputs, observer.outputs)):
+            for tensor in side:
+                if not _readable(tensor):
+                    places.append(-1)
+                elif (place := next((i for i, other in enumerate(tensors) if other is tensor), None)) is not None:
+                    places.append(place)
+                else:
+                    places.append(len(tensors))
+                    tensors.append(tensor)
+        observer.dtypes = [np.dtype(tensor.dtype.as_numpy_dtype) for tensor in tensors]
+        observer.counted = [tensor.dtype.is_floating for tensor in tensors]
+        observer.shapes = [tuple(tensor.shape.as_list()) if tensor.shape.is_fully_defined() else None for tensor in tensors]
+        scripts, ops = self._parts.scripts, self._parts.ops
+        token = self._register(scripts._py_funcs, observer)
+        before = len(graph.get_operations())
+        with graph.as_default(), ops.control_dependencies(None), ops.device('/CPU:0'), ops.name_scope('pyfuncdbg/'):
+            given = [self._summary(tensor) for tensor in tensors] if health else tensors
+            node = scripts.gen_script_ops.py_func(input=given, token=token, Tout=[], name='observer')
+        known.ops.update(each.name for each in graph.get_operations()[before:])
+        graph.control_outputs.append(node)
+        known.sites.append(site)
+        known.observers.append(observer)
+        outer = graph
+        while (outer := getattr(outer, 'outer_graph', None)) is not None and _is_function(outer):
+            around = getattr(outer, _SEEN, None)
+            if around is not None:              # the graph of a branch may go; its function is run by the one around it
+                around.observers.append(observer)
+
+    def _summary(self, tensor: Any) -> Any:
+        """TensorFlow's counts of what a tensor holds, if it has some for its type; its sizes where only a run knows them."""
+        debug, arrays, math, double = self._parts.debug, self._parts.arrays, self._parts.math, self._parts.dtypes.float64
+        parts = []
+        if tensor.dtype.is_floating:
+            parts.append(debug.debug_numeric_summary_v2(tensor, tensor_debug_mode=_HEALTH, output_dtype=double))
+        if not tensor.shape.is_fully_defined() or not parts:
+            parts.append(math.cast(arrays.shape(tensor), double))
+        return parts[0] if len(parts) == 1 else arrays.concat_v2(parts, 0)
+
+    def _site(self, graph: Any, op: Any) -> CallSite:
+        prefix = f'{graph.name}/' if _is_function(getattr(graph, 'outer_graph', None)) else ''
+        return CallSite(prefix + op.name, op.type, 'op', self._host, stack=creation(op),
+                        inputs=[prefix + tensor.name for tensor in op.inputs],
+                        outputs=[prefix + tensor.name for tensor in op.outputs],
+                        attrs={**plain_attrs(op), **surroundings(op), 'function': str(graph.name)})
+
+
+def sites_of(graph: Any) -> Sequence[CallSite]:
+    """Of the nodes of a graph that have observers."""
+    known: Observed | None = getattr(graph, _SEEN, None)
+    return known.sites if known is not None else ()
+
+
+def outermost(graph: Any) -> Any:
+    """The graph of the function that a program calls, of which this one is a part."""
+    while _is_function(outer := getattr(graph, 'outer_graph', None)):
+        graph = outer
+    return graph
+
+
+def _is_function(graph: Any) -> bool:
+    return graph is not None and hasattr(graph, 'control_outputs')
+
+
+def _readable(tensor: Any) -> bool:
+    return tensor.dtype.name not in _UNREADABLE and not tensor.dtype._is_ref_dtype
