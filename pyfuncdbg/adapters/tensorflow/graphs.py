@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.adapters.tensorflow.kernels import Kernel
+from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
 from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.adapters.tensorflow.units import Units
@@ -99,7 +99,7 @@ class Plans:
     def _made(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
         found = needed([*(tensor.op for tensor in fetches), *targets], feeds)
         made = {op: place for place, op in enumerate(graph.get_operations())}
-        units = Units([op for op in found if op.type != 'Const'], made, fetches)
+        units = Units([op for op in found if not is_constant(op)], made, fetches)
         return Plan(graph, units, tuple(self.site(op) for op in units.nodes), feeds, fetches, targets)
 
     def site(self, op: Any) -> CallSite:

@@ -16,12 +16,13 @@ _EAGER_TEXT = re.compile(r'^\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])?(?: na
 class Kernel:
     """Computes what a node does; keeps nothing of its graph alive."""
 
-    __slots__ = ('attrs', 'dtypes', 'op_type', 'outputs')
+    __slots__ = ('_constant', 'attrs', 'dtypes', 'op_type', 'outputs')
 
     def __init__(self, op: Any) -> None:
         self.op_type: str = op.type
         self.outputs = len(op.outputs)
         self.dtypes = [tensor.dtype.base_dtype for tensor in op.inputs]
+        self._constant = op.get_attr('value') if op.type == 'Const' else None
         attrs: list[Any] = []
         for attr in op.op_def.attr:
             attrs += [attr.name, _eager_attr(attr.type, op.get_attr(attr.name))]
@@ -47,6 +48,9 @@ class Kernel:
         context = sys.modules['tensorflow.python.eager.context']
         execute: Any = sys.modules['tensorflow.python.eager.execute']
         with context.eager_mode():
+            if self._constant is not None:
+                protos: Any = sys.modules['tensorflow.python.framework.tensor_util']
+                return [eager(protos.MakeNdarray(self._constant), None)]
             tensors = [eager(value, dtype) for value, dtype in zip(inputs, self.dtypes, strict=True)]
             current = context.context()
             current.ensure_initialized()
@@ -66,11 +70,9 @@ def eager(value: Any, dtype: Any) -> Any:
     return ops.convert_to_tensor(value, dtype=dtype)
 
 
-def constant(op: Any) -> Any:
-    """What a constant of a graph holds, as an eager tensor."""
-    context, tensors = (sys.modules[f'tensorflow.python.{name}'] for name in ('eager.context', 'framework.tensor_util'))
-    with context.eager_mode():
-        return eager(tensors.MakeNdarray(op.get_attr('value')), op.outputs[0].dtype)
+def is_constant(op: Any) -> bool:
+    """Whether its value is known before a run; one that waits for other nodes is a node like any."""
+    return op.type == 'Const' and not op.control_inputs
 
 
 def own_message(text: str) -> str:

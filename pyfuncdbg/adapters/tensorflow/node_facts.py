@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.adapters.tensorflow.kernels import shape_list
+from pyfuncdbg.adapters.tensorflow.kernels import is_constant, shape_list
 
 _UNSHOWN = ('_output_shapes', '_class')
 _SHOWN = 6
@@ -26,7 +26,7 @@ def surroundings(op: Any) -> dict[str, Any]:
         found['_device'] = op.device
     if op.control_inputs:
         found['_control'] = [other.name for other in op.control_inputs[:_TOLD]]
-    constants = [[tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_TOLD] if tensor.op.type == 'Const']
+    constants = [[tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_TOLD] if is_constant(tensor.op)]
     if constants:
         found['_constants'] = constants
     return found

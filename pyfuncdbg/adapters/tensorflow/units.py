@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pyfuncdbg.adapters.tensorflow.kernels import Kernel
+from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 
 Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
 """Of a node: does nothing; depends on its inputs alone; reads state, so that it may run again; names a resource; others."""
@@ -129,7 +129,7 @@ class Units:
             return
         beside = dict.fromkeys(other for op in unit.nodes for other in self._reached(op)[1])
         for op in (*unit.nodes, *beside):
-            unit.feeds += [t for t in op.inputs if t.op not in own and feedable(t) and t.op.type != 'Const']
+            unit.feeds += [t for t in op.inputs if t.op not in own and feedable(t) and not is_constant(t.op)]
         for op in unit.nodes:
             if self.sorts[op] in ('nothing', 'handle'):
                 continue

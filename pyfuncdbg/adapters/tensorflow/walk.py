@@ -17,7 +17,7 @@ from pyfuncdbg.adapters.tensorflow.outcomes import Outcomes
 from pyfuncdbg.adapters.tensorflow.standing import Pending, Standing, place_of_call
 from pyfuncdbg.adapters.tensorflow.units import Unit
 from pyfuncdbg.adapters.tensorflow.variables import SessionRun
-from pyfuncdbg.adapters.tensorflow.walk_values import WalkValues, own
+from pyfuncdbg.adapters.tensorflow.walk_values import Handle, WalkValues, own
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
@@ -25,6 +25,7 @@ from pyfuncdbg.hooks.host import RunView
 
 _DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more: say node or to at the card '
          'before a run to go through it node by node')
+_HANDLE = Handle('')
 
 
 class Walk:
@@ -96,7 +97,7 @@ class Walk:
 
     def _results(self) -> list[Any]:
         known = self._values.known
-        missing = [tensor for tensor in self._plan.fetches if tensor.name not in known]
+        missing = [tensor for tensor in self._plan.fetches if isinstance(known.get(tensor.name, _HANDLE), Handle)]
         feeds = {tensor.ref(): self._run.host.to_numpy(known[tensor.name]) for tensor in self._plan.feeds}
         late = dict(zip([tensor.name for tensor in missing],
                         self._session_run([], missing, feeds) if missing else (), strict=True))
@@ -207,7 +208,7 @@ class Walk:
     def _failed(self, op: Any, inputs: Sequence[Any], error: Exception) -> list[Any]:
         """Run a node that failed in the session: it raises what the program would get, which names the node."""
         feeds = {tensor.ref(): self._run.host.to_numpy(value) for tensor, value in zip(op.inputs, inputs, strict=True)
-                 if tensor.op.type != 'Const'}
+                 if not kernels.is_constant(tensor.op)}
         if self._plan.units.waits_for_effects(op):
             raise error
         return self._session_run([], op.outputs, feeds)

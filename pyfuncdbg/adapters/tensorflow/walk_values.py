@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.adapters.tensorflow import kernels
 from pyfuncdbg.adapters.tensorflow.graphs import Plan
+from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 from pyfuncdbg.adapters.tensorflow.units import Unit
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
@@ -28,7 +28,7 @@ class WalkValues:
         self._plan = plan
         self._host = host
         self.known: dict[str, Any] = dict(feeds)
-        self._constants = {tensor.name: tensor.op for op in plan.nodes for tensor in op.inputs if tensor.op.type == 'Const'
+        self._constants = {tensor.name: tensor.op for op in plan.nodes for tensor in op.inputs if is_constant(tensor.op)
                            and tensor.name not in feeds}
         self._names = {tensor.name for op in plan.nodes for tensor in op.outputs} | feeds.keys() | self._constants.keys()
 
@@ -66,7 +66,7 @@ class WalkValues:
 
     def name_handles(self, op: Any) -> list[Any]:
         """Stand-ins for what a node gives that nothing but TensorFlow can hold."""
-        return [Handle(tensor) for tensor in op.outputs]
+        return [Handle(f'<{tensor.dtype.base_dtype.name} {op.name!r} in the session>') for tensor in op.outputs]
 
     def inputs(self, op: Any) -> list[Any]:
         """What a node is given; None for handles, and what only TensorFlow has."""
@@ -78,7 +78,7 @@ class WalkValues:
             constants = self._plan.constants
             found = constants.get(tensor)
             if found is None:
-                found = constants[tensor] = kernels.constant(self._constants[tensor])
+                found = constants[tensor] = Kernel(self._constants[tensor])()[0]
         return found
 
     @contextmanager
@@ -104,8 +104,8 @@ class Handle:
 
     __slots__ = ('_text',)
 
-    def __init__(self, tensor: Any) -> None:
-        self._text = f'<{tensor.dtype.base_dtype.name} {tensor.op.name!r} in the session>'
+    def __init__(self, what: str) -> None:
+        self._text = what
 
     def __repr__(self) -> str:
         return self._text
