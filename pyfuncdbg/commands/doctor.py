@@ -68,9 +68,9 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
     occupancy, gatherer, lock, owner = Occupancy(), Gatherer(recorder), threading.Lock(), os.getpid()
     occupancy.start()
 
-    def gather(*more: Fact) -> None:
+    def gather(*more: Fact) -> bool:
         with lock:
-            gatherer.write([*adapters.facts(), *occupancy.facts(), *more], occupancy.stacks())
+            return gatherer.write([*adapters.facts(), *occupancy.facts(), *more], occupancy.stacks())
 
     def now_and_then() -> None:
         interval = _FIRST
@@ -79,8 +79,8 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
             if ended or os.getpid() != owner:
                 return
             with contextlib.suppress(Exception):    # the program changes what is looked at: the next time may see it whole
-                gather()
-            interval = min(interval * _LONGER, _LONGEST)
+                if gather():
+                    interval = min(interval * _LONGER, _LONGEST)
 
     def finish() -> None:
         ended.append(True)

@@ -68,8 +68,8 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
         else:
             yield Finding('backward', name, place, f'The backward step raises TypeError: an input is {why}, which has no '
                           f'gradient, and TensorFlow puts 0.0 in its place', {'backward steps that raised': len(calls)},
-                          f'x = tf.cast(x, tf.float32)    # the {why} input, before the py_function; back inside of it',
-                          'give the op floats only', numbers)
+                          'x = tf.cast(x, tf.float32)',
+                          f'cast the {why} input before the op, and back inside of the function', numbers)
 
 
 def _forward(evidence: Evidence, call: CallRecord) -> Place:

@@ -158,8 +158,11 @@ class Gatherer:
         self._gathering = 0
         self._written: set[Place] = set()
 
-    def write(self, facts: Iterable[Fact], stacks: Iterable[Iterable[Any]]) -> None:
+    def write(self, facts: Iterable[Fact], stacks: Iterable[Iterable[Any]]) -> bool:
         """Write all facts; a later gathering stands for the earlier ones.
+
+        Returns:
+            Whether there are facts about calls yet.
 
         Args:
             facts: Totals since the program began.
@@ -167,6 +170,7 @@ class Gatherer:
         """
         self._gathering += 1
         places = [Place(frame.filename, frame.line) for stack in stacks for frame in list(stack)[-_FRAMES:]]
+        begun = bool(places)
         for fact in facts:
             places.append(Place(fact.filename, fact.line))
             self._notes.note(FACT, {'gathering': self._gathering, 'kind': fact.kind, 'site': fact.site,
@@ -177,3 +181,4 @@ class Gatherer:
                 text = statement_at(*place)
                 if text:
                     self._notes.note(STATEMENT, {'filename': place.filename, 'line': place.line, 'text': text[:1000]})
+        return begun

@@ -95,6 +95,9 @@ def _compared(evidence: Evidence, spot: Spot, slots: list[int]) -> Iterator[Find
     for slot in slots:
         kind = kinds.get(str(slot), '')
         name = parameter(spot.site.source, slot)
+        named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+        if any(isinstance(node.ctx, ast.Store) for node in named):
+            continue                            # `label = label.decode()`: it is text from there on, perhaps
         aliases = _aliases(function, name, numpy=spot.site.op_type == 'EagerPyFunc')
         if kind in ('bytes', 'array of bytes') or (kind == 'tensor' and aliases):
             watched = aliases if kind == 'tensor' else {name, *aliases}

@@ -10,6 +10,8 @@ LEAST = 0.1
 """Seconds below which nothing is said."""
 _SHARE = 0.25
 _ONE = 1.25
+_LONG_WAIT = 2e-3
+"""Seconds for the GIL that a free one is never waited for: CPython gives it away every 5 ms."""
 _STATEFUL = {'EagerPyFunc': 'py_function', 'PyFunc': 'numpy_function'}
 
 
@@ -39,7 +41,8 @@ def _crowded(evidence: Evidence, spot: Spot, facts: list[Known]) -> Iterator[Fin
     asked = sum(known.number('asked') for known in facts)
     if asked:
         figures['GIL wait on arrival, seconds'] = _seconds(facts, 'waited') / asked
-    if together > 1 and 0.7 * busy <= cpu <= _ONE * busy:
+    taken = cpu >= 0.7 * busy or (cpu >= 0.4 * busy and asked and _seconds(facts, 'waited') / asked >= _LONG_WAIT)
+    if together > 1 and taken and cpu <= _ONE * busy:
         what = (f'Up to {together} calls are under way at once, but only {cpu / busy:.2f} at a time compute: the function '
                 f'holds the GIL, so threads take turns, and {max(wall - cpu, 0.0):.2f} of {wall:.2f} s in it were waiting')
         fix = _batched(evidence, spot) if graph.startswith('Dataset_') else ''

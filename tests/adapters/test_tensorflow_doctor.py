@@ -1,0 +1,191 @@
+"""`pyfuncdbg doctor` on small programs with a fault each, as a user runs it: the finding, its line, its figures, its fix."""
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pyfuncdbg
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
+HERE = Path(__file__).parent
+ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
+ENVIRONMENT = {'TF_CPP_MIN_LOG_LEVEL': '3', 'PYTHONPATH': str(ROOT)}
+
+
+def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *args], cwd=folder, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
+                          timeout=200)
+
+
+def doctor(folder: Path, name: str, *args: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The findings that the trace of a program holds, and what the program printed."""
+    done = run(folder, '-m', 'pyfuncdbg', 'doctor', '--record', 'it.pfd', str(HERE / 'faulty' / f'{name}.py'), *args)
+    assert done.returncode == 0, done.stderr
+    shown = run(folder, '-m', 'pyfuncdbg', 'show', 'it.pfd', 'doctor', '--json')
+    return json.loads(shown.stdout)['findings'], done.stdout.splitlines()
+
+
+def line_of(name: str, text: str) -> int:
+    """The first line of a program that holds a text."""
+    lines = (HERE / 'faulty' / f'{name}.py').read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def at(finding: dict[str, Any], name: str) -> tuple[str, int]:
+    assert Path(finding['place']['filename']).name == f'{name}.py'
+    return finding['kind'], finding['place']['line']
+
+
+def test_each_eager_call_leaks_an_entry_and_what_its_closure_holds(tmp_path: Path) -> None:
+    (found,), printed = doctor(tmp_path, 'leaking')
+    assert at(found, 'leaking') == ('leak', line_of('leaking', 'y = tf.py_function'))
+    figures = found['figures']
+    assert figures['entries'] == figures['calls'] == int(printed[0]) == 25
+    assert (figures['arrays held'], figures['held bytes']) == (25, 25 * 8000)
+    assert 8000 <= figures['growth a call, bytes'] < 10_000
+    assert found['fix'] == 'y = weigher(step)(tf.constant(1.0, tf.float64))'
+
+
+def test_tapes_without_a_gradient_stay_with_inputs_and_outputs(tmp_path: Path) -> None:
+    found, printed = doctor(tmp_path, 'taping')
+    tapes, leak = sorted(found, key=lambda one: one['kind'] == 'leak')
+    line = line_of('taping', 'y = tf.py_function')
+    assert (at(tapes, 'taping'), at(leak, 'taping')) == (('tape cache', line), ('leak', line))
+    assert tapes['figures']['entries'] == int(printed[0]) == 12
+    assert (tapes['figures']['arrays held'], tapes['figures']['held bytes']) == (24, 24 * 4000)
+    assert leak['fix'] == 'y = square(w * step)'
+
+
+def test_a_lost_shape_comes_with_the_line_that_gives_it_back(tmp_path: Path) -> None:
+    found, printed = doctor(tmp_path, 'shaping')
+    assert printed[:3] == ['(2, 3)', '(3, 3)', '(4, 3)']
+    assert [at(one, 'shaping') for one in found] == [('shape', line_of('shaping', text)) for text in (
+        'image = tf', 'half, rest = ', 'return tf.py_function')]
+    assert [one['fix'] for one in found] == [
+        'image.set_shape([None, 3])', 'half.set_shape([2])\nrest.set_shape([2])',
+        'return tf.ensure_shape(tf.py_function(tf.sin, [x], tf.float32), [1]) * 2.0']
+    assert [one['figures']['nodes without shape'] for one in found] == [0, 2, 1]
+
+
+def test_functions_that_wait_for_nothing(tmp_path: Path) -> None:
+    found, _ = doctor(tmp_path, 'waiting')
+    serial, order = sorted(found, key=lambda one: one['kind'], reverse=True)
+    assert at(serial, 'waiting') == ('serial', line_of('waiting', 'y = tf.numpy_function'))
+    assert serial['figures']['most at once'] == 1 and serial['figures']['waiting seconds'] >= 20 * 0.02
+    assert serial['fix'] == 'dataset = dataset.map(element, num_parallel_calls=tf.data.AUTOTUNE)'
+    assert at(order, 'waiting') == ('order', line_of('waiting', 'b = tf.numpy_function'))
+    assert order['figures']['could overlap, seconds'] >= 5 * 0.05
+    assert order['fix'] == 'b = tf.numpy_function(right, [x], tf.float32, stateful=False)'
+
+
+def test_how_parallel_a_map_is(tmp_path: Path) -> None:
+    doctor(tmp_path, 'crowding')
+    with pyfuncdbg.load(tmp_path / 'it.pfd') as trace:
+        facts = [note.data for note in trace.notes('fact') if note.data['kind'] == 'occupancy']
+        (calls,) = {call.site.id for call in trace.calls()}
+    figures = facts[-1]['data']
+    assert facts[-1]['site'] == calls and figures['calls'] == 40 and figures['together'] == figures['threads'] == 2
+    assert 0 < figures['cpu'] < 1.25 * figures['busy'] and figures['busy'] < figures['wall']     # two take turns
+    assert figures['asked'] > 0 and figures['waited'] > 0
+
+
+def test_bytes_that_are_taken_for_text(tmp_path: Path) -> None:
+    found, printed = doctor(tmp_path, 'texts')
+    assert printed == ['[0.0, 0.0, 0.0]', 'InvalidArgumentError', 'UnknownError']
+    assert [at(one, 'texts') for one in found] == [('text', line_of('texts', text)) for text in (
+        "label == 'cat'", 'path.startswith', 'word.upper')]
+    assert [one['fix'] for one in found] == ['label = label.decode()', 'path = path.decode()',
+                                             'word = word.numpy().decode()']
+    assert found[0]['figures']['calls'] == 3 and found[1]['figures']['calls that raised'] == 1
+
+
+def test_results_that_are_not_what_tout_declares(tmp_path: Path) -> None:
+    found, _ = doctor(tmp_path, 'returning')
+    place = line_of('returning', 'y = op(')
+    assert {at(one, 'returning')[1] for one in found} == {place}
+    cast = next(one for one in found if 'says int32' in one['what'])
+    assert cast['figures']['elements changed'] == 2 and 0.39 < cast['figures']['largest change'] < 0.71
+    assert cast['fix'] == 'return np.asarray(np.asarray(x) * 1000.7, np.int32)'
+    assert sorted((one['kind'], one['what'].partition(':')[0]) for one in found) == [
+        ('dtype', 'The function returns float32, Tout says int32'),
+        ('dtype', 'The function returns float64, Tout says float32'),
+        ('dtype', 'The output is float64 (a Python float, and most of NumPy, is float64), Tout says float32'),
+        *[('outputs', 'The function returns 2 values, Tout declares 1')] * 2,
+        ('outputs', 'The function returns nothing (None), Tout declares 1')]
+
+
+def test_a_function_that_writes_to_the_callers_tensor(tmp_path: Path) -> None:
+    (found,), printed = doctor(tmp_path, 'writing')
+    assert printed == ['[0. 2. 0.]']
+    assert at(found, 'writing') == ('write', line_of('writing', 'y = tf.numpy_function'))
+    assert found['figures'] == {'calls that wrote': 1, 'calls seen': 1, 'argument bytes': 12}
+    assert found['fix'] == 'values = values.copy()'
+
+
+def test_gradients_that_are_none_or_fail(tmp_path: Path) -> None:
+    found, printed = doctor(tmp_path, 'differentiating')
+    assert printed == ['None None', 'None', '2.0', 'UnknownError']
+    lines = [line_of('differentiating', text) for text in ('tf.numpy_function(double', 'tf.py_function(times', 'np.sin',
+                                                           'tf.py_function(double')]
+    assert [at(one, 'differentiating') for one in found] == [
+        *[('gradient', line) for line in lines[:3]], ('backward', lines[3])]
+    assert [one['figures'].get('source') for one in found[:3]] == ['weight'] * 3
+    assert [one['fix'] for one in found[:2]] == ['y = tf.py_function(double, [x * w], tf.float32)',
+                                                 'y = tf.py_function(times, [x, w], tf.float32)']
+
+
+def test_a_model_that_is_saved_without_its_function(tmp_path: Path) -> None:
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--json', str(HERE / 'faulty' / 'exporting.py'), 'model')
+    assert (done.returncode, done.stdout) == (7, 'saved\n')
+    (found,) = json.loads(done.stderr.splitlines()[-1])['findings']
+    assert at(found, 'exporting') == ('export', line_of('exporting', 'y = tf.py_function'))
+    assert found['site'] == 'square' and found['figures'] == {'ops in the model': 1}
+    program = tmp_path / 'load.py'
+    program.write_text('import tensorflow as tf\ntf.saved_model.load("model").serve(tf.constant(1.0))\n')
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--json', 'load.py')
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert done.returncode == 1 and 'pyfunc_0' in told['findings'][0]['what']
+    assert told['raised'].startswith('InvalidArgumentError')
+
+
+@pytest.mark.parametrize('program', ['faulty/healthy.py', 'keras_digits.py'])
+def test_a_healthy_program_has_no_findings_and_does_what_it_does_alone(tmp_path: Path, program: str) -> None:
+    args = [str(HERE / program), str(ROOT / 'pyfuncdbg' / 'demo' / 'digits.csv.gz')]
+    plain = run(tmp_path, *args)
+    watched = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', *args)
+    assert (watched.returncode, watched.stdout) == (0, plain.stdout) and plain.stdout
+    assert '0 findings' in watched.stderr and 'No fault was found at its script ops.' in watched.stderr
+
+
+LEAVES = """
+import os, signal, sys, time
+import tensorflow as tf
+for i in range(20):
+    tf.py_function(tf.sin, [tf.constant(1.0)], tf.float32)
+print('out', flush=True)
+time.sleep(3)
+%s
+"""
+
+
+@pytest.mark.parametrize(('end', 'code'), [('os._exit(5)', 5), ('os.kill(os.getpid(), signal.SIGKILL)', 128 + 9)])
+def test_who_leaves_without_ending_has_left_what_was_gathered(tmp_path: Path, end: str, code: int) -> None:
+    (tmp_path / 'leaves.py').write_text(LEAVES % end)
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', 'leaves.py')
+    assert (done.returncode, done.stdout) == (code, 'out\n')
+    assert 'LEAK  leaves.py:5' in done.stderr and 'entries 20' in done.stderr and 'left by os._exit' in done.stderr
+
+
+def test_every_fix_is_code(tmp_path: Path) -> None:
+    for name in ('shaping', 'texts', 'writing'):
+        found, _ = doctor(tmp_path / name, name) if (tmp_path / name).mkdir() is None else ([], [])
+        assert found
+        for one in found:
+            ast.parse(one['fix'] if not one['fix'].startswith('return') else f'def f():\n    {one["fix"]}')
