@@ -25,7 +25,8 @@ Row = tuple[CallRecord, TensorRecord]
 
 
 def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Mapping[str, Finding] | None = None,
-                 filters: Mapping[str, object] | None = None, sort: str = 'time', bad: int = 0, dropped: int = 0) -> Page:
+                 filters: Mapping[str, object] | None = None, sort: str = 'time', bad: int = 0, dropped: int = 0,
+                 begun: float = 0.0) -> Page:
     """Output tensors, one a line.
 
     Args:
@@ -36,9 +37,10 @@ def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Map
         sort: What they are sorted by.
         bad: How many of all are non-finite.
         dropped: Tensors that the trace does not hold.
+        begun: What the times count from, in seconds from the start of the trace.
     """
     def draw(options: ConsoleOptions) -> Table:
-        return _table(rows, verdicts or {}, sort, options)
+        return _table(rows, verdicts or {}, sort, begun, options)
     first = tensor_heading(len(rows) if total is None else total, len(rows), filters=filters, sort=sort, bad=bad,
                            dropped=dropped)
     return Page(first, draw) if rows else Page(first)
@@ -51,11 +53,11 @@ def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | No
     return first.append(f'   {bad:,} non-finite', 'bold red') if bad else first
 
 
-def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, options: ConsoleOptions) -> Table:
+def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, begun: float, options: ConsoleOptions) -> Table:
     wide = options.max_width >= WIDE
     stats = [tensor.stats for _, tensor in rows]
     columns = [
-        Column('time ms', [Text(milliseconds(made_at(*row))) for row in rows], 5, right=True),
+        Column('time ms', [Text(milliseconds(made_at(*row) - begun)) for row in rows], 5, right=True),
         Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
         Column('call', [made_by(call) for call, _ in rows], 3),
         Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
@@ -117,7 +119,9 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> 
     if finding.verdict == 'born':
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None
-        return text.append_text(place(where.filename, where.line) if where else place(call.site.filename, call.site.line))
+        site = call.site
+        created = site.stack[-1] if site.stack and not site.filename else site      # a node has no function, but a line
+        return text.append_text(place(where.filename, where.line) if where else place(created.filename, created.line))
     if finding.verdict == 'suspected':
         return text
     return text.append(f' <- {finding.verdict} by input {finding.slot}', 'bold red')

@@ -6,7 +6,8 @@ with the program's nodes and their order as they are. An observer runs on the th
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.summary import Summary
 
-_UNSEEN = frozenset(('Const', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc', 'PyFuncStateless',
+_UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc', 'PyFuncStateless',
                      'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))
 """Nodes that compute nothing, and those whose function is a call by itself."""
 _UNREADABLE = frozenset(('resource', 'variant'))
@@ -31,12 +32,15 @@ class Observed:
     """What one graph has of observers.
 
     Attributes:
+        ops: Names of the nodes that were looked at, and of ours.
+        nodes: The observer of a node, by the node's name.
         sites: Of the nodes that have one.
         observers: TensorFlow's registry keeps them weakly, the graph through this.
     """
 
     def __init__(self) -> None:
         self.ops: set[str] = set()
+        self.nodes: dict[str, Any] = {}
         self.sites: list[CallSite] = []
         self.observers: list[Observer] = []
 
@@ -107,12 +111,16 @@ class Observers:
         arguments = {tensor.op.name for tensor in graph.inputs}
         new = [op for op in graph.get_operations() if op.name not in known.ops and op.name not in arguments]
         known.ops.update(op.name for op in new)
+        outer = _outer_tensors(graph)
         for op in new:
+            before = [known.nodes[made.op.name] for made in map(_maker, op.inputs) if made.op.name in known.nodes]
+            if before and (op.type == 'Identity' or _calls_function(op)):
+                op._add_control_inputs(before)  # values are seen in the order in which they are made, whatever they go into
             if op.type not in _UNSEEN and any(_readable(tensor) for tensor in op.outputs):
-                self._add(graph, op, known, health)
+                known.nodes[op.name] = self._add(graph, op, known, health, before, outer)
 
-    def _add(self, graph: Any, op: Any, known: Observed, health: bool) -> None:
-        site = self._site(graph, op)
+    def _add(self, graph: Any, op: Any, known: Observed, health: bool, after: Sequence[Any], outer: dict[str, Any]) -> Any:
+        site = self._site(graph, op, outer)
         observer = Observer(site, id(outermost(graph)), self._seen, health)
         tensors: list[Any] = []
         for side, places in ((op.inputs, observer.inputs), (op.outputs, observer.outputs)):
@@ -130,7 +138,7 @@ class Observers:
         scripts, ops = self._parts.scripts, self._parts.ops
         token = self._register(scripts._py_funcs, observer)
         before = len(graph.get_operations())
-        with graph.as_default(), ops.control_dependencies(None), ops.device('/CPU:0'), ops.name_scope('pyfuncdbg/'):
+        with graph.as_default(), _only_after(graph, after), ops.device('/CPU:0'), ops.name_scope('pyfuncdbg/'):
             given = [self._summary(tensor) for tensor in tensors] if health else tensors
             node = scripts.gen_script_ops.py_func(input=given, token=token, Tout=[], name='observer')
         known.ops.update(each.name for each in graph.get_operations()[before:])
@@ -142,6 +150,7 @@ class Observers:
             around = getattr(outer, _SEEN, None)
             if around is not None:              # the graph of a branch may go; its function is run by the one around it
                 around.observers.append(observer)
+        return node
 
     def _summary(self, tensor: Any) -> Any:
         """TensorFlow's counts of what a tensor holds, if it has some for its type; its sizes where only a run knows them."""
@@ -153,11 +162,10 @@ class Observers:
             parts.append(math.cast(arrays.shape(tensor), double))
         return parts[0] if len(parts) == 1 else arrays.concat_v2(parts, 0)
 
-    def _site(self, graph: Any, op: Any) -> CallSite:
-        prefix = f'{graph.name}/' if _is_function(getattr(graph, 'outer_graph', None)) else ''
-        return CallSite(prefix + op.name, op.type, 'op', self._host, stack=creation(op),
-                        inputs=[prefix + tensor.name for tensor in op.inputs],
-                        outputs=[prefix + tensor.name for tensor in op.outputs],
+    def _site(self, graph: Any, op: Any, outer: dict[str, Any]) -> CallSite:
+        return CallSite(_prefix(graph) + op.name, op.type, 'op', self._host, stack=creation(op),
+                        inputs=[_name(tensor, outer) for tensor in op.inputs],
+                        outputs=[_prefix(graph) + tensor.name for tensor in op.outputs],
                         attrs={**plain_attrs(op), **surroundings(op), 'function': str(graph.name)})
 
 
@@ -172,6 +180,47 @@ def outermost(graph: Any) -> Any:
     while _is_function(outer := getattr(graph, 'outer_graph', None)):
         graph = outer
     return graph
+
+
+def names_of(tensors: Sequence[Any]) -> list[str]:
+    """Names of what a function gets or gives, as its nodes are named."""
+    return [_name(tensor, {}) for tensor in tensors]
+
+
+def _maker(tensor: Any) -> Any:
+    """The tensor that this one only passes on."""
+    while tensor.op.type == 'Identity':
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _outer_tensors(graph: Any) -> dict[str, Any]:
+    """By name of a graph's argument: the tensor of a graph around it that comes in there."""
+    return {inner.name: outer for outer, inner in graph.captures if hasattr(outer, 'op') and _is_function(outer.graph)}
+
+
+def _name(tensor: Any, outer: dict[str, Any]) -> str:
+    tensor = _maker(tensor)
+    while (found := outer.get(tensor.name)) is not None:
+        tensor = _maker(found)
+        outer = _outer_tensors(tensor.graph)
+    return _prefix(tensor.graph) + str(tensor.name)
+
+
+def _prefix(graph: Any) -> str:
+    """Nodes of branches, of loops and of functions that a function calls are named after these too."""
+    return f'{graph.name}/' if _is_function(getattr(graph, 'outer_graph', None)) else ''
+
+
+def _calls_function(op: Any) -> bool:
+    return any(attr.type in ('func', 'list(func)') for attr in op.op_def.attr)
+
+
+@contextmanager
+def _only_after(graph: Any, nodes: Sequence[Any]) -> Iterator[None]:
+    """Nodes that are made here wait for these, and for no others that the program asks for."""
+    with graph.control_dependencies(None), graph.control_dependencies(nodes):
+        yield
 
 
 def _is_function(graph: Any) -> bool:

@@ -1,8 +1,8 @@
 """Ops as calls of kind 'op', where a hook wants them: those of traced functions, and those that run at once.
 
 Traced functions have observers in their graphs; a function that was traced without them is traced again, and goes back to
-the old trace when nobody wants ops any more. Eager ops come through TensorFlow's own op callbacks. Functions that XLA compiles
-are left alone: they cannot call Python.
+the old trace when nobody wants ops any more. Eager ops come through TensorFlow's own op callbacks. Functions that XLA
+compiles are left alone: they cannot call Python.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, outermost, sites_of
+from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, names_of, outermost, sites_of
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
@@ -147,7 +147,7 @@ class OpCalls:
         """Each call of a traced function by the program is a run."""
         def call_flat(function: Any, *args: Any) -> Any:
             try:
-                graph = function._generated_graph
+                graph = function._cached_graph
                 if not self._wanted() or graph is None or not sites_of(graph) or not self._parts.context.executing_eagerly():
                     return original(function, *args)
                 return self._run(function, graph, lambda *given: original(function, *given), list(args))
@@ -158,7 +158,7 @@ class OpCalls:
 
     def _run(self, function: Any, graph: Any, call: Callable[..., Any], args: list[Any]) -> Any:
         run = Run(_label(function, graph), self._host, perf_counter_ns(), sites=lambda: sites_of(graph),
-                  feeds=[tensor.name for tensor in graph.inputs], fetches=[tensor.name for tensor in graph.outputs])
+                  feeds=names_of(graph.inputs), fetches=names_of(graph.outputs))
         key = id(outermost(graph))
         with self._lock:
             self._going.setdefault(key, []).append(run)
@@ -177,14 +177,15 @@ class OpCalls:
             return call(*args)
         kept: list[Any] = []
 
-        def proceed(*given: Any) -> list[Any]:
-            kept[:] = [call(*given)]
-            return list(kept[0]) if isinstance(kept[0], (list, tuple)) else []
+        def proceed(*_: Any) -> list[Any]:
+            kept[:] = [call(*args)]
+            given = list(kept[0]) if isinstance(kept[0], (list, tuple)) else []
+            return [self._readable(value) for value in given]
         key = run.label, 'run'
         site = self._sites.get(key)
         if site is None:
             site = self._sites[key] = CallSite(run.label, 'function', 'run', self._host)
-        around(site, proceed, run, args)
+        around(site, proceed, run, [self._readable(value) for value in args])
         return kept[0]
 
     # ------------------------------------------------------------------ ops
