@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from pyfuncdbg.commands.arguments import filters_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.lookup import find_call
-from pyfuncdbg.debug.check import CheckedEdge, checked
+from pyfuncdbg.debug.check import CheckedEdge, checked, is_foreign
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import is_here, run_again
 from pyfuncdbg.debug.tape import CHECK as NOTE
@@ -35,6 +35,7 @@ class CheckReport:
         counts: How many of each verdict.
         steps: How many backward steps were looked at, of `total`.
         filters: What was asked for, by name.
+        foreign: Steps of a framework's own ops, which are not checked.
     """
 
     edges: tuple[CheckedEdge, ...]
@@ -42,13 +43,18 @@ class CheckReport:
     steps: int
     total: int
     filters: dict[str, object]
+    foreign: int = 0
 
 
 def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     trace = context.trace
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
+    recorded, steps = len(steps), [step for step in steps if not is_foreign(step)]
     if args.call is not None:
         steps = _of_call(steps, find_call(trace, args.call))
+    if recorded and not steps:
+        raise CommandError("only backward steps of TensorFlow's own ops were recorded; check is for py_function and "
+                           'tf.custom_gradient')
     if not steps:
         if args.run is not None:
             trace.run(args.run)
@@ -61,7 +67,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     edges = [edge for step in steps[:args.n] for edge in checked(trace, step, at)]
     _keep(trace, edges)
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
-                       filters_of(args, 'run', 'call'))
+                       filters_of(args, 'run', 'call'), recorded - len(steps) if args.call is None else 0)
 
 
 def _keep(trace: Queries, edges: Sequence[CheckedEdge]) -> None:
@@ -92,7 +98,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(report: CheckReport) -> RenderableType:
-    return check_view(report.edges, report.counts, report.steps, report.total, filters=report.filters)
+    return check_view(report.edges, report.counts, report.steps, report.total, filters=report.filters,
+                      foreign=report.foreign)
 
 
 CHECK = Command('check', 'compare gradients with differences of the recorded calls, made again', 'judge', _check, _draw,

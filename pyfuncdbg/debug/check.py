@@ -75,6 +75,11 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[Ch
             for slot, outcome in outcomes.items()]
 
 
+def is_foreign(step: CallRecord) -> bool:
+    """Whether it is the backward step of a framework's own op, which cannot be called again: not of a wrapped function."""
+    return step.site.host == 'tensorflow' and step.site.op_type not in (*PYTHON_OPS, 'CustomGradient')
+
+
 def _reason(error: CommandError) -> str:
     return str(error).partition(' cannot be made again: ')[2] or str(error)
 

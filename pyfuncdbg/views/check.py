@@ -19,7 +19,7 @@ _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim
 
 
 def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: int, total: int, *,
-               filters: Mapping[str, object] | None = None) -> Page:
+               filters: Mapping[str, object] | None = None, foreign: int = 0) -> Page:
     """A line for each gradient.
 
     Args:
@@ -28,6 +28,7 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
         steps: Backward steps that were looked at.
         total: Backward steps that there are.
         filters: What was asked for, by name.
+        foreign: Steps of a framework's own ops, which are not checked.
     """
     first = heading(total, 'backward step', shown=steps, filters=filters)
     named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in _ORDER if counts.get(verdict))
@@ -39,6 +40,8 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
         parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
                           'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
                           overflow='fold'))
+    if foreign:
+        parts.append(Text(f'{count(foreign, "step")} of TensorFlow\'s own ops not checked', 'dim', overflow='fold'))
     return Page(*parts)
 
 
@@ -51,8 +54,10 @@ def _table(edges: Sequence[CheckedEdge]) -> Table:
     table.add_column('found', overflow='fold')
     for edge in edges:
         outcome = edge.outcome
-        node = Text.assemble(label(edge.name, limit=40), f' {one_line(edge.op_type, 30)}')
-        if edge.function:
+        node = label(edge.name, limit=40)
+        if edge.op_type != edge.name:
+            node.append(f' {one_line(edge.op_type, 30)}')
+        if edge.function and edge.function != edge.name:
             node.append(f' {one_line(edge.function, 40)}', 'cyan')
         forward = f' of #{one_line(edge.forward, 20)}' if edge.forward else ''
         table.add_row(Text(f'#{one_line(edge.gradient, 20)}{forward}', 'dim'), node, label(edge.tensor, limit=40),

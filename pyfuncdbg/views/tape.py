@@ -192,7 +192,7 @@ def _step(node: TapeNode) -> Text:
     text = Text.assemble(label(node.name, 'bold', limit=80))
     if node.name.rpartition('/')[2] != node.op_type:
         text.append(f' {one_line(node.op_type, 40)}')
-    if node.function:
+    if node.function and node.function != node.name:
         text.append(f' {one_line(node.function, 60)}', 'cyan')
     text.append(f' #{one_line(node.number, 20)}', 'dim')
     if node.place:

@@ -34,9 +34,10 @@ class Made:
         dtype: Of the first output, '' for none.
         where: The program's line.
         token: Of a wrapped function, in TensorFlow's registry.
+        call: Id of the call that it is, 0 if it is none.
     """
 
-    __slots__ = ('dtype', 'inputs', 'name', 'outputs', 'token', 'type', 'where')
+    __slots__ = ('call', 'dtype', 'inputs', 'name', 'outputs', 'token', 'type', 'where')
 
     def __init__(self, type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], where: Frame | None,
                  token: str = '') -> None:
@@ -47,6 +48,7 @@ class Made:
         self.dtype: Any = outputs[0].dtype if outputs else None
         self.where = where
         self.token = token
+        self.call = 0
 
 
 class Log:

@@ -63,7 +63,9 @@ class Steps:
         """
         made, flows = going.incoming(rule.type, rule.inputs, rule.outputs, gradients, rule.made)
         forward, name = going.forward, ''
-        if rule.type == 'EagerPyFunc':
+        if made is not None and made.call:
+            forward = made.call
+        elif rule.type == 'EagerPyFunc':
             forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
         site = self._site(rule, made, name, tuple(slot for _, slot in flows), going.log)
         number = 0

@@ -13,6 +13,7 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.custom import CUSTOM, CustomGradients
 from pyfuncdbg.adapters.tensorflow.forward import Forward, Made, program_line
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
@@ -32,7 +33,7 @@ _LABEL = 'GradientTape.gradient'
 class Tapes:
     """Stands between TensorFlow's tape and the rules that it goes back by."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, gradients: Gradients) -> None:
+    def __init__(self, parts: Parts, host: TensorFlowHost, gradients: Gradients, custom: CustomGradients) -> None:
         self.on = True
         self._parts = parts
         self._host = host
@@ -42,12 +43,14 @@ class Tapes:
         self._gradients = gradients
         self._steps = Steps(host, gradients)
         self.forward = Forward(parts)
+        self._custom = custom
         self._sinks = Sinks(parts, host)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
         parts = self._parts
         self.forward.install(patches)
+        self._custom.install(patches)
         patches.replace(parts.passes, 'imperative_grad', self._passes(parts.passes.imperative_grad))
         patches.replace(parts.tape, 'gen_math_ops', _Sums(parts.tape.gen_math_ops, self._added))
         patches.replace(parts.slices, 'AggregateIndexedSlicesGradients',
@@ -58,7 +61,7 @@ class Tapes:
 
     def remove(self) -> None:
         """Give TensorFlow its own rules back; what a patch replaced is put back by its list."""
-        self.on = False
+        self.on = self._custom.on = False
         self._parts.native.TFE_Py_RegisterGradientFunction(self._rule)
         self.forward.remove()
 
@@ -145,6 +148,9 @@ class Tapes:
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):
                 made = Made(op_type, '', list(input_tensors), list(output_tensors), program_line(sys._getframe(1)))
+                number, name = self._custom.going
+                if number and name == op_type:          # its body has ended just now
+                    made.call, made.type, made.name = number, CUSTOM, name
                 self.forward.noted(made)
                 backward_function = self._own_rule(made, backward_function)
             return original(op_type, output_tensors, input_tensors, backward_function, *rest, **options)
