@@ -163,7 +163,7 @@ class Debugger:
 
     def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         tests = self.breakpoints.at(call)
-        flow = self.flows.get(call.thread) if self.flows else None
+        flow = self.flows.of(call, self.flow) if self.flows else None
         if flow is not None and flow.asking:
             return proceed()
         hits: Sequence[Hit] = () if tests is None else tests.before(call) if flow is None else _tested(

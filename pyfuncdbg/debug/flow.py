@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,19 @@ class Flows(dict[int, Flow]):
         self.clear()
         if mine is not None:
             super().__setitem__(threading.get_native_id(), mine)
+
+    def of(self, call: Call, make: Callable[[int], Flow]) -> Flow | None:
+        """What is wanted of the thread of a call; one that works for a thread that waits does what was wanted of that one."""
+        waits = call.run.thread
+        waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
+        if waiting is None or not (waiting.entering or waiting.next_call):
+            return self.get(call.thread)
+        flow = make(call.thread)
+        flow.entering, flow.next_call = waiting.entering, waiting.next_call
+        waiting.entering = waiting.next_call = False
+        if waiting.idle:
+            self.pop(waits, None)
+        return flow
 
     def __setitem__(self, thread: int, flow: Flow) -> None:
         super().__setitem__(thread, flow)

@@ -137,7 +137,7 @@ class RunPolicy:
         elif verb in _OVER:
             return decision
         elif verb in ('step', 'into'):
-            debugged.stops = debugger.flow(debugged.thread).entering = True
+            debugged.stops = debugged.run.stepwise = debugger.flow(debugged.thread).entering = True
         elif verb != 'cont':
             debugged.stops = True
             debugger.carry_on(decision, debugged.run, debugged.thread)

@@ -81,6 +81,7 @@ class Runs:
     def _begin(self, label: str, plan: Plan, graph: Any) -> Run:
         going = Run(label, self._host, perf_counter_ns(), sites=lambda: plan.sites, feeds=plan.feed_names,
                     fetches=plan.fetch_names)
+        going.thread = threading.get_native_id()
         with self._lock:
             self._sessions.setdefault(id(graph), []).append(going)
         return going
