@@ -11,6 +11,7 @@ from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.entry import Entry
 from pyfuncdbg.debug.predicate import shown
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import cell
 
 _SITES = 4
 
@@ -68,7 +69,7 @@ def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str
         if placed is None:
             return (), '', ''
         function = f' {placed.function}' if placed.function else ''
-        return (f'{placed.filename}:{placed.line}{function}',), placed.how, placed.note
+        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
     names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec)))
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']

@@ -18,6 +18,7 @@ from pyfuncdbg.debug.line_snap import LineSnaps, variables
 from pyfuncdbg.debug.logline import log
 from pyfuncdbg.debug.parameters import names_of, parameter, reader
 from pyfuncdbg.debug.predicate import shown
+from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import Call, CallSite, made_again
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.record.recorder import recorders
@@ -154,7 +155,7 @@ class Entry:
             return
         if error is None and one.do == 'log':
             values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}
-            log(one, f'{one.spec.name}:{one.spec.number}', current_call(), values)
+            log(one, f'{cell.shown(one.spec.name)}:{one.spec.number}', current_call(), values)
             return
         if error is None and one.do == 'snap':
             self._snaps.take(frame, one.spec.number, recorders() or (self._program.recorder(),))

@@ -25,6 +25,7 @@ SpecKind = Literal['name', 'call', 'line']
 _NUMBER = re.compile(r'#(\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]', re.DOTALL)
 _LINE = re.compile(r'(.+):(\d{1,9})', re.DOTALL)
+_CELL = re.compile(r'In\[\d+\]')
 _TYPE = re.compile(r'_?[A-Z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*|\d*)')
 _SOURCES = ('.py', '.pyw', '.ipynb')
 
@@ -86,6 +87,8 @@ def spec(text: str) -> Spec:
             raise CommandError(f"{text!r} is no call number; expected one such as '#17'")
         return Spec(text, 'call', number=int(number[1]))
     line = _LINE.fullmatch(text)
+    if line is not None and _CELL.fullmatch(line[1]) and line[1] not in cell.files and cell.label:
+        raise CommandError(f'{text!r}: {line[1]} has not run in this session')
     if line is not None and (line[1] in cell.files or _is_file(line[1])):
         if not int(line[2]):
             raise CommandError(f'{text!r}: lines are counted from 1')

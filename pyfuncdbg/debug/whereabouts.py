@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from pyfuncdbg.debug.stop import PYTHON, Stop
+from pyfuncdbg.hooks import cell
 
 
 def whereabouts(stop: Stop) -> str:
@@ -31,7 +32,7 @@ def _line(stop: Stop) -> str:
     if not stop.frames:
         return 'nowhere'
     code = stop.frames[-1].frame.f_code
-    return f'{code.co_name} at {os.path.basename(code.co_filename)}:{stop.frames[-1].line}'
+    return f'{code.co_name} at {os.path.basename(cell.shown(code.co_filename))}:{stop.frames[-1].line}'
 
 
 def _node(stop: Stop) -> str:

@@ -21,6 +21,11 @@ def follow(begun: Callable[[], object]) -> None:
     _followers.append(WeakMethod(begun))
 
 
+def shown(filename: str) -> str:
+    """A file name as the user knows it: of a cell its label."""
+    return labels.get(filename, filename)
+
+
 def note(name: str, filename: str) -> None:
     """The code of a cell goes under this file name."""
     files[name] = filename

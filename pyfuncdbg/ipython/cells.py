@@ -11,13 +11,15 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.display import display
 
+from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.aside import say
-from pyfuncdbg.ipython.options import CELL, MAGIC, Options, read
+from pyfuncdbg.ipython.options import CELL, MAGIC, WIDTH, Options, read
 from pyfuncdbg.ipython.recordings import Begun, Recordings
+from pyfuncdbg.ipython.redefined import left_behind
 from pyfuncdbg.ipython.result import Result
 from pyfuncdbg.ipython.session_commands import commands_of
 from pyfuncdbg.prompt.front_ends import expect_stop
@@ -112,6 +114,9 @@ class Cells:
             if result is None or running.info is result.info:
                 break
         self._recordings.tidy()
+        if not self._running:
+            for text in left_behind(self._shell.user_ns, cell.label):
+                print(f'pyfuncdbg: {one_line(text)}')
 
     def begin(self, options: Options, label: str) -> Begun:
         """Record from now on; stops may come.
@@ -127,9 +132,8 @@ class Cells:
     def finish(self, begun: Begun) -> None:
         """End a recording and show the report."""
         try:
-            self._recordings.end(begun)
-            answer = execute('report --json' if begun.options.as_json else 'report',
-                             self._recordings.context(100, of_program=False), self._table)
+            context = Context(self._recordings.end(begun), None, WIDTH, debugger)
+            answer = execute('report --json' if begun.options.as_json else 'report', context, self._table)
         except PyfuncdbgError as error:
             say(f'no report: {one_line(str(error))}')
             return

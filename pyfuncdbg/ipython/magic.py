@@ -15,13 +15,12 @@ from pyfuncdbg.commands.execute import execute, name_of
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ipython.cells import Cells, complaint
-from pyfuncdbg.ipython.options import MAGIC
+from pyfuncdbg.ipython.options import MAGIC, WIDTH
 from pyfuncdbg.ipython.recordings import Recordings
 from pyfuncdbg.ipython.result import Result
 from pyfuncdbg.ipython.session_commands import commands_of
 from pyfuncdbg.prompt.front_ends import install
 
-_WIDTH = 100
 _SILENCED = re.compile(r"^(.*\bget_ipython\(\)\.run_line_magic\('pyfunc', )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)$")
 
 
@@ -53,7 +52,7 @@ class PyfuncMagics:
         try:
             if needs_program:
                 install(debugger)
-            return Result(execute(text, self._recordings.context(_WIDTH, of_program=needs_program), self.table))
+            return Result(execute(text, self._recordings.context(WIDTH, of_program=needs_program), self.table))
         except PyfuncdbgError as error:
             raise UsageError(complaint(error, '%pyfunc')) from None
 

@@ -18,6 +18,7 @@ from pyfuncdbg.commands.stop_options import add_breaks
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.record.folder import MANIFEST
+from pyfuncdbg.record.recorder import SMALLEST_BUDGET
 
 Capture = Literal['tee', 'only', 'off']
 
@@ -70,6 +71,8 @@ def cell_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 MAGIC = '%%pyfunc'
+WIDTH = 100
+"""Columns, where the front end does not tell."""
 CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 'run', lambda context, args: None,
                lambda result: '', cell_arguments)
 """For its parser and its help: a cell magic is no command of a line."""
@@ -99,6 +102,8 @@ def options_of(args: argparse.Namespace) -> Options:
         budget = None if args.budget is None else size(args.budget)
     except UsageError as error:
         raise CommandError(f'--budget: {error}') from None
+    if budget is not None and budget < SMALLEST_BUDGET:
+        raise CommandError(f'--budget {args.budget} is too small to record anything; give at least {SMALLEST_BUDGET} bytes')
     record = None if args.record is None else Path(args.record).expanduser()
     if record is not None and not args.help:
         _check_free(record)
