@@ -18,6 +18,7 @@ from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.debug.tape import Tape
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.ipython.conversion import LISTS
+from pyfuncdbg.ipython.html.call import call_pictures
 from pyfuncdbg.ipython.html.element import Html, element, joined
 from pyfuncdbg.ipython.html.page import page_html
 from pyfuncdbg.ipython.html.pages import MOST
@@ -55,7 +56,8 @@ def answer_bundle(answer: Answer) -> Bundle:
         return _bundle(answer, lambda: page_html(answer))
     short = dataclasses.replace(answer, result=shortened(answer.result))
     view = short.command.view(short.result)
-    return _bundle(view, lambda: _html(short.result, view))
+    card = short.command.view is call_card
+    return _bundle(view, lambda: joined(_html(short.result, view), call_pictures(short.result) if card else ''))
 
 
 def bundle(thing: Any) -> Bundle:
@@ -63,7 +65,7 @@ def bundle(thing: Any) -> Bundle:
     if isinstance(thing, Trace):
         return _trace(thing)
     view: RenderableType = thing if isinstance(thing, Page) else _VIEWS[type(thing)](thing)
-    return _bundle(view, lambda: _html(thing, view))
+    return _bundle(view, lambda: joined(_html(thing, view), call_pictures(thing) if isinstance(thing, CallRecord) else ''))
 
 
 def plain_text(view: RenderableType, width: int = WIDTH) -> str:

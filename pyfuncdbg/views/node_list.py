@@ -85,7 +85,7 @@ def _value(row: NodeRow, found: NodeList) -> Text:
     if row.time is None:
         return Text('' if _ran(row, found) else NEVER[found.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
-    text = Text(', '.join(words), 'bold red')
+    text = Text().append(', '.join(words), 'bold red')
     return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
 
 

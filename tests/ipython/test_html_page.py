@@ -25,8 +25,8 @@ from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
 OURS = {'', 'div', 'span', 'pre', 'style', 'table', 'thead', 'tbody', 'tr', 'td', 'th', 'form', 'label', 'input', 'section',
         'details', 'summary', 'svg', 'g', 'rect', 'path', 'circle', 'text', 'title'}
-ATTRIBUTES = {'class', 'style', 'hidden', 'scope', 'type', 'name', 'checked', 'aria-label', 'aria-hidden', 'method', 'role',
-              'title', 'width', 'height', 'viewbox', 'x', 'y', 'd', 'fill', 'rx', 'r', 'cx', 'cy', 'stroke-width'}
+ATTRIBUTES = {'class', 'style', 'hidden', 'scope', 'open', 'type', 'name', 'checked', 'aria-label', 'aria-hidden', 'method',
+              'role', 'title', 'width', 'height', 'viewbox', 'x', 'y', 'd', 'fill', 'rx', 'r', 'cx', 'cy', 'stroke-width'}
 
 
 def rich_part(html: str) -> Element:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from parsed_html import Element, parsed
 
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.ipython.displays import answer_bundle
+from pyfuncdbg.ipython.html.call import call_pictures
 from pyfuncdbg.ipython.html.curve import POINTS, curve_html
 from pyfuncdbg.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
 from pyfuncdbg.ipython.html.histogram import histogram_html
 from pyfuncdbg.ipython.html.picture import SLICES, picture_html
 from pyfuncdbg.record.records import Stats
 from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
 
 def titles(tree: Element) -> list[str]:
@@ -133,3 +139,18 @@ def test_any_array_has_a_picture_with_numbers_that_svg_can_read(array):
             if name in one.attributes:
                 assert math.isfinite(float(one.attributes[name] or ''))
         assert 'nan' not in (one.attributes.get('d') or '')
+
+
+def test_a_call_has_a_picture_of_each_tensor_and_those_with_nan_are_open():
+    bad = np.zeros((8, 8))
+    bad[1, 1] = np.nan
+    call = replace(sample().call(3), inputs=(tensor('x:0', np.eye(8)), tensor('few:0', np.ones(3))),
+                   outputs=(tensor('y:0', bad), replace(tensor('lost:0', np.ones((8, 8))), level='stats', key=None)))
+    tree = parsed(call_pictures(call))
+    assert [(one.one('summary').text, 'open' in one.attributes) for one in tree.all('details')] == [
+        ('picture of in 0 x x:0', False), ('picture of out 0 y:0', True)]
+    assert len(tree.all('rect', 'pf-bad')) == 1
+    card = parsed(answer_bundle(execute('call 3', Context(MemoryTrace([call], []))))['text/html'])
+    said = parsed(answer_bundle(execute('out 3', Context(MemoryTrace([call], []))))['text/html'])
+    assert len(card.all('details')) == 2
+    assert not said.all('details')

@@ -10,16 +10,20 @@ from pyfuncdbg.ipython.html.element import Html, element, joined
 
 ROWS = 25
 """Rows on a page."""
+_FEWEST = 6
+"""Fewer rows than these are not worth a page of their own: they go to the one before."""
 MOST = 1_000
 """Rows in all: an output is a part of the notebook's file."""
 
 
 def paged_table(header: Html, rows: Sequence[Html]) -> Html:
     """The rows under their header, on pages if there are many."""
-    shown = rows[:MOST]
-    parts = [element('table', header, element('tbody', *shown[first:first + ROWS]), class_='pf-t')
-             for first in range(0, max(1, len(shown)), ROWS)]
-    names = [f'{first + 1}–{min(first + ROWS, len(shown))}' for first in range(0, max(1, len(shown)), ROWS)]
+    size = min(len(rows), MOST)
+    starts = [first for first in range(0, size, ROWS) if not first or size - first >= _FEWEST] or [0]
+    ends = [*starts[1:], size]
+    parts = [element('table', header, element('tbody', *rows[first:end]), class_='pf-t')
+             for first, end in zip(starts, ends, strict=True)]
+    names = [f'{first + 1}–{end}' for first, end in zip(starts, ends, strict=True)]
     more = [element('div', f'... {len(rows) - MOST:,} further rows not shown', class_='pf-d')] if len(rows) > MOST else []
     return joined(paged(parts, names, 'rows'), *more)
 

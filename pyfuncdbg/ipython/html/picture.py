@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyfuncdbg.ipython.html.curve import curve_html
-from pyfuncdbg.ipython.html.element import Html
+from pyfuncdbg.ipython.html.element import Html, element, joined
 from pyfuncdbg.ipython.html.heatmap import heatmap_html
 from pyfuncdbg.ipython.html.pages import paged
 from pyfuncdbg.views.picture import chosen, is_part, written
@@ -35,6 +35,13 @@ def picture_html(array: np.ndarray, near: tuple[int, ...] | None = None) -> Html
     indices = [(*index[:axis], i, *index[axis + 1:]) for i in range(first, min(first + SLICES, array.shape[axis]))]
     return paged([_drawn(array[one], _ROWS, _COLUMNS) for one in indices], [written(one) for one in indices],
                  f'slices of {array.shape[axis]:,}:', at - first)
+
+
+def small_picture_html(array: np.ndarray, near: tuple[int, ...] | None = None) -> Html:
+    """The picture for a card on which there are several: of more than two axes one slice."""
+    index = chosen(array.shape, near)
+    part = _drawn(array[index], _ROWS, _COLUMNS)
+    return joined(element('div', f'of {written(index)}', class_='pf-d'), part) if is_part(index, array.shape) else part
 
 
 def _drawn(part: np.ndarray, *cells: int) -> Html:
