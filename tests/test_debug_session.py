@@ -245,7 +245,7 @@ def test_after_n_runs_it_stops_at_the_end_of_the_last(program) -> None:
         for _ in range(6):
             session.run(program.e)
     assert [(phase, reason.rpartition(' of ')[0]) for phase, reason in user.stops] == [
-        ('run', 'run 1'), ('end', 'end of run 3'), ('end', 'end of run 5'), ('run', 'run 6')]
+        ('run', '1st run'), ('end', 'end of 3rd run'), ('end', 'end of 5th run'), ('run', '6th run')]
 
 
 def test_run_until_a_tensor_passes_lists_all_that_do(program) -> None:
@@ -254,7 +254,7 @@ def test_run_until_a_tensor_passes_lists_all_that_do(program) -> None:
         session = pyfuncdbg.DebugSession(program.session())
         for value in (1, 2, -5, 3):
             session.run(tf.identity(program.d) if value == 2 else program.d, program.feed(value))
-    assert [reason.rpartition(' of ')[0] for _, reason in user.stops] == ['run 1', 'end of run 3', 'run 4']
+    assert [reason.rpartition(' of ')[0] for _, reason in user.stops] == ['1st run', 'end of 3rd run', '4th run']
     assert [one.name for one in shown[0].end.passed] == ['d:0'] and shown[0].end.test == 'has_inf_or_nan'
 
 
@@ -370,10 +370,10 @@ def test_breakpoints_stop_in_the_middle_wherever_they_are_set(program) -> None:
             for _ in range(3):
                 session.run(program.d, program.feed(1))
             assert [(phase, reason.rpartition(' of ')[0] or reason) for phase, reason in user.stops] == [
-                ('run', 'run 1'), ('before', f'breakpoint {numbers[0]}'), ('before', f'breakpoint {numbers[1]}'),
-                ('end', 'end of run 1'),
-                ('run', 'run 2'), ('before', f'breakpoint {numbers[0]}'), ('before', f'breakpoint {numbers[1]}'),
-                ('run', 'run 3')]
+                ('run', '1st run'), ('before', f'breakpoint {numbers[0]}'), ('before', f'breakpoint {numbers[1]}'),
+                ('end', 'end of 1st run'),
+                ('run', '2nd run'), ('before', f'breakpoint {numbers[0]}'), ('before', f'breakpoint {numbers[1]}'),
+                ('run', '3rd run')]
     finally:
         for number in numbers:
             debugger.breakpoints.clear(number)
@@ -440,7 +440,8 @@ def test_nobody_is_asked_without_a_ui(program) -> None:
                 session.run(program.e)
     finally:
         debugger.broker.on_log = before
-    assert user.stops == [] and [reason.rpartition(' of ')[0] or reason for _, reason in logged][::2] == ['run 1', 'run 10']
+    reasons = [reason.rpartition(' of ')[0] or reason for _, reason in logged]
+    assert user.stops == [] and reasons[::2] == ['1st run', '10th run']
     assert [phase for phase, _ in logged] == ['run', 'end', 'run'] and program.op_hooks == [0]
     assert 'raised InvalidArgumentError' in logged[1][1]
 
@@ -520,7 +521,7 @@ def test_a_function_goes_on_from_call_to_call_as_run_says() -> None:
             assert debugged(tf.constant([value, 2.0])).numpy().tolist() == [3 * value + 1, 7]
     assert user.phases == ['run', 'end', 'end']
     assert [reason for _, reason, *_ in user.stops] == [
-        'run 1 of traced', 'end of run 3 of traced', 'end of run 8 of traced']
+        '1st run of traced', 'end of 3rd run of traced', 'end of 8th run of traced']
 
 
 def test_a_block_stops_at_the_first_wrapped_call_and_ends_where_it_ends() -> None:
@@ -580,7 +581,7 @@ def test_a_session_begun_in_a_block_is_debugged_after_it(program) -> None:
         with pyfuncdbg.debug():
             session = pyfuncdbg.DebugSession(program.session())         # the variable is initialized in the block
         session.run(program.e)
-    assert user.stops[-1][1].startswith('run 1 of session') and len(user.stops) == 2
+    assert user.stops[-1][1].startswith('1st run of session') and len(user.stops) == 2
 
 
 # ------------------------------------------------------------------ many threads

@@ -55,17 +55,17 @@ class Terminal:
 def test_a_debugging_session_from_card_to_card(plain) -> None:
     terminal = Terminal()
     card = terminal.prompt()
-    assert '(1 of session 1)' in card and re.search(r'feeds\s+a:0  float32 \[2\]  8 B', card) and 'MainThread' in card
+    assert '(1st of session 1)' in card and re.search(r'feeds\s+a:0  float32 \[2\]  8 B', card) and 'MainThread' in card
     end = terminal.type('run')
     assert 'done after' in end and re.search(r'c:0 +#\d+ .* 3 \|.*\| 5', end)
     assert re.search(r'c:0 .* 3 \|.*\| 5', terminal.type('lt'))
-    assert '(2 of session 1)' in terminal.type('run')
+    assert '(2nd of session 1)' in terminal.type('run')
     assert 'in double' in terminal.type('into') and re.search(r'y .*\[4, 6\]', terminal.type('next'))
     stack = terminal.type('bt')
     assert [word for word in ('session.run', 'fetches d:0', 'node c', 'node b', 'in double') if word in stack] == [
         'session.run', 'fetches d:0', 'node c', 'node b', 'in double']
-    assert '(2 of session 1)  done' in terminal.type('cont')
-    assert '(3 of session 1)' in terminal.type('run')
+    assert '(2nd of session 1)  done' in terminal.type('cont')
+    assert '(3rd of session 1)' in terminal.type('run')
     found = terminal.type('run -f has_nan')
     assert 'tensors found' in found and re.search(r'passed has_nan\s+d:0', found)
     assert 'NaN 2' in terminal.type('pt d:0')
@@ -99,7 +99,7 @@ def test_ctrl_c_and_the_end_of_input_let_nothing_hang(plain) -> None:
     terminal = Terminal()
     terminal.prompt()
     terminal.child.sendintr()
-    assert '(1 of session 1)' not in terminal.prompt()       # back at the prompt, in the same stop
+    assert '(1st of session 1)' not in terminal.prompt()       # back at the prompt, in the same stop
     assert 'done' in terminal.type('run')
     terminal.child.sendeof()
     terminal.child.expect(pexpect.EOF)
@@ -111,5 +111,5 @@ def test_ctrl_c_and_the_end_of_input_let_nothing_hang(plain) -> None:
 def test_nobody_to_ask(plain) -> None:
     done = printed(stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stdout) == (0, plain)
-    assert 'run 1 of session 1' in done.stderr and 'raised InvalidArgumentError' in done.stderr
-    assert 'run 2 of session 1 (' not in done.stderr
+    assert '1st run of session 1' in done.stderr and 'raised InvalidArgumentError' in done.stderr
+    assert '2nd run of session 1 (' not in done.stderr

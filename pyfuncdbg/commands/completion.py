@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pyfuncdbg.commands.arguments import OneOf
 from pyfuncdbg.commands.command import Command, Context, options_of, parser_of
 from pyfuncdbg.commands.help import find_command
 from pyfuncdbg.commands.table import TABLE
@@ -58,6 +59,10 @@ def completions(text: str, context: Context) -> Completions:
     except CommandError:
         start, found = _python(line, context)
         return _chosen(text, line[start:], found)
+    before = line.split()[:-1 if word else None]
+    option = options_of(parser_of(command)).get(before[-1]) if before else None
+    if option is not None and isinstance(option.type, OneOf):
+        return _chosen(text, word, option.type.names)
     if word.startswith('-'):
         return _chosen(text, word, options_of(parser_of(command)))
     if command.name == 'help':
@@ -107,6 +112,8 @@ def _of_graph(context: Context) -> Iterator[str]:
     try:
         for site in context.trace.sites():
             yield site.name
+            if site.kind == 'python':
+                yield from site.outputs or (f'{site.name}:0',)
             if site.function:
                 yield site.function
         for call in context.trace.calls(newest_first=True, limit=_NEWEST):

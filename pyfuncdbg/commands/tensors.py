@@ -27,7 +27,11 @@ LOOKED_AT = 5_000
 
 @dataclass(frozen=True, slots=True)
 class TensorList:
-    """Output tensors that passed the filters: `total` in all, `bad` of them not finite; these were asked for."""
+    """Output tensors that passed the filters: `total` in all, `bad` of them not finite; these were asked for.
+
+    `begun` is what their times count from on the screen, in seconds from the start of the trace: the start of the one run
+    whose tensors they are.
+    """
 
     rows: list[Row]
     total: int
@@ -36,6 +40,7 @@ class TensorList:
     filters: dict[str, object]
     sort: str
     dropped: int
+    begun: float = 0.0
 
 
 LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
@@ -107,7 +112,14 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
     met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad for _, tensor in shown) else {}
     verdicts = {call.number: met[call.number] for call, _ in shown if call.number in met}
     return TensorList(shown, len(wanted), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
-                      context.trace.info().dropped.get('tensors', 0))
+                      context.trace.info().dropped.get('tensors', 0), _begun(context, args.run))
+
+
+def _begun(context: Context, run: int | None) -> float:
+    if run is None:
+        return 0.0
+    first = context.trace.calls(kind='run', run=run, limit=1) or context.trace.calls(run=run, limit=1)
+    return first[0].started if first else 0.0
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +139,7 @@ def _draw_list(result: TensorList | LiveList) -> RenderableType:
     if isinstance(result, LiveList):
         return draw_live_list(result)
     return tensor_table(result.rows, result.total, verdicts=result.verdicts, filters=result.filters, sort=result.sort,
-                        bad=result.bad, dropped=result.dropped)
+                        bad=result.bad, dropped=result.dropped, begun=result.begun)
 
 
 LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',))

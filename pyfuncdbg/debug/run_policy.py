@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from pyfuncdbg.debug.node_watch import NodeWatch
+from pyfuncdbg.debug.ordinals import ordinal
 from pyfuncdbg.debug.runs import DebuggedRun, RunOrder, Runs, policy
 from pyfuncdbg.debug.stack import raised_by_host
 from pyfuncdbg.debug.stop import Decision, Stop
@@ -127,7 +128,7 @@ class RunPolicy:
         card = self._card(debugged)
         debugged.card = card.number
         decision = debugger.stopped(card)
-        debugged.begun = perf_counter_ns()
+        debugged.begun = debugged.call.started = perf_counter_ns()      # the run took its own time, not the user's
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
         if verb == 'run':
@@ -144,7 +145,8 @@ class RunPolicy:
         return None
 
     def _card(self, debugged: DebuggedRun) -> Stop:
-        return Stop('run', call=debugged.call, frame=sys._getframe(), reason=f'run {debugged.number} of {self.title}')
+        reason = f'{ordinal(debugged.number)} run of {self.title}'
+        return Stop('run', call=debugged.call, frame=sys._getframe(), reason=reason)
 
     def _watched(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         """The run itself, its nodes recorded and tested."""
@@ -167,7 +169,7 @@ class RunPolicy:
         self.order = None
         if not self.on:
             return False
-        what = f'run {debugged.number} of {self.title}'
+        what = f'{ordinal(debugged.number)} run of {self.title}'
         chain = _chain(error)
         stop = Stop('end', call=debugged.call, frame=sys._getframe(), error=chain[0] if chain else None,
                     reason=f'{what} raised {type(error).__name__}' if error is not None else f'end of {what}')

@@ -5,6 +5,7 @@ Textual's main thread draws and takes keys; traces and programs are asked on wor
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, cast
 
 from rich.text import Text
@@ -235,8 +236,12 @@ class Inspector(App[int]):
         """What came of a search."""
         self.say(message.text)
 
-    @work(thread=True, group='find', exclusive=True, exit_on_error=False)
     def _find(self, find: Search, *, none: str = '', quiet: bool = False, leave: bool = False) -> None:
+        # What nobody asked for has a group of its own: a list that comes to rest on its row must not break it off.
+        self.run_worker(partial(self._search, find, none=none, quiet=quiet, leave=leave), thread=True, exclusive=True,
+                        group='opening' if quiet else 'find', exit_on_error=False)
+
+    def _search(self, find: Search, *, none: str, quiet: bool, leave: bool) -> None:
         try:
             call = find(self.desk, self.scene)
             why = opening_words(call) if call is not None and quiet else none

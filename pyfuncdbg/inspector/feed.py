@@ -32,6 +32,7 @@ class Sight:
         key: Its key, '' if it is not known yet.
         count: Rows in all.
         places: The columns.
+        led: Whether the user has put the cursor there: on the last row it then goes with the end.
     """
 
     top: int
@@ -40,6 +41,7 @@ class Sight:
     key: str
     count: int
     places: tuple[Slot, ...]
+    led: bool = False
 
     @property
     def at_end(self) -> bool:
@@ -55,7 +57,7 @@ class Sight:
         """
         last = max(0, count - 1)
         if self.at_end and self.count and count > self.count:
-            return max(0, count - self.height), last if self.cursor >= self.count - 1 else min(at or 0, last)
+            return max(0, count - self.height), last if self.led and self.cursor >= self.count - 1 else min(at or 0, last)
         if at is None:
             return 0, 0
         top = at - (self.cursor - self.top) if self.top <= self.cursor < self.top + self.height else self.top

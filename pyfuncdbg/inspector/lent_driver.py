@@ -73,7 +73,7 @@ class LentDriver(LinuxDriver):
             self._app.screen.refresh_bindings()         # what was to be done after a refresh may wait for this one
 
     def stop_application_mode(self) -> None:
-        """Leave the screen. Textual calls it too, when the app ends: all must be written before the terminal is given back."""
+        """Leave the screen; Textual does so too, when the app ends. All is written before the terminal is given back."""
         if self._on:
             super().stop_application_mode()
             super().close()                     # waits for the thread that writes

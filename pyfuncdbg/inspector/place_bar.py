@@ -50,10 +50,12 @@ def header(desk: Desk, scene: Scene, info: TraceInfo | None) -> Content:
 
 
 def stopped(stop: dict[str, Any]) -> str:
-    """'STOPPED before call 3 of norm [thread 8123]: breakpoint 1'."""
-    call, where = stop.get('call'), stop.get('where')
-    words = [f'STOPPED {one_line(str(stop.get("phase", "")), 20)}']
-    if call:
+    """'STOPPED before norm[3] model.py:41 (breakpoint 1)', 'STOPPED before run #2 train.py:30 (1st run of train)'."""
+    call, where, phase = stop.get('call'), stop.get('where'), one_line(str(stop.get('phase', '')), 20)
+    words = ['STOPPED', {'run': 'before', 'end': 'after'}.get(phase, phase)]
+    if phase in ('run', 'end'):
+        words.append(f'run #{stop.get("run", 0)}')
+    elif call:
         words.append(f'{one_line(str(call.get("site", "")), 40)}[{call.get("ordinal", 0)}]')
     if where:
         words.append(f'{one_line(str(where.get("file", "")).rsplit("/", 1)[-1], 40)}:{where.get("line", 0)}')

@@ -82,6 +82,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._failed = ''
         self._sought = ''
         self._goal = ''
+        self._led = False                       # whether the cursor is where the user has put it
         self._settling: Timer | None = None
         self._again: Timer | None = None
         self._took = 0.0
@@ -133,7 +134,7 @@ class VirtualList(ScrollView, can_focus=True):
     def _sight(self) -> Sight:
         line = self._line(self.cursor)
         return Sight(round(self.scroll_y), self._height, self.cursor, line.key if line is not None else '', self.count,
-                     self._places)
+                     self._places, self._led)
 
     def _line(self, index: int) -> Line | None:
         page = self._pages.get(index // PAGE)
@@ -262,6 +263,7 @@ class VirtualList(ScrollView, can_focus=True):
         if message.at is not None:
             self.cursor = message.at
             self._see(center=True)
+            self._led = message.sought
             if message.sought:
                 self._moved()
 
@@ -289,6 +291,7 @@ class VirtualList(ScrollView, can_focus=True):
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""
+        self._led = True
         self.cursor = min(max(0, self.cursor + by), max(0, self.count - 1))
         self._see()
         self._moved()
@@ -363,7 +366,7 @@ class VirtualList(ScrollView, can_focus=True):
             return
         index = round(self.scroll_y) + offset.y - _ABOVE
         if index < self.count:
-            self.cursor = index
+            self.cursor, self._led = index, True
             self.refresh()
             self._moved()
             if event.chain == 2:

@@ -9,6 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.debug.ordinals import ordinal
 from pyfuncdbg.debug.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.page import Page
@@ -78,7 +79,7 @@ def _fill_failure(grid: Table, failure: NodeFailure) -> None:
 
 def _panel(title: str, colour: str, body: RenderableType, subtitle: str) -> Page:
     def draw(options: ConsoleOptions) -> Panel:
-        return Panel(body, title=Text(title, f'bold {colour}'), title_align='left', border_style=colour,
+        return Panel(body, title=Text(title, f'bold {colour}', overflow='ellipsis'), title_align='left', border_style=colour,
                      subtitle=Text(subtitle, 'dim') if subtitle else None, subtitle_align='right',
                      width=min(options.max_width, WIDEST), box=box.ASCII if options.ascii_only else box.ROUNDED)
     return Page(draw)
@@ -122,7 +123,7 @@ def _suggested(suggestions: Sequence[Suggestion], number: int) -> RenderableType
 
 
 def _whose(number: int, title: str) -> str:
-    return f'({number:,} of {one_line(title, 40)})' if title else ''
+    return f'({ordinal(number)} of {one_line(title, 40)})' if title else ''
 
 
 def _where(thread: int, name: str) -> str:

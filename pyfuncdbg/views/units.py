@@ -53,8 +53,6 @@ def shape(sizes: tuple[int, ...], times: str = 'x') -> str:
 def _three(number: float) -> str:
     if not math.isfinite(number):               # out of a damaged trace
         return str(number)
-    if not math.isfinite(number):
-        return str(number)                      # out of a damaged trace
     digits = 2 - math.floor(math.log10(abs(number))) if number else 0
     text = f'{number:.{max(0, digits)}f}'
     return text.rstrip('0').rstrip('.') if '.' in text else text

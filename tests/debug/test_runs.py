@@ -1,6 +1,7 @@
 """What `run` asks for, run after run: the stops are those of a model, on one thread and on several."""
 from __future__ import annotations
 
+import re
 import threading
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_the_stops_are_those_of_the_model(typed, values) -> None:
             else:
                 np.testing.assert_array_equal(session.run(y, {x: value}), np.log(np.float32(value))
                                               if value > 0 else np.float32('nan'))
-        numbers = [int(reason.partition('run ')[2].split()[0]) for _, reason in user.stops]
+        numbers = [int(re.search(r'\d+', reason)[0]) for _, reason in user.stops]
     assert list(zip(user.phases, numbers, strict=True)) == stops_of(typed, values)
 
 
@@ -203,7 +204,7 @@ def test_every_session_on_every_thread_has_cards_without_being_wrapped(all_sessi
     session.run(y, {x: 3})
     run_native([lambda: other.run(z, {w: 4})])
     session.make_callable(y, [x])(5)
-    assert all_sessions.stops == [('run', f'run {n} of the program') for n in (1, 2, 3)]
+    assert all_sessions.stops == [('run', f'{n} run of the program') for n in ('1st', '2nd', '3rd')]
 
 
 def test_a_run_inside_of_a_run_and_functions_have_no_card(all_sessions) -> None:
@@ -212,14 +213,14 @@ def test_a_run_inside_of_a_run_and_functions_have_no_card(all_sessions) -> None:
         outer = tf.numpy_function(lambda: inner.run(y, {x: 3}), [], tf.float32)
         tf.Session(graph=graph).run(outer)
     tf.function(lambda a: a + 1)(tf.constant(1.))
-    assert all_sessions.stops == [('run', 'run 1 of the program')]
+    assert all_sessions.stops == [('run', '1st run of the program')]
 
 
 def test_a_session_that_the_program_wraps_keeps_its_own_cards_and_quit_ends_all(all_sessions) -> None:
     session, y, x = checked()
     pyfuncdbg.DebugSession(session).run(y, {x: 3})
     (_, mine), = all_sessions.stops
-    assert mine.startswith('run 1 of session ')
+    assert mine.startswith('1st run of session ')
     all_sessions.lines = iter(['quit'])
     session.run(y, {x: 3})
     session.run(y, {x: 3})

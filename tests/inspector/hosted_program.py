@@ -22,6 +22,8 @@ ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 PATIENCE = 20.0
 INSPECTOR = ('--ui', 'inspector')
 LIVE = ('--live',)
+ITS_KEYS = 'Ctrl-] gives them back'
+"""Said while the program has the keys."""
 _MODES = {'1049': 'alternate screen', '1000': 'mouse', '1002': 'mouse', '1003': 'mouse', '1006': 'mouse',
           '2004': 'paste', '25': 'cursor'}
 _LEFT = b'\x1b[?1049l'
@@ -80,6 +82,10 @@ class Person:
             self._screen.reset()                # what was there before has no place in these tests
         self._stream.feed(normal)
         return True
+
+    def ready(self) -> str:
+        """Look until the keys are those of the screen around the program, and no line is typed; what is shown then."""
+        return self.until(lambda text: text.rstrip().endswith(' q quit'))
 
     def settle(self, seconds: float = 0.5) -> str:
         """Read until nothing comes for a while; of a live view, which is drawn again and again, for three seconds."""
@@ -179,6 +185,6 @@ def noted(folder: Path) -> Any:
 def leave(person: Person) -> int:
     """Leave the finished screen; the exit code."""
     person.until('program: ')
-    person.settle()
+    person.ready()
     person.type('q')
     return person.end()

@@ -17,8 +17,10 @@ import pexpect
 import pyte
 
 ROOT = Path(__file__).resolve().parents[2]
-READY = ': for a command'
-"""Stands in the inspector's command line when keys are taken."""
+READY = ': for a command[^\n]*\n[^\n]* q quit$'
+"""The end of the inspector's screen when keys are taken."""
+TYPING = ' Esc back$'
+"""The end of it while a line is typed."""
 
 PROGRAM = '''
 import sys, time
@@ -167,16 +169,14 @@ class Terminal:
     # ------------------------------------------------------------------ typing
     def type(self, line: str) -> None:
         """A command line, as soon as the line for it is there."""
-        before = self.until(READY, full=True).splitlines()[-1]
+        self.until(READY, full=True)
         self.child.send(':')
-        end = time.monotonic() + 20
-        while self.screen.splitlines()[-1] == before:           # other keys are offered once the line is typed
-            assert self.read() and time.monotonic() < end, f'no line can be typed:\n{self.screen}'
+        self.until(TYPING)
         self.child.send(line)
         self.until(re.escape(line))
-        typing = self.screen.splitlines()[-1]
         self.child.send('\r')
-        while self.display.full and self.screen.splitlines()[-1:] == [typing]:
+        end = time.monotonic() + 20
+        while self.display.full and re.search(TYPING, self.screen):
             assert self.read() and time.monotonic() < end, f'the line stays:\n{self.screen}'
 
     def key(self, key: str) -> None:

@@ -24,17 +24,17 @@ with tf.compat.v1.Session(graph=graph) as session:
 def test_the_source_pane_has_the_card_of_a_run(tmp_path: Path) -> None:
     with under(tmp_path, ONE_RUN, *INSPECTOR, size=(32, 110)) as person:
         person.until('run to the end and stop there')
-        person.settle()
+        person.ready()
         person.type('\x1b')                     # from the card to the panes
         person.until('a run has no source')
-        shown = person.settle()
+        shown = person.ready()
         assert '[2 source]' in shown and 'more:0' in shown and 'run to the end and stop there' in shown
         person.type(':run\r')
-        person.until('end of run 1 of script')
-        person.settle()
+        person.until('end of 1st run of script')
+        person.ready()
         person.type('\x1b')
         person.until('a run has no source')
-        assert 'end of run 1 of script' in person.settle()
+        assert 'end of 1st run of script' in person.ready()
         person.type(':quit\r')
         person.until('ended')
         assert leave(person) == 0
@@ -56,8 +56,8 @@ with tf.compat.v1.Session(graph=graph) as session:
 def test_after_a_run_its_own_tensors_are_listed(tmp_path: Path) -> None:
     (tmp_path / 'commands').write_text('run -f has_nan\n')
     with under(tmp_path, MANY_RUNS, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
-        person.until('end of run 60 of script')
-        person.settle()
+        person.until('end of 60th run of script')
+        person.ready()
         person.type('\x1b')
         shown = person.until('2 tensors   sort: time   filter: run 61')
         listed = [line for line in shown.split('\n') if 'norm:0' in line and 'NaN 3' in line]
@@ -82,9 +82,9 @@ def test_nodes_without_outputs_are_in_the_graph_and_the_next_one_is_marked(tmp_p
 
     with under(tmp_path, INIT, *INSPECTOR, size=(50, 160)) as person:
         assert ' 3 ' in next(line for line in person.until('run to the end').split('\n') if 'nodes   ' in line)
-        person.settle()
+        person.ready()
         person.type('N')
         assert rows(person.until('graph  run #2  3 nodes')) == [['>', 'w'], ['.', 'w/Assign'], ['.', 'init']]
-        person.settle()
+        person.ready()
         person.type('N')
         assert rows(person.until('> w/Assign')) == [['*', 'w'], ['>', 'w/Assign'], ['.', 'init']]

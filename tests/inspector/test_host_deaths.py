@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hosted_program import INSPECTOR, LIVE, Person, under
+from hosted_program import INSPECTOR, ITS_KEYS, LIVE, Person, under
 
 pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
               pytest.mark.timeout(180)]
@@ -63,7 +63,7 @@ def test_the_program_is_killed(tmp_path: Path, front: tuple[str, ...]) -> None:
         person.until('begin')
         os.kill(person.program, signal.SIGKILL)
         person.until('program: killed by SIGKILL')
-        person.settle()
+        person.ready()
         person.type('q')
         assert person.end() == -signal.SIGKILL
         assert as_before(person)
@@ -76,7 +76,7 @@ def test_the_screen_is_killed_and_the_program_goes_on_in_the_terminal(tmp_path: 
                                                                        number: signal.Signals) -> None:
     with under(tmp_path, COUNTING, *front) as person:
         person.until('begin')
-        person.settle()
+        person.until(ITS_KEYS)
         os.kill(person.screen_process, number)
         person.until(f'pyfuncdbg: the inspector was killed by {number.name}; the program goes on here')
         assert person.left_on == set()
@@ -97,12 +97,11 @@ print(tf.numpy_function(double, [np.arange(3.)], tf.float64).numpy())
 '''
     with under(tmp_path, source, *INSPECTOR, '--break', 'double') as person:
         person.until('STOPPED')
-        person.settle()
+        person.ready()
         os.kill(person.screen_process, signal.SIGKILL)
         person.until('(pfd)')
         person.type('p x.sum()\r')
-        person.until('3.0')
-        person.settle()
+        person.until('3.0\n(pfd)')
         person.type('cont\r')
         person.until('[0. 2. 4.]')
         assert person.end() == 0
@@ -140,7 +139,7 @@ def test_sigterm_after_the_end_closes_the_screen(tmp_path: Path) -> None:
 def test_the_terminal_hangs_up(tmp_path: Path, front: tuple[str, ...]) -> None:
     with under(tmp_path, COUNTING, *front) as person:
         person.until('begin')
-        person.settle()
+        person.until(ITS_KEYS)
         pids = person.processes()
         os.close(person.child.child_fd)
         person.child.child_fd = -1
@@ -153,7 +152,7 @@ def test_a_program_that_outlives_its_terminal_does_so(tmp_path: Path) -> None:
     source = 'import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n' + COUNTING
     with under(tmp_path, source, *LIVE) as person:
         person.until('begin')
-        person.settle()
+        person.until(ITS_KEYS)
         program, screen = person.program, person.screen_process
         os.close(person.child.child_fd)
         person.child.child_fd = -1
@@ -169,7 +168,7 @@ def test_a_program_that_outlives_its_terminal_does_so(tmp_path: Path) -> None:
 def test_the_process_above_both_is_killed(tmp_path: Path, front: tuple[str, ...]) -> None:
     with under(tmp_path, COUNTING, *front) as person:
         person.until('begin')
-        person.settle()
+        person.until(ITS_KEYS)
         _, *below = person.processes()
         person.child.kill(signal.SIGKILL)
         assert all(is_gone(pid) for pid in below)
@@ -185,7 +184,7 @@ def test_resized_all_the_time_and_far_too_small(tmp_path: Path) -> None:
         person.until('begin')
         (tmp_path / 'enough').touch()
         person.until('program: ended with exit code 9')
-        person.settle()
+        person.ready()
         person.type('q')
         assert person.end() == 9
         assert as_before(person)

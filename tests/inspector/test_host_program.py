@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hosted_program import INSPECTOR, LIVE, Person, leave, noted, plainly, under
+from hosted_program import INSPECTOR, ITS_KEYS, LIVE, Person, leave, noted, plainly, under
 
 fronts = pytest.mark.parametrize('front', [INSPECTOR, LIVE], ids=['inspector', 'live'])
 pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
@@ -34,7 +34,7 @@ def both(folder: Path, source: str, front: tuple[str, ...], play: Callable[[Pers
     with under(folder, NOTE + source, *front, args=args) as person:
         play(person)
         person.until(lambda text: 'program: ended' in text or 'program: killed' in text)
-        shown = person.settle()
+        shown = person.ready()
         person.type('q')
         assert person.end() == plain
         assert noted(folder) == expected
@@ -92,7 +92,7 @@ print('left it')
 """
     with under(tmp_path, source, *LIVE) as person:
         person.until('program: ended')
-        person.settle()
+        person.ready()
         person.type('q')
         assert person.end() == 0
         assert not (tmp_path / 'later').exists()
@@ -171,7 +171,7 @@ async def all_():
 if __name__ == '__main__':
     found = []
     thread = threading.Thread(target=lambda: found.append(work())); thread.start(); thread.join()
-    shell = subprocess.run(['sh', '-c', 'read line; echo "got $line"; tty | cut -c1-8; exit 4'])
+    shell = subprocess.run(['sh', '-c', 'echo go; read line; echo "got $line"; tty | cut -c1-8; exit 4'])
     with multiprocessing.get_context('fork').Pool(2) as pool:
         squares = pool.map(abs, [-1, -2])
     pid = os.fork()
@@ -183,7 +183,7 @@ if __name__ == '__main__':
 '''
 
     def play(person: Person) -> None:
-        person.settle(1.0)
+        person.until('go\n')
         person.type('hello\r')
         person.until('all done')
     assert '\ngot hello\n/dev/pts' in both(tmp_path, source, INSPECTOR, play)[1]
@@ -264,15 +264,15 @@ note(got=got.decode())
         assert noted(tmp_path)['got'] == keys
     source = "import time\nprint('on', flush=True)\ntime.sleep(60)"
     with under(tmp_path, source, *LIVE, '--record', 'other.pfd') as person:
-        person.until('Ctrl-] gives them back')
+        person.until(ITS_KEYS)
         person.type('\x1d')
-        person.until(lambda text: 'gives them back' not in text and 'quit' in text)
+        person.ready()
 
 
 def test_pasted_lines_are_typed(tmp_path: Path) -> None:
     with under(tmp_path, "print(sorted([input('? '), input('! ')]))", *LIVE) as person:
         person.until('?')
-        person.settle()
+        person.until(ITS_KEYS)
         person.type('\x1b[200~one\ntwo\n\x1b[201~')
         person.until("['one', 'two']")
         assert leave(person) == 0
@@ -282,7 +282,7 @@ def test_the_last_lines_stay_on_the_normal_screen(tmp_path: Path) -> None:
     with under(tmp_path, "for n in range(100): print('line', n)\nraise SystemExit(2)", *LIVE) as person:
         person.until('ended with exit code 2')
         person.until('no wrapped function was called yet')
-        person.settle()
+        person.ready()
         person.type('q')
         assert person.end() == 2
         assert person.left_on == set()
@@ -324,9 +324,9 @@ sys.exit(6)
 '''
     with under(tmp_path, source, *LIVE) as person:
         person.until('name?')
-        person.settle()
+        person.until(ITS_KEYS)
         person.type('\x1d')
-        person.settle()
+        person.ready()
         person.type('q')
         person.until(lambda text: text.startswith('first\nname?'))
         person.type('Bob\r')

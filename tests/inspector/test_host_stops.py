@@ -4,7 +4,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hosted_program import INSPECTOR, leave, under
+from hosted_program import INSPECTOR, ITS_KEYS, leave, under
 
 pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
               pytest.mark.timeout(180)]
@@ -36,17 +36,18 @@ sys.exit(3)
 
 def test_every_run_has_its_card_and_the_program_the_keys_in_between(tmp_path: Path) -> None:
     with under(tmp_path, TRAIN, *INSPECTOR) as person:
-        person.until('run 1 of script')
-        person.settle()
+        person.until('1st run of script')
+        person.ready()
         person.type(':run\r')
-        person.until('end of run 1 of script')
-        person.settle()
+        person.until('end of 1st run of script')
+        person.ready()
         person.type('c')
-        person.until('run 2 of script')
-        assert 'step 0 total 0.0' in person.settle()
+        person.until('2nd run of script')
+        person.until('step 0 total 0.0')
+        person.ready()
         person.type(':quit\r')
         person.until('name?')
-        person.until('Ctrl-] gives them back')
+        person.until(ITS_KEYS)
         person.type('Eve\r')
         assert 'bye Eve' in person.until('ended with exit code 3')
         assert leave(person) == 3
@@ -57,9 +58,9 @@ def test_at_the_end_the_last_card_is_gone_and_the_call_that_raised_is_seen(tmp_p
     source = TRAIN.replace('    return x', "    if mu > 1:\n        raise ValueError('too much')\n    return x")
     source = source.replace("name='norm'", f"name='norm{'m' * 500}'")
     with under(tmp_path, source, *INSPECTOR) as person:
-        for card in ('run 1 of script', 'run 2 of script', 'run 3 of script', 'FAILED after'):
+        for card in ('1st run of script', '2nd run of script', '3rd run of script', 'FAILED after'):
             person.until(card)
-            person.settle()
+            person.ready()
             person.type('c')
         person.until('ended with exit code 1')
         shown = person.until("raise ValueError('too much')")
@@ -74,10 +75,10 @@ def test_breakpoints_conditions_and_a_command_file(tmp_path: Path) -> None:
     options = ('--break', 'norm', '--if', 'x.max() > 3', '-x', 'commands')
     with under(tmp_path, TRAIN, *INSPECTOR, *options) as person:
         person.until('6.5', 40)
-        person.settle()
+        person.ready()
         person.type('c')
-        person.until('end of run 3 of script')
-        person.settle()
+        person.until('end of 3rd run of script')
+        person.ready()
         person.type(':abort\r')
         person.until('program: ended')
         assert leave(person) == 130
@@ -91,39 +92,38 @@ print(tf.numpy_function(lambda x: x / 0, [np.ones(2)], tf.float64).numpy())
 """
     with under(tmp_path, source, *INSPECTOR) as person:
         person.until('program: ended')
-        person.settle()
+        person.ready()
         person.type(':calls\r')
         person.until('1 call')
-        person.settle()
+        person.ready()
         person.type('\x1b')
-        person.settle()
+        person.ready()
         person.type(':pt #1:0\r')
-        person.until('inf')
-        person.settle()
+        person.until('─pt #1:0')
         assert leave(person) == 0
 
 
 def test_ctrl_c_at_a_stop_does_not_reach_the_program(tmp_path: Path) -> None:
     with under(tmp_path, TRAIN, *INSPECTOR) as person:
-        person.until('run 1 of script')
-        person.settle()
+        person.until('1st run of script')
+        person.ready()
         person.type('9')
-        person.until('Ctrl-] gives them back')
+        person.until(ITS_KEYS)
         person.type('\x03')
         person.until("the program is stopped: 'abort' ends the run")
         person.type('\x1d')
-        person.settle()
+        person.ready()
         person.type(':quit\r')
         person.until('name?')
-        person.until('Ctrl-] gives them back')
+        person.until(ITS_KEYS)
         person.type('x\r')
         assert leave(person) == 3
 
 
 def test_leaving_at_a_stop_lets_the_program_go_on_in_the_terminal(tmp_path: Path) -> None:
     with under(tmp_path, TRAIN, *INSPECTOR) as person:
-        person.until('run 1 of script')
-        person.settle()
+        person.until('1st run of script')
+        person.ready()
         person.type('q')
         person.until('name?')
         person.type('Eve\r')

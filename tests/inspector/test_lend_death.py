@@ -17,10 +17,10 @@ from listening import wait_until
 def test_the_inspector_dies_and_the_prompt_goes_on(tmp_path, name) -> None:
     source = "import threading\nthreading.Timer(1.5, print, ['held']).start()\ntrain(2, 'inspector')"
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         time.sleep(1.6)
         os.kill(terminal.inspector(), getattr(signal, f'SIG{name}'))
-        screen = terminal.until(r'\(pfd\)', 'run 1 of|1 of session 1', full=False)
+        screen = terminal.until(r'\(pfd\)', '1st run of|1st of session 1', full=False)
         assert 'held' in screen and 'the inspector is gone, the prompt asks from here: its process has ended' in screen
         assert screen.index('held') < screen.index('the inspector is gone') < screen.index('(pfd)')
         assert not terminal.display.mouse()
@@ -43,7 +43,7 @@ with graph.as_default():
 train(2, 'inspector')
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector = terminal.inspector()
         terminal.type('run')
         terminal.until('norm of', full=False)
@@ -62,7 +62,7 @@ train(2, 'inspector')
 def test_the_program_dies_and_the_terminal_is_as_before(tmp_path, name) -> None:
     source = "import threading\nthreading.Timer(1.5, print, ['held', 'back']).start()\ntrain(2, 'inspector')"
     with Terminal(tmp_path, source, shell=True) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector = terminal.inspector()
         time.sleep(1.6)
         os.kill(terminal.program, getattr(signal, f'SIG{name}'))
@@ -76,14 +76,14 @@ def test_the_program_dies_and_the_terminal_is_as_before(tmp_path, name) -> None:
 
 def test_ctrl_z_suspends_both_and_fg_goes_on(tmp_path) -> None:
     with Terminal(tmp_path, "train(2, 'inspector')", shell=True) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.key('\x1a')
         terminal.until('Stopped', 'shell>', full=False)
         assert not terminal.display.mouse()
         terminal.child.send('echo here $((40 + 2))\r')
         terminal.until('here 42', full=False)
         terminal.child.send('fg\r')
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.type('quit')
         terminal.until('step 1', 'end', 'shell>$', full=False)
         assert terminal.restored()
@@ -136,7 +136,7 @@ with graph.as_default():
 train(2, 'inspector')
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector = terminal.inspector()
         terminal.key('\x03')
         terminal.type('p 20 + 22')
@@ -165,15 +165,15 @@ with v1.Session(graph=graph) as plain:
         terminal.display.resize(rows, columns)
 
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         resize(40, 130)
-        terminal.until(r'(?m)^.{125}', 'run 1 of', full=True)
+        terminal.until(r'(?m)^.{125}', '1st run of', full=True)
         wait_until(lambda: terminal.read() and len(terminal.screen.splitlines()) == 40)
         terminal.key('c')
         terminal.until(r'size \(130, 40\)', full=False)
         resize(26, 90)
         terminal.child.send('\r')
-        terminal.stopped('run 2 of')
+        terminal.stopped('2nd run of')
         assert len(terminal.screen.splitlines()) == 26
         terminal.type('quit')
         terminal.until(r'size \(90, 26\)', full=False)
@@ -189,7 +189,7 @@ print('pid', os.getpid())
 train(2, 'inspector')
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector, program = terminal.inspector(), terminal.child.pid
         os.close(terminal.child.child_fd)
         wait_until(lambda: gone(inspector))
@@ -207,7 +207,7 @@ with v1.Session(graph=graph) as plain:
 Path('result').write_text(repr(got))
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector = terminal.inspector()
         os.close(terminal.child.child_fd)
         wait_until(lambda: gone(inspector))
@@ -224,7 +224,7 @@ while not __import__('os').path.exists('go'):
 print('the main thread is done')
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector = terminal.inspector()
         (tmp_path / 'go').write_text('')
         terminal.end()
@@ -235,7 +235,7 @@ print('the main thread is done')
 
 def test_a_command_that_asks_finds_no_input_and_ctrl_c_breaks_one_off(tmp_path) -> None:
     with Terminal(tmp_path, "train(1, 'inspector')\nprint('typed:', input('name? '))") as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.type('p input("x")')
         terminal.until('EOFError', full=True)
         terminal.type('p [0 for _ in iter(int, 1)]')

@@ -28,11 +28,11 @@ def screen_lines(screen: str) -> list[str]:
 def test_from_card_to_card_and_out(tmp_path) -> None:
     source = "print('begin')\ntrain(3, 'inspector')\n"
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of session 1')
+        terminal.stopped('1st run of session 1')
         terminal.type('run')
-        terminal.stopped('end of run 1')
+        terminal.stopped('end of 1st run')
         terminal.type('run')
-        terminal.stopped('run 2 of session 1')
+        terminal.stopped('2nd run of session 1')
         terminal.type('break norm')
         terminal.until('breakpoint 1 set', full=True)
         terminal.type('run')
@@ -51,9 +51,9 @@ def test_from_card_to_card_and_out(tmp_path) -> None:
 
 def test_a_key_runs_and_the_second_stop_comes_soon(tmp_path) -> None:
     with Terminal(tmp_path, "train(2, 'inspector')") as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.key('c')
-        screen = terminal.stopped('run 2 of')
+        screen = terminal.stopped('2nd run of')
         assert 'step 0' not in screen           # that is on the other screen
         terminal.key('c')
         terminal.end()
@@ -84,7 +84,7 @@ train(1, 'inspector')
 thread.join()
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         (tmp_path / 'go').write_text('')
         wait_until((tmp_path / 'done').exists)
         terminal.type('p print("of a command")')
@@ -115,7 +115,7 @@ threading.Timer(2, chatter).start()
 train(1, 'inspector')
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         wait_until((tmp_path / 'done').exists, 60)
         terminal.type('quit')
         terminal.end()
@@ -135,7 +135,7 @@ with v1.Session(graph=graph) as plain:
 '''
     with Terminal(tmp_path, source) as terminal:
         for number, name in ((1, 'anna'), (2, 'berta')):
-            terminal.stopped(f'run {number} of')
+            terminal.stopped(f'[^0-9]{number}.. run of')
             terminal.key('c')
             terminal.until(r'name\?$', full=False)
             assert terminal.restored()
@@ -153,9 +153,9 @@ def test_a_stop_at_pythons_own_prompt(tmp_path) -> None:
             terminal.child.send('sess = pyfuncdbg.DebugSession(v1.Session(graph=graph), ui="inspector")\r')
             terminal.until('(?m)^>>>$', full=False)
             terminal.child.send('sess.run(c, {a: np.zeros(3)})\r')
-            terminal.stopped('run 1 of session')
+            terminal.stopped('1st run of session')
             terminal.type('run')
-            terminal.stopped('end of run')
+            terminal.stopped('end of')
             terminal.key('c')
             terminal.until(r'array\(\[0., 0., 0.\], dtype=float32\)\n>>>$', full=False)
             terminal.child.send(f'{number} + 4X\x7f1\r')         # a line that is edited
@@ -201,7 +201,7 @@ with v1.Session(graph=graph) as plain:
 print('end')
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.type('into')
         terminal.stopped('train.py:28 ')
         left = terminal.raw.count(b'\x1b[?1049l')
@@ -223,7 +223,7 @@ print('end')
 
 def test_closing_the_inspector_is_quit(tmp_path) -> None:
     with Terminal(tmp_path, "train(3, 'inspector')") as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.key('\x11')                    # Ctrl-Q
         terminal.end()
         assert terminal.code == 0 and 'step 2 [-4.  0.  4.]' in terminal.screen and 'inspector' not in terminal.screen
@@ -260,7 +260,7 @@ def test_what_auto_means_may_be_said_in_the_environment(tmp_path, wanted) -> Non
             terminal.until(r'\(pfd\)$', full=False)
             terminal.child.send('quit\r')
         else:
-            terminal.stopped('run 1 of')
+            terminal.stopped('1st run of')
             terminal.type('quit')
         screen = terminal.end()
         assert ("Did you mean 'prompt'" in screen) == (wanted == 'promt')
@@ -277,8 +277,8 @@ with v1.Session(graph=graph) as plain:
             sess.debugging = True
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         terminal.type('quit')
-        terminal.stopped('run 3 of|run 2 of')
+        terminal.stopped('3rd run of|2nd run of')
         terminal.type('quit')
         assert screen_lines(terminal.end()) == ['step 0', 'step 1', 'step 2'] and terminal.code == 0

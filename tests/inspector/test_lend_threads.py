@@ -131,7 +131,7 @@ for word in ('one', 'two'):
     Path(word + '.done').write_text('')
 ''')
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         (tmp_path / 'start').write_text('')
         (tmp_path / 'one').write_text('')
         wait_until((tmp_path / 'one.done').exists)
@@ -157,10 +157,10 @@ except ChildProcessError:
     print('no children', heard)
 '''
     with Terminal(tmp_path, source) as terminal:
-        terminal.stopped('run 1 of')
+        terminal.stopped('1st run of')
         inspector = terminal.inspector()
         terminal.key('c')
-        terminal.stopped('run 2 of')
+        terminal.stopped('2nd run of')
         os.kill(inspector, signal.SIGKILL)
         terminal.until(r'\(pfd\)$', full=False)
         assert gone(inspector)

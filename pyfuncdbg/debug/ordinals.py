@@ -1,0 +1,12 @@
+"""'1st', '2nd': which run of its session one is, in words that nobody takes for the number that `--run` wants.
+
+Any thread may ask.
+"""
+from __future__ import annotations
+
+_ENDINGS = {1: 'st', 2: 'nd', 3: 'rd'}
+
+
+def ordinal(number: int) -> str:
+    """'1st', '2nd', '11th', '1,021st'."""
+    return f'{number:,}{"th" if number % 100 // 10 == 1 else _ENDINGS.get(number % 10, "th")}'
