@@ -63,6 +63,13 @@ def test_the_style_of_a_text_becomes_a_class():
     assert parsed(page_html(cell)).one('td').one('span').classes == ['pf-green']
 
 
+def test_columns_of_elements_are_where_no_converter_closes_their_gaps():
+    html = answer_bundle(execute('pt #3:0', Context(sample())))['text/html']
+    lines = next(pre.text for pre in rich_part(html).all('pre') if '[1, 0]' in pre.text).split('\n')
+    assert [re.split(' {2,}', line) for line in lines][1] == ['[1, 0]', 'nan', 'nan', 'nan', 'nan']
+    assert len({len(line) for line in lines}) == 1
+
+
 def test_a_string_in_a_table_or_a_title_is_no_markup_of_rich():
     table = Table('[red]a[/]')
     table.add_row('[bold]x[/]')

@@ -40,8 +40,9 @@ def _part(view: Any, drawing: Console) -> Html:
     if isinstance(view, Page):
         return joined(*(_part(part, drawing) for part in view.parts))
     if isinstance(view, Text):
-        aligned = view.no_wrap or '\n' in view.plain
-        return element('div', text_html(view) if view.plain else Html('&nbsp;'), class_='pf-lines' if aligned else 'pf-line')
+        if view.no_wrap or '\n' in view.plain:  # columns: nbconvert closes the gaps of what is not in a `pre`
+            return element('pre', text_html(view), class_='pf-pre')
+        return element('div', text_html(view) if view.plain else Html('&nbsp;'), class_='pf-line')
     if isinstance(view, Table):
         return _table(view, drawing)
     if isinstance(view, Padding):

@@ -20,6 +20,8 @@ from pyfuncdbg.views.units import milliseconds, shape, size, value
 
 _TITLES = ('time ms', 'name', 'call', 'kind', 'dtype', 'shape', 'bytes', 'min', 'hist', 'max', 'mean', 'std', 'flags')
 _RIGHT = frozenset(('time ms', 'bytes', 'min', 'mean', 'std'))
+_DISPENSABLE = frozenset(('call', 'dtype', 'bytes', 'std'))
+"""Columns that are left out where there is little room."""
 _NAME = 80
 """Characters of a name; its whole is there on hover."""
 
@@ -36,8 +38,8 @@ def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Find
     first = element('div', text_html(heading), class_='pf-line')
     key, turned, _ = sort.partition(',')
     mark = '^' if turned else 'v'
-    titles = [element('th', f'{title} {mark}' if title.split()[0] == key else title, scope='col',
-                      class_='pf-r' if title in _RIGHT else None) for title in _TITLES]
+    titles = [element('th', f'{title} {mark}' if title.split()[0] == key else title, scope='col', class_=_classes(title))
+              for title in _TITLES]
     lines = [_line(call, tensor, verdicts.get(call.number)) for call, tensor in rows]
     return joined(first, paged_table(element('thead', element('tr', *titles)), lines)) if lines else first
 
@@ -49,8 +51,13 @@ def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Ht
              text_html(made_by(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40), shape(tensor.shape),
              size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),
              value(stats.std if stats is not None else None), text_html(remarks(call, tensor, finding))]
-    return element('tr', *(element('td', cell, class_='pf-r' if title in _RIGHT else 'pf-f' if title == 'flags' else None)
-                           for title, cell in zip(_TITLES, cells, strict=True)))
+    return element('tr', *(element('td', cell, class_=_classes(title)) for title, cell in zip(_TITLES, cells, strict=True)))
+
+
+def _classes(title: str) -> str | None:
+    words = [*(['pf-r'] if title in _RIGHT else []), *(['pf-f'] if title == 'flags' else []),
+             *(['pf-low'] if title in _DISPENSABLE else [])]
+    return ' '.join(words) or None
 
 
 def _range(stats: Stats | None) -> tuple[str, str, str]:

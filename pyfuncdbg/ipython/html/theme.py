@@ -25,11 +25,11 @@ _RULES = '''
 .pyfuncdbg>.pf-plain{display:none}
 .pyfuncdbg>.pf-rich[hidden]{display:block!important;padding:6px 8px}
 .pyfuncdbg .pf-line{white-space:pre-wrap}
-.pyfuncdbg .pf-lines{white-space:pre;overflow-x:auto;overflow-wrap:normal}
 .pyfuncdbg .pf-pad{padding-left:2ch}
 .pyfuncdbg .pf-scroll,.pyfuncdbg .pf-wide{overflow:auto;max-width:100%}
 .pyfuncdbg .pf-tall{max-height:760px}
-.pyfuncdbg pre.pf-pre{color:inherit;background:none;margin:0;padding:0;border:0;font:inherit;white-space:pre;overflow:auto}
+.pyfuncdbg pre.pf-pre{color:inherit;background:none;margin:0;padding:0;border:0;font:inherit;white-space:pre;overflow:auto;
+overflow-wrap:normal}
 .pyfuncdbg .pf-panel{border:1px solid var(--pf-red);border-radius:4px;padding:4px 10px 6px;margin:4px 0}
 .pyfuncdbg .pf-b{font-weight:700}.pyfuncdbg .pf-i{font-style:italic}.pyfuncdbg .pf-u{text-decoration:underline}
 .pyfuncdbg .pf-d{color:var(--pf-dim)}.pyfuncdbg .pf-v{outline:1px solid currentColor}
@@ -47,6 +47,7 @@ text-align:left;vertical-align:top;white-space:pre;overflow-wrap:normal;font:inh
 .pyfuncdbg table :is(td,th).pf-r{text-align:right}
 .pyfuncdbg table td.pf-f{white-space:pre-wrap;overflow-wrap:anywhere;min-width:24ch}
 .pyfuncdbg table :is(td,th).pf-d{color:var(--pf-dim)}
+@media (max-width:900px){.pyfuncdbg table :is(td,th).pf-low{display:none}}
 .pyfuncdbg form.pf-pages{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:baseline;margin:2px 0}
 .pyfuncdbg .pf-pages>section{order:1;flex:0 0 100%;min-width:0}
 .pyfuncdbg .pf-pages>label{cursor:pointer;white-space:nowrap;margin:0;font:inherit}
