@@ -299,7 +299,7 @@ def _doctor(args: Sequence[str]) -> Action:
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
     given = ['--budget', options.budget] if options.budget is not None else []
-    return lambda: doctor.attend([*given, *_separated(target)], path, options.json)
+    return lambda: doctor.attend([*given, *_separated(target)], path, options.json, options.record is None)
 
 
 def _verify(args: Sequence[str]) -> Action:

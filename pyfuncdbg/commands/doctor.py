@@ -10,6 +10,7 @@ import argparse
 import atexit
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -106,13 +107,14 @@ def _raised() -> str:
 
 
 # ---------------------------------------------------------------- in the process of the command
-def attend(args: Sequence[str], path: Path, as_json: bool) -> int:
+def attend(args: Sequence[str], path: Path, as_json: bool, unasked: bool) -> int:
     """Run the program in a process of its own, and tell what was found when it has ended.
 
     Args:
         args: What the process gets after `pyfuncdbg doctor --examined PATH`.
         path: Folder of its trace.
         as_json: Tell it as one line of JSON.
+        unasked: Nobody has asked for a trace at this path: one that holds nothing is taken away.
 
     Returns:
         The program's exit code; 128 and the number of the signal that killed it.
@@ -122,8 +124,8 @@ def attend(args: Sequence[str], path: Path, as_json: bool) -> int:
     with _signals() as told, subprocess.Popen(command) as child:
         told.append(child)
         code = child.wait()
-    if any(path.glob('*')):
-        _tell(path, as_json)
+    if any(path.glob('*')) and not _tell(path, as_json) and unasked:
+        shutil.rmtree(path, ignore_errors=True)
     if code >= 0:
         return code
     if -code in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):     # as if the program had been here: a shell's loop ends
@@ -152,8 +154,8 @@ def _signals() -> Iterator[list[subprocess.Popen[bytes]]]:
             signal.signal(number, old)
 
 
-def _tell(path: Path, as_json: bool) -> None:
-    """Write the findings to stderr: stdout holds only what the program wrote."""
+def _tell(path: Path, as_json: bool) -> bool:
+    """Write the findings to stderr: stdout holds only what the program wrote. Whether the trace is worth a look."""
     import shlex
 
     from rich.console import Console
@@ -164,12 +166,15 @@ def _tell(path: Path, as_json: bool) -> None:
             found = diagnose(trace)
     except PyfuncdbgError as error:
         print(f'pyfuncdbg: {error}', file=sys.stderr)
-        return
+        return True
     if as_json:
         print(to_json(found), file=sys.stderr, flush=True)
-        return
+        return bool(found.calls or found.findings)
     console = Console(file=sys.stderr, highlight=False, markup=False)
     console.print(doctor_view(found))
+    if not found.calls and not found.findings:
+        return False
     number = next((finding.calls[0] for finding in found.findings if finding.calls and finding.calls[0]), '')
     console.print(f'pyfuncdbg show {shlex.quote(str(path))} ' + (f'call {number}' if number else 'doctor'), style='cyan',
                   soft_wrap=True)
+    return True

@@ -24,7 +24,8 @@ def is_constant(op: Operation) -> bool:
 
 
 def site_attrs(op: Operation) -> dict[str, Any]:
-    """The attrs of a node for its site; '_device', '_control' (inputs by name) and '_constants' where it has some.
+    """The attrs of a node for its site; '_device', '_control' (inputs by name), '_constants' and '_no_rank' (outputs) where
+    it has some.
 
     A constant is no node of a run, so what it holds is told here: its tensor's name, dtype, shape and first elements.
     """
@@ -34,6 +35,9 @@ def site_attrs(op: Operation) -> dict[str, Any]:
         found['_device'] = op.device
     if op.control_inputs:
         found['_control'] = [other.name for other in op.control_inputs[:_TOLD]]
+    rankless = [slot for slot, tensor in enumerate(op.outputs) if tensor.shape.rank is None]
+    if rankless:
+        found['_no_rank'] = rankless
     constants = [[tensor.name, *_content(tensor.op, tensor.op.attrs['value'])] for tensor in op.inputs[:_TOLD]
                  if is_constant(tensor.op) and isinstance(tensor.op.attrs.get('value'), np.ndarray | np.generic)]
     if constants:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import textwrap
 from collections.abc import Iterator
@@ -76,7 +77,7 @@ def _wrong_dtype(evidence: Evidence, spot: Spot, slot: int, got: str, wanted: st
     which = f'Output {slot}' if len(_declared(spot)) > 1 else 'The output'
     why = ' (a Python float, and most of NumPy, is float64)' if got == 'float64' else (
         ' (a Python int is int64)' if got == 'int64' else '')
-    what = f'{which} is {got}{why}, Tout says {wanted}: TensorFlow raises in {calls:,} of {spot.count:,} calls'
+    what = f'{which} is {got}{why}, Tout says {wanted}: the op raises in {calls:,} of {spot.count:,} calls'
     figures: dict[str, Figure] = {'calls': spot.count, 'refused': calls, 'returned': got, 'declared': wanted}
     return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
                    f'in the function; or declare tf.{got} as Tout', (number,))
@@ -84,7 +85,7 @@ def _wrong_dtype(evidence: Evidence, spot: Spot, slot: int, got: str, wanted: st
 
 def _wrong_count(spot: Spot, got: int, wanted: int, calls: int, number: str) -> Finding:
     returned = 'nothing (None)' if got == 0 else f'{got} value{"s" * (got != 1)}'
-    what = f'The function returns {returned}, Tout declares {wanted}: TensorFlow raises in {calls:,} of {spot.count:,} calls'
+    what = f'The function returns {returned}, Tout declares {wanted}: the op raises in {calls:,} of {spot.count:,} calls'
     if got == 0:
         return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': got, 'declared': wanted},
                        'return x' if wanted else '', 'every path of the function has to return; Tout=[] is for one that '
@@ -147,7 +148,8 @@ def _cast(evidence: Evidence, spot: Spot) -> Finding | None:
 def _changed(found: Any, slot: int) -> tuple[int, float]:
     """How many elements a cast changed, and by how much at most."""
     figures = found.get(str(slot)) if isinstance(found, dict) else None
-    if isinstance(figures, list) and len(figures) == 2 and all(isinstance(number, float) for number in figures):
+    if isinstance(figures, list) and len(figures) == 2 and all(
+            isinstance(number, float) and math.isfinite(number) for number in figures):
         return int(figures[0]), figures[1]
     return 0, 0.0
 
@@ -164,7 +166,7 @@ def recast(evidence: Evidence, spot: Spot, slot: int, dtype: str) -> str:
     try:
         text = textwrap.dedent(spot.site.source)
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f'return np.asarray(result, {kind})'
     returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
     if len(returns) != 1:

@@ -6,17 +6,37 @@ from collections.abc import Iterator, Sequence
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall
+from pyfuncdbg.record.records import SiteRecord
 
 
 def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose outputs are used without a known rank."""
     for spot in evidence.spots:
+        slots = spot.site.attrs.get('_no_rank')
+        if isinstance(slots, list) and slots:   # of our own runtime, which tells of every node
+            after = _after(evidence, spot.site)
+            if after and any(call.outputs for call in spot.calls):
+                yield _finding(evidence, spot, [slot for slot in slots if type(slot) is int], after, False)
+            continue
         sites = [site for site in spot.sites if _unknown(site.attrs.get('shapes'))]
         after = max([_count(site.attrs.get('shapeless')) for site in sites], default=0)
         dataset = any(site.attrs.get('returns_shapeless') is True and str(site.attrs.get('graph', '')).startswith('Dataset_')
                       for site in sites)
         if sites and (after or dataset) and any(call.outputs for call in spot.calls):
             yield _finding(evidence, spot, _unknown(sites[0].attrs.get('shapes')), after, dataset)
+
+
+def _after(evidence: Evidence, site: SiteRecord) -> int:
+    """How many nodes after one, in a graph that it is in, have no rank either."""
+    known = {other.id: other for other in evidence.trace.sites() if other.process == site.process}
+    plan = next((plan for plan in evidence.trace.plans() if plan.process == site.process and site.id in plan.sites), None)
+    reached, found = set(site.outputs), 0
+    for id in plan.sites if plan is not None else ():
+        other = known.get(id)
+        if other is not None and other.id != site.id and other.attrs.get('_no_rank') and reached & set(other.inputs):
+            reached |= set(other.outputs)
+            found += other.op_type != 'Identity'
+    return found
 
 
 def _unknown(shapes: object) -> list[int]:

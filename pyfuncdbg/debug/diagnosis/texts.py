@@ -26,18 +26,30 @@ def texts(evidence: Evidence) -> Iterator[Finding]:
         slots = [slot for slot in range(_width(spot)) if any(
             len(call.inputs) > slot and call.inputs[slot].dtype == 'string' for call in spot.calls)]
         if slots:
-            raised = _raised(spot, slots)
+            kinds = _kinds(evidence, spot)
+            raised = _raised(spot, slots, kinds)
             if raised is not None:
                 yield raised
             else:
-                yield from _compared(evidence, spot, slots)
+                yield from _compared(spot, slots, kinds)
+
+
+def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
+    """What the program's functions got as text: 'bytes', 'array of bytes', ... by input."""
+    kinds: dict[int, str] = {}
+    for known in evidence.of('occupancy', spot):
+        found = known.data.get('texts')
+        for slot, kind in found.items() if isinstance(found, dict) else ():
+            if isinstance(slot, str) and slot.isdecimal() and isinstance(kind, str):
+                kinds[int(slot)] = kind
+    return kinds
 
 
 def _width(spot: Spot) -> int:
     return max([len(call.inputs) for call in spot.calls], default=0)
 
 
-def _raised(spot: Spot, slots: list[int]) -> Finding | None:
+def _raised(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Finding | None:
     failed = [call for call in spot.calls if call.error is not None and (
         _RAISED.search(call.error.message) or (call.error.type == 'KeyError' and _KEY.match(call.error.message)))]
     if not failed or failed[0].error is None:
@@ -49,18 +61,18 @@ def _raised(spot: Spot, slots: list[int]) -> Finding | None:
     tensor = spot.site.op_type == 'EagerPyFunc'
     what = (f'{error.type}: {error.message.splitlines()[0][:200]}: {name!r} is '
             f'{"an EagerTensor whose value is bytes" if tensor else "bytes"}, and the function takes it for str')
-    return Finding('text', spot.name, place, what, {'calls that raised': len(failed), 'calls': spot.count},
-                   decoding(spot, slots[0]), 'as the first line of the function', tuple(call.number for call in failed[:3]))
+    fix, numbers = decoding(spot, slots[0], kinds), tuple(call.number for call in failed[:3])
+    return Finding('text', spot.name, place, what, {'calls that raised': len(failed), 'calls': spot.count}, fix,
+                   'as the first line of the function', numbers)
 
 
-def decoding(spot: Spot, slot: int) -> str:
+def decoding(spot: Spot, slot: int, kinds: dict[int, str]) -> str:
     """The line that makes text of a parameter."""
     name = parameter(spot.site.source, slot)
     ranks = {len(call.inputs[slot].shape) for call in spot.calls if len(call.inputs) > slot}
     value = f'{name}.numpy()' if spot.site.op_type == 'EagerPyFunc' else name
     if ranks == {0}:
-        plain = spot.site.attrs.get('graph') is not None or spot.site.op_type == 'EagerPyFunc'
-        return f'{name} = {value}.decode()' if plain else f'{name} = {value}.item().decode()'
+        return f'{name} = {value}.item().decode()' if kinds.get(slot) == 'array of bytes' else f'{name} = {value}.decode()'
     return f'{name} = np.char.decode({value}.astype(bytes))'
 
 
@@ -77,23 +89,19 @@ def parameter(source: str, slot: int) -> str:
 def _function(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
     try:
         tree = ast.parse(textwrap.dedent(source))
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     return next((node for node in ast.walk(tree) if isinstance(node, kinds)), None)
 
 
-def _compared(evidence: Evidence, spot: Spot, slots: list[int]) -> Iterator[Finding]:
+def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[Finding]:
     """`name == 'cat'` where `name` is bytes."""
-    kinds: dict[str, str] = {}
-    for known in evidence.of('occupancy', spot):
-        found = known.data.get('texts')
-        kinds |= {slot: kind for slot, kind in found.items() if isinstance(kind, str)} if isinstance(found, dict) else {}
     function = _function(spot.site.source)
     if function is None:
         return
     for slot in slots:
-        kind = kinds.get(str(slot), '')
+        kind = kinds.get(slot, '')
         name = parameter(spot.site.source, slot)
         named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
         if any(isinstance(node.ctx, ast.Store) for node in named):
@@ -107,7 +115,7 @@ def _compared(evidence: Evidence, spot: Spot, slots: list[int]) -> Iterator[Find
                     what = (f'{ast.unparse(node)} compares bytes with str, which are never equal: {name!r} was bytes in all '
                             f'{spot.count:,} calls')
                     yield Finding('text', spot.name, Place(spot.site.filename, line), what, {'calls': spot.count},
-                                  decoding(spot, slot), 'as the first line of the function')
+                                  decoding(spot, slot, kinds), 'as the first line of the function')
                     return
 
 

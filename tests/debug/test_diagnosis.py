@@ -1,0 +1,320 @@
+"""Faults are judged from calls and facts of a trace: what is one, what is none, and the code that mends it."""
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyfuncdbg.debug.diagnosis.diagnose import diagnose
+from pyfuncdbg.debug.diagnosis.evidence import Gatherer
+from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding
+from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
+from pyfuncdbg.debug.diagnosis.shaping import shape_of
+from pyfuncdbg.debug.diagnosis.statement import script_call, statement_at
+from pyfuncdbg.hooks.call import CallSite, Frame, Run
+from pyfuncdbg.hooks.chain import instrument
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+
+PROGRAM = '''\
+import tensorflow as tf
+
+for step in range(50):
+    y = tf.py_function(square, [x, 2.0], tf.float32)
+image = tf.numpy_function(
+    load, [name], tf.float32)
+def element(x):
+    return tf.numpy_function(func=lambda v: v / 3.0, inp=(x,), Tout=tf.float32)
+a, b = tf.py_function(pair, [x], [tf.float32, tf.int32])
+dataset = dataset.map(element)
+z = tf.numpy_function(right, [x], tf.float32)
+'''
+
+
+class PlainHost:
+    """The part of a host that the recorder asks."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def to_numpy(self, value: Any) -> np.ndarray:
+        return np.asarray(value)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / 'program.py'
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+class Bench:
+    """Makes calls and facts as the adapter does, under a recorder, and has them judged."""
+
+    def __init__(self, folder: Path, filename: str) -> None:
+        self.filename = filename
+        self._path = folder / 'it.pfd'
+        self._recorder = Recorder(self._path).start()
+        self._facts: list[Fact] = []
+        self._sites: list[CallSite] = []
+
+    def site(self, function: Callable[..., Any], line: int, op_type: str = 'PyFunc', host: str = 'tensorflow',
+             stack: Sequence[int] = (), **attrs: Any) -> CallSite:
+        frames = [Frame(self.filename, number, 'f') for number in (*stack, line)]
+        made = CallSite(attrs.pop('name', 'node'), op_type, 'python', PlainHost(host), function=function,  # type: ignore[arg-type]
+                        stack=frames, outputs=['node:0'], attrs={'Tout': ['float32'], 'graph': 'f', **attrs})
+        self._sites.append(made)
+        return made
+
+    def call(self, site: CallSite, *inputs: Any) -> Any:
+        def outputs(*values: Any) -> Sequence[Any]:
+            found = site.function(*values)  # type: ignore[misc]
+            return found if isinstance(found, list) else [found]
+        return instrument(site, outputs)(Run('test', site.host, 0), list(inputs))
+
+    def fact(self, kind: str, line: int = 0, site: CallSite | None = None, **data: Any) -> None:
+        self._facts.append(Fact(kind, site.id if site is not None else 0, self.filename if line else '', line, data))
+
+    def diagnosis(self) -> Diagnosis:
+        Gatherer(self._recorder).write(self._facts, [site.stack for site in self._sites])
+        self._recorder.stop()
+        with Trace.open(self._path) as trace:
+            return diagnose(trace)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return self.diagnosis().findings
+
+
+@pytest.fixture
+def bench(tmp_path: Path, program: str) -> Bench:
+    return Bench(tmp_path, program)
+
+
+# ---------------------------------------------------------------- statements
+@pytest.mark.parametrize(('line', 'targets', 'function', 'inputs', 'op'), [
+    (4, ('y',), 'square', ('x', '2.0'), 'tf.py_function'), (6, ('image',), 'load', ('name',), 'tf.numpy_function'),
+    (8, (), 'lambda v: v / 3.0', ('x',), 'tf.numpy_function'), (9, ('a', 'b'), 'pair', ('x',), 'tf.py_function')])
+def test_a_statement_is_taken_apart(program: str, line: int, targets: tuple[str, ...], function: str,
+                                    inputs: tuple[str, ...], op: str) -> None:
+    call = script_call(statement_at(program, line))
+    assert call is not None
+    assert (call.targets, call.function, call.inputs, call.op) == (targets, function, inputs, op)
+    assert call.statement.count(call.call) == 1 and call.unpacked == (len(targets) > 1)
+
+
+def test_the_head_alone_of_a_statement_with_a_body(program: str) -> None:
+    assert statement_at(program, 3) == 'for step in range(50):'
+    assert statement_at(program, 1000) == statement_at('no such file', 1) == ''
+    assert script_call('dataset = dataset.map(element)') is None and script_call('no python ((') is None
+
+
+@pytest.mark.parametrize(('shapes', 'common'), [
+    ([(2, 3), (5, 3)], (None, 3)), ([(2,)], (2,)), ([(), ()], ()), ([(2,), (2, 1)], None), ([], None)])
+def test_the_shape_that_shapes_have_in_common(shapes: list[tuple[int, ...]], common: tuple[int | None, ...] | None) -> None:
+    assert shape_of(shapes) == common
+
+
+# ---------------------------------------------------------------- judges
+def leak(bench: Bench, **figures: Any) -> None:
+    usual = {'op_type': 'EagerPyFunc', 'function': 'square', 'backward': False, 'entries': 50, 'calls': 50, 'arrays': 50,
+             'bytes': 4_000, 'around': 1_000, 'whole': True, 'eager': 50, 'size': 60}
+    bench.fact('leak', 4, **usual | figures)
+
+
+def test_a_leak_has_its_rate_and_the_call_without_the_op(bench: Bench) -> None:
+    leak(bench)
+    (found,) = bench.findings()
+    assert (found.kind, found.place.line, found.fix) == ('leak', 4, 'y = square(x, 2.0)')
+    assert found.figures == {'entries': 50, 'calls': 50, 'entries a call': 1.0, 'arrays held': 50, 'held bytes': 4000,
+                             'growth a call, bytes': 100, 'in all': 60}
+
+
+def test_a_few_entries_are_no_leak_unless_they_hold_much(bench: Bench) -> None:
+    leak(bench, entries=9)
+    leak(bench, entries=1, bytes=1 << 20, function='large')
+    assert [found.site for found in bench.findings()] == ['large']
+
+
+def test_the_newest_facts_stand(tmp_path: Path, program: str) -> None:
+    with Recorder(tmp_path / 'it.pfd') as recorder:
+        gatherer = Gatherer(recorder)
+        for entries in (20, 40):
+            gatherer.write([Fact('leak', 0, program, 4, {'entries': entries, 'calls': 40, 'eager': entries})], ())
+    with Trace.open(tmp_path / 'it.pfd') as trace:
+        found = diagnose(trace)
+    assert [one.figures['entries'] for one in found.findings] == [40] and found.examined and not found.ended
+
+
+@pytest.mark.parametrize(('attrs', 'lost'), [
+    ({'shapes': [None], 'shapeless': 2, 'returns_shapeless': False}, True), ({'shapes': [[None, 3]]}, False),
+    ({'shapes': [None], 'shapeless': 0, 'returns_shapeless': True}, False),
+    ({'shapes': [None], 'shapeless': 0, 'returns_shapeless': True, 'graph': 'Dataset_map_f'}, True)])
+def test_a_shape_is_lost_where_something_needs_it(bench: Bench, attrs: dict[str, Any], lost: bool) -> None:
+    site = bench.site(lambda n: np.ones((n, 3), np.float32), 6, **attrs)
+    for n in (2, 5):
+        bench.call(site, n)
+    found = bench.findings()
+    assert [one.fix for one in found] == (['image.set_shape([None, 3])'] if lost else [])
+
+
+def test_a_rank_that_varies_has_no_set_shape(bench: Bench) -> None:
+    site = bench.site(lambda n: np.ones((1,) * n, np.float32), 6, shapes=[None], shapeless=1)
+    for n in (1, 2):
+        bench.call(site, n)
+    (found,) = bench.findings()
+    assert found.fix == '' and 'rank of output 0 differs' in found.what
+
+
+def label_of(label: Any) -> Any:
+    return np.float32(label == 'cat' or label in ('dog', 'bird'))
+
+
+def decoded(label: Any) -> Any:
+    label = label.decode()
+    return np.float32(label == 'cat')
+
+
+def number_of(label: Any) -> Any:
+    return np.float32(label == 3)
+
+
+@pytest.mark.parametrize(('function', 'value', 'told'), [
+    (label_of, b'cat', True), (label_of, 'cat', False), (decoded, b'cat', False), (number_of, b'cat', False)])
+def test_bytes_compared_with_text(bench: Bench, function: Callable[[Any], Any], value: Any, told: bool) -> None:
+    site = bench.site(function, 6)
+    bench.call(site, value)
+    bench.fact('occupancy', site=site, texts={'0': type(value).__name__}, calls=1)
+    found = bench.findings()
+    assert [one.fix for one in found] == ['label = label.decode()'] * told
+    if told:
+        assert found[0].place == (__file__, label_of.__code__.co_firstlineno + 1)
+
+
+def test_what_tensorflow_refuses_after_the_function_has_returned(bench: Bench) -> None:
+    third = bench.site(lambda v: v / 3.0, 8)
+    bench.call(third, 4)
+    pair = bench.site(lambda v: [v, v], 11)
+    bench.call(pair, np.float32(1))
+    dtype, outputs = bench.findings()
+    assert (dtype.kind, dtype.figures['returned'], dtype.figures['declared']) == ('dtype', 'float64', 'float32')
+    assert 'lambda v: np.asarray(v / 3.0, np.float32)' in dtype.fix
+    assert (outputs.kind, outputs.figures['returned'], outputs.figures['declared']) == ('outputs', 2, 1)
+
+
+@pytest.mark.parametrize(('returned', 'declared', 'changed', 'told'), [
+    ('float64', 'float32', {}, True), ('float32', 'float32', {}, False), ('int64', 'int32', {}, False),
+    ('int64', 'int32', {'0': [3.0, 4e9]}, True), ('<int>', 'float32', {}, False),
+    ('int32', 'float32', {'0': [0.0, 0.0]}, False)])
+def test_silent_casts(bench: Bench, returned: str, declared: str, changed: dict[str, Any], told: bool) -> None:
+    site = bench.site(np.float32, 4, 'EagerPyFunc', Tout=[declared])
+    bench.call(site, 1)
+    bench.fact('returned', site=site, form='one', dtypes=[returned], declared=[declared], calls=1, changed=changed)
+    assert [one.kind for one in bench.findings()] == ['dtype'] * told
+
+
+def writes(values: Any) -> Any:
+    values[0] = 9
+    return values
+
+
+@pytest.mark.parametrize(('host', 'graph', 'told'), [('tensorflow', 'f', True), ('tensorflow', None, False),
+                                                     ('pyfuncdbg', 'f', False)])
+def test_writing_to_an_argument_matters_where_the_memory_is_shared(bench: Bench, host: str, graph: str | None,
+                                                                   told: bool) -> None:
+    site = bench.site(writes, 6, host=host, graph=graph)
+    bench.call(site, np.zeros(3, np.float32))
+    found = bench.findings()
+    assert [(one.kind, one.fix) for one in found] == [('write', 'values = values.copy()')] * told
+
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(('cpu', 'together', 'waited', 'told'), [
+    (0.95, 4, 0, ['gil']), (0.5, 4, 5, ['gil']), (0.5, 4, 0, []), (1.9, 2, 0, []), (0.95, 1, 0, []),
+    (0.02, 1, 0, ['serial'])])
+def test_who_holds_the_gil_and_who_only_waits(bench: Bench, cpu: float, together: int, waited: int, told: list[str]) -> None:
+    site = bench.site(np.float32, 6, stack=[10], graph='Dataset_map_element')
+    for n in range(2):
+        bench.call(site, n)
+    bench.fact('occupancy', site=site, calls=2, cpu=int(cpu * SECOND), wall=2 * SECOND, busy=SECOND, together=together,
+               span=SECOND, threads=2, asked=10, waited=waited * 10 * 10**6)
+    found = bench.findings()
+    assert [one.kind for one in found] == told
+    fixes = {'gil': 'dataset = dataset.batch(32).map(element)',
+             'serial': 'dataset = dataset.map(element, num_parallel_calls=tf.data.AUTOTUNE)'}
+    assert [one.fix for one in found] == [fixes[kind] for kind in told]
+
+
+def test_a_function_that_waits_for_another(bench: Bench) -> None:
+    def slow(x: Any) -> Any:
+        time.sleep(0.11)
+        return np.float32(x)
+    first = bench.site(slow, 6, name='left')
+    bench.call(first, 1)
+    bench.call(bench.site(slow, 11, name='right', waits_for=['left']), 1)
+    bench.call(bench.site(np.float32, 9, name='quick', waits_for=['left']), 1)
+    (found,) = bench.findings()
+    assert (found.kind, found.site, found.place.line) == ('order', 'right', 11)
+    assert found.fix == 'z = tf.numpy_function(right, [x], tf.float32, stateful=False)'
+    assert float(found.figures['could overlap, seconds']) >= 0.1
+
+
+@pytest.mark.parametrize(('reason', 'fix'), [('numpy', 'y = tf.py_function(square, [x, 2.0], tf.float32)'),
+                                             ('captured', 'y = tf.py_function(square, [x, 2.0, w], tf.float32)')])
+def test_a_gradient_that_is_none(bench: Bench, reason: str, fix: str) -> None:
+    bench.fact('gradient', 4, reason=reason, function='square', op_type='EagerPyFunc', source='weight', variable='w', none=3,
+               asked=4, asked_in=bench.filename, asked_at=9)
+    (found,) = bench.findings()
+    assert found.fix == fix and "'weight' is None, in 3 of 4 gradients asked for at line 9" in found.what
+
+
+def test_the_end_of_the_program_inside_of_a_function(bench: Bench) -> None:
+    site = bench.site(lambda code: sys.exit(code), 4, 'EagerPyFunc')
+    with pytest.raises(SystemExit):
+        bench.call(site, 3)
+    (found,) = bench.findings()
+    assert found.kind == 'lost' and found.calls and found.what.startswith('sys.exit inside of the function does not end')
+
+
+def test_facts_that_are_none_are_no_findings(bench: Bench) -> None:
+    """A trace may come from anywhere."""
+    site = bench.site(np.float32, 4, shapes='x', shapeless='y', waits_for=3, graph=7)
+    bench.call(site, 1)
+    names = ('entries', 'bytes', 'calls', 'dtypes', 'declared', 'changed', 'form', 'texts', 'cpu', 'busy', 'span', 'asked')
+    for kind in ('leak', 'tape', 'gradient', 'export', 'missing', 'returned', 'occupancy', 'ended', 'tensorflow'):
+        for value in ('x', -1, 1e300, None, [[]], {'a': 'b'}):
+            bench.fact(kind, 4, site, **dict.fromkeys(names, value))
+    assert {found.kind for found in bench.findings()} <= {'gradient', 'export'}
+
+
+# ---------------------------------------------------------------- the hook
+def test_time_and_company_of_each_site() -> None:
+    watch, gate = Occupancy(), threading.Barrier(3)
+
+    def together(x: Any) -> list[Any]:
+        gate.wait(10)
+        return [x]
+
+    site = CallSite('f', 'PyFunc', 'python', PlainHost('plain'))  # type: ignore[arg-type]
+    invoke = instrument(site, together)
+    watch.start()
+    try:
+        threads = [threading.Thread(target=invoke, args=(Run('test', site.host, 0), [b'x'])) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        watch.stop()
+    (fact,) = watch.facts()
+    assert fact.site == site.id and (fact.data['calls'], fact.data['together'], fact.data['threads']) == (3, 3, 3)
+    assert 0 < fact.data['busy'] <= fact.data['wall'] and fact.data['busy'] <= fact.data['span']
+    assert fact.data['texts'] == {'0': 'bytes'} and fact.data['cpu'] <= fact.data['wall']
