@@ -1,6 +1,7 @@
 """The tensor table in a notebook: what each line says, and where in it the histogram is."""
 from __future__ import annotations
 
+import pytest
 from parsed_html import Element, parsed, table_rows
 
 from pyfuncdbg.commands.command import Context
@@ -34,6 +35,13 @@ def test_the_histogram_of_a_line_is_of_its_finite_elements():
 def test_the_key_of_the_order_is_marked_in_its_own_column():
     assert 'max v' in table_rows(shown('lt -s max').one('table', 'pf-t'))[0]
     assert 'std ^' in table_rows(shown('lt -s std -r').one('table', 'pf-t'))[0]
+
+
+@pytest.mark.parametrize('line', ['lt', 'lt --run 2'])
+def test_times_are_those_of_the_terminal(line):
+    _, *rows = table_rows(shown(line).one('table', 'pf-t'))
+    terminal = execute(line, Context(sample())).text(160).splitlines()[3:]
+    assert [row[0] for row in rows] == [text.split()[0] for text in terminal]
 
 
 def test_an_empty_list_is_its_heading():

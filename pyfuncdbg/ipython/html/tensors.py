@@ -26,7 +26,7 @@ _NAME = 80
 """Characters of a name; its whole is there on hover."""
 
 
-def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str) -> Html:
+def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, begun: float) -> Html:
     """The table under its heading.
 
     Args:
@@ -34,20 +34,22 @@ def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Find
         rows: Each with the call that made it, in order.
         verdicts: By call number: where non-finite values come from.
         sort: What they are sorted by.
+        begun: What the times count from, in seconds from the start of the trace.
     """
     first = element('div', text_html(heading), class_='pf-line')
     key, turned, _ = sort.partition(',')
     mark = '^' if turned else 'v'
     titles = [element('th', f'{title} {mark}' if title.split()[0] == key else title, scope='col', class_=_classes(title))
               for title in _TITLES]
-    lines = [_line(call, tensor, verdicts.get(call.number)) for call, tensor in rows]
+    lines = [_line(call, tensor, verdicts.get(call.number), begun) for call, tensor in rows]
     return joined(first, paged_table(element('thead', element('tr', *titles)), lines)) if lines else first
 
 
-def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Html:
+def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None, begun: float) -> Html:
     stats = tensor.stats
-    name = tensor_name(call, tensor)
-    cells = [milliseconds(made_at(call, tensor)), element('span', one_line(name, _NAME), title=one_line(name, 1_000)),
+    full = tensor_name(call, tensor)
+    name = element('span', one_line(full, _NAME), title=one_line(full, 1_000))
+    cells = [milliseconds(made_at(call, tensor) - begun), name,
              text_html(made_by(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40), shape(tensor.shape),
              size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),
              value(stats.std if stats is not None else None), text_html(remarks(call, tensor, finding))]
