@@ -32,6 +32,10 @@ SUSPECTS = 1_000
 SHAPE_ONLY = frozenset(('Shape', 'ShapeN', 'Rank', 'Size', 'ZerosLike', 'OnesLike'))
 """Op types that look at no element: finite outputs of theirs mask nothing."""
 
+FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                       'StatefulPartitionedCall'))
+"""Op types that run ops of their own."""
+
 KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient')
 
 
@@ -176,6 +180,8 @@ class _Tracker:
                 self._began(call, before)
                 return Finding('inherited', call, made, call.outputs[made], blamed(call), before,
                                certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
+            if call.site.op_type in FUNCTIONS and (call.process, call.run) in self._last:
+                return self._stored(call, made)     # it was born inside, in an op that was recorded
             seen = call.site.kind != 'gradient' or bool(call.forward)
             if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
                 return self._stored(call, made)

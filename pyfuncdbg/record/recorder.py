@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import os
 import threading
 import time
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg.errors import TraceError
+from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
 from pyfuncdbg.hooks.capture import Capture
@@ -28,7 +30,7 @@ from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote, plain, plan_key
 from pyfuncdbg.record.failure import Failure
 from pyfuncdbg.record.pool import Allowance, Pool
-from pyfuncdbg.record.records import Level
+from pyfuncdbg.record.records import OPS, Level
 from pyfuncdbg.record.reuse import Reuse
 from pyfuncdbg.record.snapshot import SCALARS, Snapshot, Snapshots
 from pyfuncdbg.record.writer import Writer, say_unwritable
@@ -44,7 +46,6 @@ _QUEUE_SHARE = 8
 _LARGEST_QUEUE = 64 << 20
 _REMEMBERED = 1 << 16
 _LARGEST_SCALAR = 16
-
 
 _on: list[Recorder] = []
 
@@ -87,6 +88,9 @@ class Recorder:
         self.budget = budget
         self.level: Level = level
         self.full_limit = max(full_limit, 0)
+        self.summaries = level == 'stats' and not self.full_limit
+        """For hosts: counts of a graph node's values are enough."""
+        self._op_cost = op_cost.total()
         self.kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run', *(('op',) if ops else ())))
         self._queue_limit = min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
         keeps_scalars = level == 'full' or (level == 'stats' and self.full_limit >= _LARGEST_SCALAR)
@@ -136,6 +140,8 @@ class Recorder:
 
     def stop(self) -> None:
         """Remove the hooks, write what waits and close the log. Calls still running stay in the trace as unfinished."""
+        if (cost := op_cost.total().since(self._op_cost)).calls:
+            self.note(OPS, dataclasses.asdict(cost))
         with self._lock:
             if self._state != 'on':
                 return

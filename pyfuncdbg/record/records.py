@@ -10,10 +10,14 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import Frame, Kind
+from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.record.display import mimebundle
 
 Level = Literal['none', 'stats', 'full']
 """What is kept of a tensor."""
+
+OPS = 'ops'
+"""Kind of the note that tells what it cost a framework to hand over its ops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +311,7 @@ class TraceInfo:
         dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
         damage: One line for each log that ended in the middle of a record, with file and byte position.
         complete: Every log was closed by its process.
+        op_cost: What it cost a framework to hand over its ops; None where nothing was.
     """
 
     path: str
@@ -326,3 +331,4 @@ class TraceInfo:
     dropped: dict[str, int]
     damage: tuple[str, ...]
     complete: bool
+    op_cost: OpCost | None = None

@@ -14,6 +14,7 @@ import xxhash
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.summary import Summary
 from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_of
 from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import ABSENT, Level, Stats, TensorRecord
@@ -123,6 +124,8 @@ class Snapshots:
         """A snapshot of one host value that is no plain scalar."""
         if value is None:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
+        if type(value) is Summary:
+            return self._summarized(value)
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
             size = value.nbytes
             if size <= TINY or self.allowance.take(size):
@@ -137,6 +140,13 @@ class Snapshots:
                 size <= TINY or self.allowance.take(size)):
             return array.dtype, array.shape, array.tobytes(), False     # a host's tensor: programs do not write to those
         return self.take_array(array)
+
+    def _summarized(self, value: Summary) -> Snapshot:
+        """What the host has counted in the place of a value."""
+        taken = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize)
+        if self.level != 'none':
+            taken.stats = Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
+        return taken
 
     def take_array(self, array: np.ndarray) -> Snapshot:
         """A snapshot of a plain array, whatever it holds."""

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.call import KINDS
+from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.record import decode
 from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.folder import read_manifest
@@ -26,6 +27,7 @@ from pyfuncdbg.record.ordering import Ordering
 from pyfuncdbg.record.query import condition, order
 from pyfuncdbg.record.reading import LostError, Reading
 from pyfuncdbg.record.records import (
+    OPS,
     CallRecord,
     EdgeRecord,
     NoteRecord,
@@ -138,7 +140,16 @@ class Trace:
                          self._manifest.created, max([log[6] for log in logs], default=0) / 1e9,
                          tuple([log[1] for log in logs]), runs, calls, sites, nbytes, self._manifest.budget, dropped,
                          tuple(damage),
-                         bool(logs) and all(log[5] is not None for log in logs))
+                         bool(logs) and all(log[5] is not None for log in logs), self._op_cost())
+
+    def _op_cost(self) -> OpCost | None:
+        """The sum of what the processes noted."""
+        found = [note.data for note in self._notes(OPS)]
+        if not found:
+            return None
+        calls, seconds, nbytes = (sum(number for data in found if isinstance(number := data.get(name), (int, float)))
+                                  for name in ('calls', 'seconds', 'nbytes'))
+        return OpCost(int(calls), float(seconds), int(nbytes))
 
     def sites(self) -> list[SiteRecord]:
         """All sites, by process and id."""
@@ -201,9 +212,9 @@ class Trace:
         return Ordering(self._index.place, where, parameters, order(sort, newest_first, few=few), self._records,
                         self._payload)
 
-    def spans(self) -> Spans:
-        """The calls by time and thread, for a timeline. Close it after use."""
-        return Spans(self._index.place)
+    def spans(self, site: str | None = None) -> Spans:
+        """The calls by time and thread, for a timeline; `site` is a glob. Close it after use."""
+        return Spans(self._index.place, site)
 
     def _needed(self, filters: dict[str, Any]) -> dict[str, Any]:
         """The filters without that of a kind which all sites have: to test it for each call takes most of the time."""
@@ -349,6 +360,8 @@ class Trace:
 
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
         """What `Recorder.note` put into the trace, in order; of one kind if given."""
-        return self._answer(lambda: [
-            note for row in self._reading.rows('SELECT process, position FROM notes ORDER BY process, position')
-            if (note := self._reading.note(*row)) is not None and kind in (None, note.kind)])
+        return self._answer(lambda: self._notes(kind))
+
+    def _notes(self, kind: str | None) -> list[NoteRecord]:
+        rows = self._reading.rows('SELECT process, position FROM notes ORDER BY process, position')
+        return [note for row in rows if (note := self._reading.note(*row)) is not None and kind in (None, note.kind)]

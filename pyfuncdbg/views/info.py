@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.output import dropped_line
@@ -28,11 +29,18 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('holds', Text(f'{count(info.runs, "run")}, {count(info.calls, "call")} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
     grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
+    if info.op_cost is not None:
+        grid.add_row('ops', Text(op_cost(info.op_cost)))
     parts: list[Part] = [grid]
     if any(info.dropped.values()):
         parts.append(dropped_line(info.dropped))
     parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
     return Page(*parts)
+
+
+def op_cost(cost: OpCost) -> str:
+    """What it cost a framework to hand over its ops."""
+    return f'{count(cost.calls, "op")} handed over: {seconds(cost.seconds)} in callbacks, {size(cost.nbytes)}'
 
 
 def _date(timestamp: float) -> str:

@@ -14,6 +14,7 @@ from pyfuncdbg.debug.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
+from pyfuncdbg.views.info import op_cost
 from pyfuncdbg.views.origin import bad_rows, headline, kind_of, origin_card
 from pyfuncdbg.views.output import dropped_line, output_view
 from pyfuncdbg.views.page import Page, Part
@@ -232,6 +233,8 @@ def _lost(summary: Summary) -> list[Part]:
         whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
         parts.append(Text(f'{whose} not closed: still running, killed, or unable to write; its last calls may be missing',
                           'yellow'))
+    if info.op_cost is not None:
+        parts.append(Text(op_cost(info.op_cost), 'dim'))
     if summary.unfinished:
         when = 'finished yet' if summary.live else 'finished when the recording ended'
         parts.append(Text(f'{count(summary.unfinished, "call")} had not {when}', 'yellow'))

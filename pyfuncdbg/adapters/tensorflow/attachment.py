@@ -37,7 +37,7 @@ class TensorFlowAttachment:
         going = self._runs = Runs(host)
         causes = Causes()
         self._ops = OpCalls(found, host, going)
-        self._calls = Calls(found, host, causes, going)
+        self._calls = Calls(found, host, causes, going, self._ops)
         self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (calls, forward, observers, op_calls, runs, steps, tapes)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))

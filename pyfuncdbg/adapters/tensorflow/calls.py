@@ -17,6 +17,7 @@ from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.observers import Observer
+from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
@@ -37,12 +38,13 @@ class Calls:
         gradients: Links backward steps to calls.
     """
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, causes: Causes, runs: Runs) -> None:
+    def __init__(self, parts: Parts, host: TensorFlowHost, causes: Causes, runs: Runs, ops: OpCalls) -> None:
         self.on = True
         self._parts = parts
         self._host = host
         self._causes = causes
         self._runs = runs
+        self._ops = ops
         registry = parts.scripts.FuncRegistry
         self._original: Callable[..., Any] = registry.__call__
         self._insert: Callable[..., str] = registry.insert
@@ -168,7 +170,10 @@ class Calls:
         def differentiable(*inputs: Any) -> Sequence[Any]:
             if hooks.gradient and (call := current.get()) is not None:
                 remember(token, call)           # a backward step will ask which call it was
-            return given(original(registry, token, device, list(inputs)))
+            if not hooks.op:
+                return given(original(registry, token, device, list(inputs)))
+            with self._ops.on_this_thread():
+                return given(original(registry, token, device, list(inputs)))
         return differentiable
 
     def _settled(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:

@@ -19,8 +19,8 @@ from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.summary import Summary
 
-_UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc', 'PyFuncStateless',
-                     'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))
+_UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc',
+                     'PyFuncStateless', 'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))
 """Nodes that compute nothing, and those whose function is a call by itself."""
 _UNREADABLE = frozenset(('resource', 'variant'))
 _SEEN = '_pyfuncdbg_observed'
@@ -145,9 +145,9 @@ class Observers:
         graph.control_outputs.append(node)
         known.sites.append(site)
         known.observers.append(observer)
-        outer = graph
-        while (outer := getattr(outer, 'outer_graph', None)) is not None and _is_function(outer):
-            around = getattr(outer, _SEEN, None)
+        holder = graph
+        while (holder := getattr(holder, 'outer_graph', None)) is not None and _is_function(holder):
+            around = getattr(holder, _SEEN, None)
             if around is not None:              # the graph of a branch may go; its function is run by the one around it
                 around.observers.append(observer)
         return node
@@ -167,6 +167,11 @@ class Observers:
                         inputs=[_name(tensor, outer) for tensor in op.inputs],
                         outputs=[_prefix(graph) + tensor.name for tensor in op.outputs],
                         attrs={**plain_attrs(op), **surroundings(op), 'function': str(graph.name)})
+
+
+def is_observed(graph: Any) -> bool:
+    """Whether a graph was given its observers."""
+    return getattr(graph, _SEEN, None) is not None
 
 
 def sites_of(graph: Any) -> Sequence[CallSite]:

@@ -7,6 +7,7 @@ compiles are left alone: they cannot call Python.
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +17,19 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, names_of, outermost, sites_of
+from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, is_observed, names_of, outermost, sites_of
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
 from pyfuncdbg.adapters.tensorflow.sites import frames_of
 from pyfuncdbg.hooks import op_cost
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.aside import say
+from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.machinery import is_machinery
 
 _FUNCTIONS = ('__inference_', '__forward_', '__backward_')
+_NAME = re.compile(r'(?:__(?:inference|forward)_)?(__backward_)?(.+?)(?:_\d+)*$')
 _UNSEEN = frozenset(('EagerPyFunc', 'PyFunc', 'PyFuncStateless', 'NoOp', 'Const', 'DebugNumericSummaryV2'))
 _MOST_PLACES = 1 << 14
 
@@ -65,6 +68,7 @@ class OpCalls:
         self._lock = threading.Lock()
         self._inside = threading.local()
         self._sites: dict[tuple[Any, ...], CallSite] = {}
+        self._told: set[str] = set()
         self._traced = False
         self._end_following: Callable[[], None] = lambda: None
 
@@ -147,8 +151,11 @@ class OpCalls:
         """Each call of a traced function by the program is a run."""
         def call_flat(function: Any, *args: Any) -> Any:
             try:
+                if not self._wanted() or not self._parts.context.executing_eagerly():
+                    return original(function, *args)
                 graph = function._cached_graph
-                if not self._wanted() or graph is None or not sites_of(graph) or not self._parts.context.executing_eagerly():
+                if not is_observed(graph):
+                    self._say_unseen(function)
                     return original(function, *args)
                 return self._run(function, graph, lambda *given: original(function, *given), list(args))
             except BaseException as error:
@@ -156,8 +163,16 @@ class OpCalls:
                 raise
         return call_flat
 
+    def _say_unseen(self, function: Any) -> None:
+        """Tell once of each reason for which the ops of a function are not seen."""
+        compiled = '_XlaMustCompile' in function.cached_definition.attr
+        why = 'XLA compiles it (jit_compile=True)' if compiled else 'it was traced before anybody wanted ops'
+        if why not in self._told:
+            self._told.add(why)
+            say(f'the ops of {_plain_name(function)} are not seen: {why}')
+
     def _run(self, function: Any, graph: Any, call: Callable[..., Any], args: list[Any]) -> Any:
-        run = Run(_label(function, graph), self._host, perf_counter_ns(), sites=lambda: sites_of(graph),
+        run = Run(_plain_name(function), self._host, perf_counter_ns(), sites=lambda: sites_of(graph),
                   feeds=names_of(graph.inputs), fetches=names_of(graph.outputs))
         key = id(outermost(graph))
         with self._lock:
@@ -211,22 +226,27 @@ class OpCalls:
         size = 0 if observer.health else sum(value.nbytes for value in values)
         op_cost.add((perf_counter_ns() - began) / 1e9, size)
 
-    def _eager(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
+    def _eager(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
         """What TensorFlow calls after each op of a thread, and after each node that is made."""
-        if graph is not None or not self._wanted() or getattr(self._inside, 'op', False):
-            return
+        if graph is not None:
+            return outputs                      # the next callback is given what this one returns
+        if not self._wanted() or getattr(self._inside, 'op', False):
+            return None
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
         if name in _UNSEEN or name.startswith(_FUNCTIONS) or not outputs:
-            return
+            return None
         began = perf_counter_ns()
         self._inside.op = True                  # what hooks do with the values may be ops
         try:
             given, made = [self._readable(value) for value in inputs], [self._readable(value) for value in outputs]
             if not all(value is None for value in made):
-                around(self._eager_site(name, sys._getframe(1)), lambda *_: made, self._runs.eager(), given)
+                within = current.get()          # of a thread of TensorFlow's, nothing else tells for whom it works
+                run = within.run if within is not None else self._runs.eager()
+                around(self._eager_site(name, sys._getframe(1)), lambda *_: made, run, given)
         finally:
             self._inside.op = False
         op_cost.add((perf_counter_ns() - began) / 1e9, 0)
+        return None
 
     def _readable(self, value: Any) -> Any:
         return value if isinstance(value, self._parts.ops.EagerTensor) and value.dtype.name not in (
@@ -245,9 +265,11 @@ class OpCalls:
         return site
 
 
-def _label(function: Any, graph: Any) -> str:
+def _plain_name(function: Any) -> str:
+    """What the program calls a function that TensorFlow calls '__inference_step_17'."""
     name = function.name.decode() if isinstance(function.name, bytes) else str(function.name)
-    return f'{graph.name} (backward)' if '__backward_' in name else str(graph.name)
+    found = _NAME.match(name)
+    return f'{found[2]} (backward)' if found and found[1] else found[2] if found else name
 
 
 def _compiled(graph: Any, around_it: Any) -> bool:

@@ -1,0 +1,241 @@
+"""Ops of the real TensorFlow as calls: those of traced functions with their branches and loops, and eager ones."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg.debug.health import Finding, judge
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.record.trace import Trace
+
+pytestmark = pytest.mark.tensorflow
+
+
+def recorded(folder: Path, work: Callable[[], Any], **options: Any) -> Path:
+    """The trace of some work with its ops."""
+    path = folder / 'ops.pfd'
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(path, ops=True, **options):
+        work()
+    return path
+
+
+def ops(path: Path) -> list[CallRecord]:
+    with Trace.open(path) as trace:
+        return trace.calls(kind='op')
+
+
+def named(calls: list[CallRecord], name: str) -> list[CallRecord]:
+    return [call for call in calls if call.site.name == name or call.site.name.endswith('/' + name)]
+
+
+def test_a_nan_in_a_function_is_found_with_its_line(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def loss(x: Any) -> Any:
+        root = tf.sqrt(x, name='root')      # the line
+        kept = tf.where(root > 1.0, root, 0.0, name='kept')
+        return tf.reduce_mean(kept)
+
+    given = tf.constant([1.0, 9.0, -4.0])
+    plain = loss(given).numpy()             # traced before anybody looks
+    answers: list[Any] = []
+    path = recorded(tmp_path, lambda: answers.append(loss(given).numpy()))
+    assert answers == [plain] == [1.0]
+    with Trace.open(path) as trace:
+        findings: dict[str, Finding] = {found.call.site.name: found for found in judge(trace).findings}
+        runs = [run.label for run in trace.runs()]
+        (root,) = named(trace.calls(kind='op'), 'root')
+    born = findings['root']
+    assert born.verdict == 'born' and born.tensor.stats is not None and born.tensor.stats.first_bad == (2,)
+    assert Path(__file__).read_text().splitlines()[born.call.site.stack[-1].line - 1].endswith('# the line')
+    assert born.call.site.stack[-1].function == 'loss'
+    assert findings['kept'].verdict == 'masked' and findings['kept'].origin == born.call.number
+    assert 'loss' in runs and root.site.op_type == 'Sqrt'
+    assert root.inputs[0].to_numpy().tolist() == [1, 9, -4] and root.inputs[0].name == 'x:0'
+    np.testing.assert_array_equal(root.outputs[0].to_numpy(), np.float32([1, 3, np.nan]))
+
+
+def test_branches_and_loops(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def inner(x: Any) -> Any:
+        return tf.square(x, name='inner_square')
+
+    @tf.function
+    def f(x: Any) -> Any:
+        if tf.reduce_sum(x) > 0.0:
+            x = tf.negative(x, name='turned')
+        for i in tf.range(3):
+            x = tf.add(x, tf.cast(i, tf.float32), name='grown')
+        return inner(x)
+
+    calls = ops(recorded(tmp_path, lambda: f(tf.constant([1.0, 2.0]))))
+    assert [call.outputs[0].to_numpy().tolist() for call in named(calls, 'turned')] == [[-1, -2]]
+    grown = named(calls, 'grown')
+    assert [call.ordinal for call in grown] == [0, 1, 2]
+    assert [call.outputs[0].to_numpy().tolist() for call in grown] == [[-1, -2], [0, -1], [2, 1]]
+    (square,) = named(calls, 'inner_square')
+    assert square.outputs[0].to_numpy().tolist() == [4, 1] and square.started > grown[-1].started
+    assert named(calls, 'turned')[0].started < grown[0].started
+
+
+def test_an_origin_in_a_loop_comes_before_what_inherits_it(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        for i in tf.range(3):
+            x = tf.math.log(x - tf.cast(i, tf.float32), name='log')
+        return tf.reduce_sum(x, name='sum')
+
+    path = recorded(tmp_path, lambda: f(tf.constant([10.0, 1.5])))
+    with Trace.open(path) as trace:
+        findings = judge(trace).findings
+    born = [found for found in findings if found.verdict == 'born']
+    assert [found.call.site.name.split('/')[-1] for found in born] == ['log'] and born[0].call.ordinal == 1
+    heirs = {found.call.site.name.split('/')[-1] for found in findings if found.verdict == 'inherited'}
+    assert 'sum' in heirs and {found.origin for found in findings if found.verdict == 'inherited'} == {born[0].call.number}
+
+
+@pytest.mark.parametrize('options', [{}, {'full_limit': 0}], ids=['values', 'counts'])
+def test_results_are_the_same_bit_for_bit(tf: Any, tmp_path: Path, options: dict[str, Any]) -> None:
+    def work() -> list[bytes]:
+        tf.random.set_seed(7)
+        weights = tf.Variable(tf.random.normal([8, 4], seed=1))
+        state = tf.Variable(0.0)
+
+        @tf.function
+        def step(x: Any) -> Any:
+            state.assign_add(tf.reduce_sum(x))
+            with tf.GradientTape() as tape:
+                hidden = tf.nn.relu(tf.matmul(x, weights) + tf.random.uniform([4]))
+                if tf.reduce_mean(hidden) > 0.1:
+                    hidden = tf.nn.dropout(hidden, 0.5)
+                loss = tf.reduce_mean(tf.nn.log_softmax(hidden) ** 2)
+            weights.assign_sub(0.1 * tape.gradient(loss, weights))
+            return loss
+
+        data = tf.data.Dataset.range(6).map(lambda i: tf.cast(i, tf.float32) * tf.random.uniform([2, 8]))
+        losses = [step(batch).numpy() for batch in data]
+        return [*(np.asarray(loss).tobytes() for loss in losses), weights.numpy().tobytes(), state.numpy().tobytes()]
+
+    plain = work()
+    found: list[list[bytes]] = []
+    calls = ops(recorded(tmp_path, lambda: found.append(work()), **options))
+    assert found == [plain]
+    assert len([call for call in calls if call.site.op_type == 'MatMul']) >= 12     # six forward, six backward
+    assert work() == plain
+
+
+def test_counts_without_values(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.reduce_sum(tf.divide(x, tf.constant([0.0, 1.0, 0.0, -2.0]), name='quotient'))
+
+    calls = ops(recorded(tmp_path, lambda: f(tf.constant([0.0, 3.0, 1.0, 5.0])), full_limit=0))
+    (quotient,) = named(calls, 'quotient')
+    stats = quotient.outputs[0].stats
+    assert stats is not None
+    assert (stats.size, stats.nan, stats.pos_inf, stats.neg_inf, stats.pos, stats.neg, stats.zero) == (4, 1, 1, 0, 1, 1, 0)
+    assert (quotient.outputs[0].dtype, quotient.outputs[0].shape, quotient.outputs[0].key) == ('float32', (4,), None)
+
+
+def test_shapes_that_only_a_run_knows_are_counted(tf: Any, tmp_path: Path) -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32), tf.TensorSpec([None], tf.int32)])
+    def f(x: Any, n: Any) -> Any:
+        return tf.multiply(x, 2.0, name='twice'), tf.add(n, 1, name='next')
+
+    calls = ops(recorded(tmp_path, lambda: f(tf.zeros([3, 2]), tf.constant([1, 2, 3, 4])), full_limit=0))
+    (twice,), (following,) = named(calls, 'twice'), named(calls, 'next')
+    assert twice.outputs[0].shape == (3, 2) and twice.outputs[0].stats is not None and twice.outputs[0].stats.zero == 6
+    assert following.outputs[0].shape == (4,) and following.outputs[0].dtype == 'int32'
+
+
+def test_what_xla_compiles_is_left_alone_and_said(tf: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    @tf.function
+    def shared(x: Any) -> Any:
+        return tf.tanh(x, name='inside')
+
+    @tf.function(jit_compile=True)
+    def compiled(x: Any) -> Any:
+        return shared(x) * 2.0
+
+    def work() -> None:
+        assert float(shared(tf.constant(0.0))) == 0.0
+        for _ in range(2):
+            assert float(compiled(tf.constant(0.0))) == 0.0
+
+    calls = ops(recorded(tmp_path, work))
+    assert len(named(calls, 'inside')) == 1
+    assert capfd.readouterr().err.count('the ops of compiled are not seen: XLA compiles it') == 1
+
+
+def test_a_function_that_cannot_be_traced_again_is_said(tf: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    concrete = tf.function(lambda x: tf.exp(x, name='early')).get_concrete_function(tf.constant(0.0))
+    calls = ops(recorded(tmp_path, lambda: concrete(tf.constant(0.0))))
+    assert not named(calls, 'early')
+    assert 'are not seen: it was traced before anybody wanted ops' in capfd.readouterr().err
+
+
+def test_eager_ops_are_calls_at_their_line(tf: Any, tmp_path: Path) -> None:
+    def work() -> None:
+        for _ in range(2):
+            tf.constant([1.0, 0.0]) / 0.0       # here
+
+    calls = [call for call in ops(recorded(tmp_path, work)) if call.site.op_type == 'RealDiv']
+    assert [call.ordinal for call in calls] == [0, 1] and len({call.site.id for call in calls}) == 1
+    line = calls[0].site.stack[-1]
+    assert Path(__file__).read_text().splitlines()[line.line - 1].endswith('# here') and line.function == 'work'
+    np.testing.assert_array_equal(calls[0].outputs[0].to_numpy(), np.float32([np.inf, np.nan]))
+
+
+def test_ops_in_a_wrapped_function_are_seen_on_its_thread(tf: Any, tmp_path: Path) -> None:
+    def body(x: Any) -> Any:
+        return tf.math.log(x)
+
+    function = tf.function(lambda x: tf.py_function(body, [x], tf.float32))
+    path = recorded(tmp_path, lambda: function(tf.constant(0.0)))
+    with Trace.open(path) as trace:
+        (python,) = trace.calls(kind='python')
+        (log,) = [call for call in trace.calls(kind='op') if call.site.op_type == 'Log']
+    assert (log.parent, log.thread) == (python.number, python.thread) and log.outputs[0].to_numpy() == -np.inf
+
+
+def test_detach_leaves_no_observer(tf: Any, tmp_path: Path) -> None:
+    from tensorflow.python.eager import context, execute
+
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.square(x) + 1.0
+
+    counted: list[int] = []
+
+    def ours() -> list[str]:
+        graph = f.get_concrete_function(tf.constant(2.0)).graph
+        return [op.name for op in graph.get_operations() if 'pyfuncdbg' in op.name]
+
+    def work() -> None:
+        f(tf.constant(2.0))
+        counted.append(len(ours()))
+
+    recorded(tmp_path, work)
+    assert counted[0] > 0 and not ours()
+    assert context.context().op_callbacks == [] and execute.execute is execute.quick_execute
+    assert float(f(tf.constant(2.0))) == 5.0 and not hooks.op
+    assert len(f._list_all_concrete_functions()) == 1
+
+
+def test_the_cost_is_told(tf: Any, tmp_path: Path) -> None:
+    f = tf.function(lambda x: tf.square(x) + 1.0)
+    path = recorded(tmp_path, lambda: f(tf.zeros([64, 64])))
+    with Trace.open(path) as trace:
+        cost = trace.info().op_cost
+    assert cost is not None and cost.calls >= 2 and cost.seconds > 0
+    assert cost.nbytes >= 3 * 64 * 64 * 4       # square: in and out, add: both and out
+    nothing = tmp_path / 'none.pfd'
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(nothing):
+        f(tf.zeros([2]))
+    with Trace.open(nothing) as trace:
+        assert trace.info().op_cost is None
