@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
 
 from pyfuncdbg.hooks.call import current
+
+outlet: Callable[[str], bool] | None = None
+"""Where a line goes instead, and whether it does: a notebook's kernel puts it into the cell. Set by a front end."""
 
 
 def printable(text: str) -> str:
@@ -17,13 +21,14 @@ def printable(text: str) -> str:
 
 def say(text: str) -> None:
     """Write 'pyfuncdbg: TEXT', whatever the program has put in the place of its streams; control characters as escapes."""
+    line = f'pyfuncdbg: {printable(text)}\n'
     stderr = sys.__stderr__
-    if stderr is None:
-        return
     speaking = current.set(None)
     try:
+        if (outlet is not None and outlet(line)) or stderr is None:
+            return
         with contextlib.suppress(OSError, ValueError):      # a closed terminal is no reason to end the program
-            stderr.write(f'pyfuncdbg: {printable(text)}\n')
+            stderr.write(line)
             stderr.flush()
     finally:
         current.reset(speaking)

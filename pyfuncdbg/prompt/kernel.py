@@ -20,6 +20,7 @@ from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.unasked import note_stop
 from pyfuncdbg.debug.whereabouts import whereabouts
 from pyfuncdbg.errors import RunInterrupted
+from pyfuncdbg.hooks import aside
 from pyfuncdbg.prompt.conversation import PROMPT, Conversation
 from pyfuncdbg.prompt.interrupt import asking, listen, tell_main
 from pyfuncdbg.prompt.kernel_cells import Cell, Cells
@@ -56,7 +57,16 @@ class Kernel:
         if kernel is not None and (self._cells is None or kernel is not self._cells.kernel):
             self._cells = Cells(kernel, self._begin_cell, self._waited_for, signals.close)
             signals.open()
+            aside.outlet = self._put
         return kernel is not None
+
+    def _put(self, line: str) -> bool:
+        """A line that is said aside: into the cell, at its place among what the program prints. Any thread."""
+        cells = self._cells
+        if cells is None or os.getpid() != self._process:
+            return False
+        Page(cells.kernel, cells.current).put(line, 'stderr')
+        return True
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         cells = self._cells
@@ -134,7 +144,7 @@ class Page:
 
     def say(self, text: str) -> None:
         """One line of ours; what it quotes of the program is escaped."""
-        self._write(visible(text) + '\n')
+        self.put(visible(text) + '\n')
 
     def show(self, answer: Answer) -> None:
         """Draw the answer to a command, in colours, which notebooks show."""
@@ -142,15 +152,16 @@ class Page:
                           markup=False, emoji=False, soft_wrap=False, no_color='NO_COLOR' in os.environ)
         with console.capture() as drawn:
             answer.show(console)
-        self._write(drawn.get())
+        self.put(drawn.get())
 
-    def _write(self, text: str) -> None:
+    def put(self, text: str, name: str = 'stdout') -> None:
+        """Text as it is, on the stream of that name."""
         for stream in (sys.stdout, sys.stderr):     # what the program has printed comes first
             with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
                 stream.flush()
         if text:
             kernel = self._kernel
-            kernel.session.send(kernel.iopub_socket, 'stream', {'name': 'stdout', 'text': text}, self._cell.parent)
+            kernel.session.send(kernel.iopub_socket, 'stream', {'name': name, 'text': text}, self._cell.parent)
 
 
 class _Reader:

@@ -79,6 +79,13 @@ class Cells:
             self._asked += 1
             return next((cell for cell in running if cell.id == own.id), running[-1])
 
+    @property
+    def current(self) -> Cell:
+        """The cell of this thread if that runs, else the last one that was begun."""
+        own = self._own()
+        with self._lock:
+            return own if any(entries[-1][1].id == own.id for entries in self._running.values()) else self.last
+
     def leave(self) -> None:
         """What was asked about is decided."""
         with self._lock:

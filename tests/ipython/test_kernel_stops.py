@@ -167,3 +167,17 @@ def test_a_restart_at_a_stop(notebook: Notebook) -> None:
         own.manager.restart_kernel(now=False)
         own.client.wait_for_ready(timeout=30)
         assert own.run(SETUP + TWICE.format(stop='breakpoint()') + CALL.format(value=3), 'cont').text.endswith('7.0\n')
+
+
+def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='pass'))
+    notebook.run('from pyfuncdbg.debug.debugger import debugger\n'
+                 'from pyfuncdbg.prompt import front_ends\nfront_ends.install(debugger, "none")')
+    notebook.run('pyfuncdbg.break_at("twice")')
+    cell = notebook.run(f'print("first")\n{CALL.format(value=1)}\nprint("last")')
+    assert cell.asked == []
+    first, said, call, *_, last = cell.text.splitlines()
+    assert (first, call, last) == ('first', 'in the call 2.0', 'last')
+    assert re.fullmatch(r'pyfuncdbg: not stopped before PyFunc\[\d+\]: breakpoint \d+ \(nobody is there to ask\)', said)
+    notebook.run('front_ends.install(debugger, "auto")\n[debugger.breakpoints.clear(number) '
+                 'for number in list(debugger.breakpoints.entries)]')

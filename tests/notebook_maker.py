@@ -1,6 +1,6 @@
 """The notebooks in `notebooks/`: run in fresh kernels, with their outputs in the form in which they are kept.
 
-    python tests/notebooks.py [NAME ...]
+    python tests/notebook_maker.py [NAME ...]
 
 runs them, all by default, and writes outputs that have changed; one that differs only in times stays as it is. What is kept
 is text and pictures, which every code host shows, and no path of the machine. The tests run them the same way, and compare.
