@@ -54,10 +54,10 @@ def answer_bundle(answer: Answer) -> Bundle:
         return {'text/plain': answer.json}
     if answer.written:
         return _bundle(answer, lambda: page_html(answer))
-    short = dataclasses.replace(answer, result=shortened(answer.result))
-    view = short.command.view(short.result)
-    card = short.command.view is call_card
-    return _bundle(view, lambda: joined(_html(short.result, view), call_pictures(short.result) if card else ''))
+    draw = answer.command.view
+    data = shortened(answer.result, MOST)
+    return _bundle(draw(shortened(data, LINES)), lambda: joined(
+        _html(data, draw(data)), call_pictures(data) if draw is call_card else ''))
 
 
 def bundle(thing: Any) -> Bundle:
@@ -85,12 +85,12 @@ def terminal_text(view: RenderableType) -> str:
     return captured.get().rstrip('\n')
 
 
-def shortened(data: Any) -> Any:
-    """A result whose list is no longer than what a notebook shows of it."""
+def shortened(data: Any, most: int) -> Any:
+    """A result whose list is no longer than that."""
     for name in LISTS:
         rows = getattr(data, name, None)
-        if isinstance(rows, list | tuple) and len(rows) > MOST and dataclasses.is_dataclass(data):
-            return dataclasses.replace(data, **{name: rows[:MOST]})  # type: ignore[type-var]
+        if isinstance(rows, list | tuple) and len(rows) > most and dataclasses.is_dataclass(data):
+            return dataclasses.replace(data, **{name: rows[:most]})  # type: ignore[type-var]
     return data
 
 

@@ -72,6 +72,23 @@ def test_odd_matrices_are_drawn(array):
     assert 'nan' not in ''.join(str(rect.attributes) for rect in tree.all('rect'))
 
 
+def test_a_number_in_a_cell_can_be_read_on_its_colour():
+    tree = parsed(heatmap_html(np.linspace(-3, 3, 60).reshape(12, 5)))
+    colours = [rect.attributes['fill'] or '' for rect in tree.one('svg', 'pf-map').all('rect')]
+    inks = [text.attributes['fill'] or '' for text in tree.all('text', 'pf-number')]
+    assert len(inks) == len(colours) == 60
+    assert min(contrast(*pair) for pair in zip(inks, colours, strict=True)) > 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    def light(colour: str) -> float:
+        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
 def test_a_curve_says_every_value():
     array = np.array([1.0, 4.0, -2.5, 0.0])
     assert titles(parsed(curve_html(array))) == ['[0] = 1', '[1] = 4', '[2] = -2.5', '[3] = 0']

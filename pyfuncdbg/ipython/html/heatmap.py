@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from rich.color_triplet import ColorTriplet
 
 from pyfuncdbg.ipython.html.element import Html, element
 from pyfuncdbg.record.dtypes import as_numbers
@@ -75,9 +76,8 @@ class _Cells:
         box = element('rect', title, x=x, y=y, width=w, height=h, fill=color.hex)
         if w < _LETTERED:
             return box
-        dark = 0.299 * color.red + 0.587 * color.green + 0.114 * color.blue < 140
         number = element('text', value(float(self._grid.cells[row, column]), 3), x=x + w / 2, y=y + h / 2,
-                         class_='pf-number', fill='#ffffff' if dark else '#000000')
+                         class_='pf-number', fill=_ink(color))
         return Html(box + number)
 
     def _title(self, row: int, column: int) -> str:
@@ -92,6 +92,12 @@ class _Cells:
         words = [] if bad == part.size else [f'mean {value(float(self._grid.cells[row, column]), 6)}']
         words += [f'{bad:,} of {part.size:,} not finite'] if bad else []
         return f'[{top}:{bottom}, {left}:{right}] {", ".join(words)}'
+
+
+def _ink(ground: ColorTriplet) -> str:
+    """Black or white, whichever is told apart better from a colour (by the contrast of WCAG 2)."""
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in ground.normalized)
+    return '#000000' if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else '#ffffff'
 
 
 def _end(starts: Sequence[int], at: int, size: int) -> int:
