@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -43,7 +43,7 @@ class Made:
                  token: str = '') -> None:
         self.type = type
         self.name = name
-        self.inputs = tuple([getattr(tensor, '_id', 0) for tensor in inputs])
+        self.inputs = tuple(_numbers(inputs))
         self.outputs = tuple([getattr(tensor, '_id', 0) for tensor in outputs])
         self.dtype: Any = outputs[0].dtype if outputs else None
         self.where = where
@@ -191,6 +191,15 @@ def program_line(frame: FrameType | None) -> Frame | None:
             return Frame(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return None
+
+
+def _numbers(tensors: Iterable[Any]) -> Iterator[int]:
+    """Of tensors and lists of them."""
+    for tensor in tensors:
+        if isinstance(tensor, (list, tuple)):
+            yield from _numbers(tensor)
+        else:
+            yield getattr(tensor, '_id', 0)
 
 
 def attr_text(attrs: Any, name: str) -> str:

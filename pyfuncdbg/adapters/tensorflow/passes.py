@@ -34,9 +34,10 @@ class Pass:
         log: What the tape recorded, None if nobody wanted gradients then.
         targets: Numbers of the tensors that are differentiated.
         forward: Id of the wrapped call that it goes back through, 0 for none.
+        ended: By id the ops whose rules gave nothing.
     """
 
-    __slots__ = ('_done', '_held', '_known', 'eager', 'forward', 'log', 'run', 'targets')
+    __slots__ = ('_done', '_held', '_known', 'eager', 'ended', 'forward', 'log', 'run', 'targets')
 
     def __init__(self, run: Run, eager: bool, log: Log | None, targets: Sequence[int], forward: int) -> None:
         self.run = run
@@ -44,6 +45,7 @@ class Pass:
         self.log = log
         self.targets = targets
         self.forward = forward
+        self.ended: set[int] = set()
         self._known: dict[int, list[_Parts]] = {}
         self._held: list[Any] = []              # an object that is gone gives its id to another
         self._done: set[int] = set()
@@ -90,6 +92,8 @@ class Pass:
     # ------------------------------------------------------------------ what comes out of it
     def gave(self, call: int, made: Made | None, gradients: Sequence[Any]) -> None:
         """A step has given gradients of its inputs."""
+        if made is not None and all(gradient is None for gradient in gradients):
+            self.ended.add(id(made))
         tensors = made.inputs if made is not None and len(made.inputs) == len(gradients) else ()
         for slot, gradient in enumerate(gradients):
             if gradient is not None:

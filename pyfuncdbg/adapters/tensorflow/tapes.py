@@ -5,6 +5,7 @@ on the thread of the pass; while nobody wants gradients it only passes on.
 """
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -57,6 +58,8 @@ class Tapes:
                         self._sums(parts.slices.AggregateIndexedSlicesGradients))
         for name in ('record_operation', 'record_operation_backprop_only'):
             patches.replace(parts.record, name, self._recording(getattr(parts.record, name)))
+        for name in ('jacobian', 'batch_jacobian'):
+            patches.replace(parts.tape.GradientTape, name, self._rows(getattr(parts.tape.GradientTape, name)))
         parts.native.TFE_Py_RegisterGradientFunction(self._rules())
 
     def remove(self) -> None:
@@ -89,7 +92,7 @@ class Tapes:
         within = current.get()
         inside = within is not None and within.site.kind == 'gradient' and within.site.op_type == 'EagerPyFunc'
         eager = self._parts.context.executing_eagerly()
-        label = _INSIDE if inside else _LABEL if eager else self._traced()
+        label = _INSIDE if inside else self._label(eager)
         run = Run(label, self._host, perf_counter_ns(), feeds=[''] * len(targets), fetches=named)
         going = Pass(run, eager, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
                      within.forward if within is not None and inside else 0)
@@ -120,9 +123,27 @@ class Tapes:
             if not inside and going.eager:
                 runs.remove(going.run)
 
-    def _traced(self) -> str:
+    def _label(self, eager: bool) -> str:
+        asked = getattr(self._thread, 'asked', _LABEL)
+        if eager:
+            return asked
         graph = self._parts.ops.get_default_graph()
-        return f'{_LABEL} while {getattr(graph, "name", "") or "a graph"} is traced'
+        return f'{asked} while {getattr(graph, "name", "") or "a graph"} is traced'
+
+    def _rows(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A jacobian: passes that go by its name."""
+        @functools.wraps(original)
+        def rows(tape: Any, *args: Any, **options: Any) -> Any:
+            outer = getattr(self._thread, 'asked', _LABEL)
+            self._thread.asked = f'GradientTape.{original.__name__}'
+            try:
+                return original(tape, *args, **options)
+            except BaseException as error:
+                error.__traceback__ = _theirs(error.__traceback__)
+                raise
+            finally:
+                self._thread.asked = outer
+        return rows
 
     # ------------------------------------------------------------------ its steps
     def _rules(self) -> Callable[..., Any]:

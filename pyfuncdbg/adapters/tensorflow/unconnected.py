@@ -59,7 +59,7 @@ class Unconnected:
         way = _way(log, number, [getattr(target, '_id', 0) for target in targets])
         if way is None:
             return self._apart(log, number, targets, source, watched)
-        cut = next((made for made in way if self._cuts(made)), None)
+        cut = next((made for made in way if id(made) in going.ended or self._cuts(made)), None)
         if cut is not None:
             return self._cut(cut)
         if source.variable and not watched:
@@ -111,8 +111,11 @@ class Unconnected:
         if not any(getattr(target, '_id', 0) in log.by_output for target in targets):
             return Why('what is differentiated was not computed while the tape recorded',
                        'compute it inside of the with block of the tape')
+        if not used and source.variable and watched:
+            return Why('it is read while the tape records, but in a list, as in tf.stack([w, 1.0]), where its way is lost to us',
+                       f'read it before, {source.name}_now = tf.convert_to_tensor({source.name}), to see what cuts it off')
         if not used:
-            return Why('nothing that the tape recorded uses it' + ('' if watched else ', and the tape does not watch it'),
+            return Why('nothing that the tape recorded uses it',
                        'use it inside of the with block of the tape, or leave it out of the sources')
         last = _furthest(log, used)
         return Why(f'what is computed from it ends at {last.type}{_place(last)} and does not come into what is '

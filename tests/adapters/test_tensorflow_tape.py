@@ -1,0 +1,389 @@
+"""The tape of the real TensorFlow: its steps, where they lead, how large gradients are, and why there is none."""
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg.debug.tape import Tape, tape_of
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.machinery import is_package
+from pyfuncdbg.record.trace import Trace
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(120)]
+
+
+@contextmanager
+def recorded(folder: Path) -> Iterator[Callable[[], Trace]]:
+    """Attached and recorded; gives what reads the trace."""
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(folder / 'tape.pfd') as recorder:
+        def trace() -> Trace:
+            recorder.flush()
+            return Trace.open(folder / 'tape.pfd')
+        yield trace
+
+
+def taped(folder: Path, program: Callable[[], Any], run: int | None = None) -> tuple[Any, Tape]:
+    """What a program gives, and the tape that it leaves."""
+    with recorded(folder) as trace:
+        found = program()
+        with trace() as reading:
+            return found, tape_of(reading, run)
+
+
+def edges(tape: Tape) -> set[tuple[str, str]]:
+    """(from, to) by names; a source as '->name'."""
+    names = {node.number: node.name for node in tape.nodes}
+    return {(names[edge.source], names[edge.target] if edge.target else f'->{edge.gradient.name}') for edge in tape.edges}
+
+
+def largest(array: Any) -> float:
+    return float(np.abs(np.asarray(array)).max())
+
+
+def test_every_step_has_the_gradient_that_tensorflow_gives_for_it(tf: Any, tmp_path: Path) -> None:
+    def scale(v: Any) -> Any:
+        return v * tf.constant([1.0, 2.0, 4.0])
+
+    w, b = tf.Variable(np.arange(6, dtype='f').reshape(2, 3) / 7, name='w'), tf.Variable(np.ones(3, 'f'), name='b')
+    x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
+
+    def program() -> Any:
+        with tf.GradientTape(persistent=True) as tape:
+            product = x @ w
+            hidden = tf.tanh(product + b)
+            scaled = tf.py_function(scale, [hidden], tf.float32, name='scale')
+            loss = tf.reduce_sum(scaled * scaled)
+        return tape, loss, (scaled, hidden)
+
+    def whole() -> Any:
+        tape, loss, _ = program()
+        return tape.gradient(loss, [w, b])
+
+    plain = whole()
+    _, _, (scaled, hidden) = program()
+    inner = {'Sum': 1.0, 'Mul': 1.0}
+    for name, tensor in (('scale', scaled), ('Tanh', hidden)):
+        with tf.GradientTape() as one:
+            one.watch(tensor)
+            rest = tf.py_function(scale, [tensor], tf.float32) if name == 'Tanh' else tensor
+            value = tf.reduce_sum(rest * rest)
+        inner[name] = largest(one.gradient(value, tensor))
+    watched, tape = taped(tmp_path, whole)
+    assert [one.numpy().tobytes() for one in watched] == [one.numpy().tobytes() for one in plain]
+    assert [(source.name, source.kind, source.gradient.magnitude) for source in tape.sources if source.gradient] == [
+        ('w', 'Variable', largest(plain[0])), ('b', 'Variable', largest(plain[1]))]
+    assert edges(tape) == {('Sum', 'Mul'), ('Mul', 'scale'), ('scale', 'Tanh'), ('Tanh', 'AddV2'), ('AddV2', 'MatMul'),
+                           ('AddV2', 'ReadVariableOp'), ('MatMul', 'ReadVariableOp'), ('ReadVariableOp', '->w'),
+                           ('ReadVariableOp', '->b')}
+    flows = {node.name: node.incoming[0].magnitude for node in tape.nodes}
+    assert {name: flows[name] for name in inner} == pytest.approx(inner, rel=1e-6)
+    (python,) = [node for node in tape.nodes if node.function]
+    assert (python.function.rpartition('.')[2], python.inside) == ('scale', 1) and python.forward
+    assert {node.place.partition(':')[0] for node in tape.nodes} == {Path(__file__).name}
+
+
+def test_gradients_that_rules_hand_on_as_they_are_keep_their_way(tf: Any, tmp_path: Path) -> None:
+    """The rules of additions give the very object that they got; a sum of sums has it in ten places."""
+    names = [f'v{i}' for i in range(6)]
+    variables = [tf.Variable(float(i + 1), name=name) for i, name in enumerate(names)]
+
+    def program() -> Any:
+        with tf.GradientTape() as tape:
+            squares = [tf.square(v) for v in variables[:4]]
+            left = (squares[0] + squares[1]) + (squares[2] + tf.negative(variables[4]))
+            whole = tf.identity(left) + (squares[3] + tf.negative(variables[5]))
+        return tape.gradient(whole, variables)
+
+    found, tape = taped(tmp_path, program)
+    assert [float(gradient) for gradient in found] == [2, 4, 6, 8, -1, -1]
+    assert [(source.name, source.gradient and source.gradient.magnitude) for source in tape.sources] == [
+        *zip(names, (2, 4, 6, 8, 1, 1), strict=True)]
+    below: dict[str, list[str]] = {}
+    kinds = {node.number: node.name for node in tape.nodes}
+    for edge in tape.edges:
+        below.setdefault(edge.source, []).append(edge.target)
+
+    def leads_to(number: str) -> list[str]:
+        return sorted(kinds[target] for target in below[number] if target)
+
+    top = tape.roots[0]
+    assert len(tape.roots) == 1 and leads_to(top) == ['AddV2', 'Identity']
+    (identity,), (second,) = ([target for target in below[top] if kinds[target] == kind] for kind in ('Identity', 'AddV2'))
+    assert leads_to(second) == ['Neg', 'Square'] and leads_to(identity) == ['AddV2']
+    left, right = below[below[identity][0]]
+    assert [leads_to(left), leads_to(right)] == [['Square', 'Square'], ['Neg', 'Square']]
+
+
+def test_a_chain_that_vanishes_and_one_that_explodes(tf: Any, tmp_path: Path) -> None:
+    x, y = tf.Variable(3.0, name='small'), tf.Variable(0.001, name='large')
+
+    def program() -> Any:
+        with tf.GradientTape() as tape:
+            value = x
+            for _ in range(8):
+                value = tf.sigmoid(value) * 0.1
+            far = y
+            for _ in range(4):
+                far = far * 30.0
+            total = value + far
+        return tape.gradient(total, [x, y])
+
+    found, tape = taped(tmp_path, program)
+    assert {source.name: source.gradient.remarks for source in tape.sources if source.gradient} == {
+        'small': ('vanishing',), 'large': ('exploding',)}
+    assert [source.gradient.magnitude for source in tape.sources if source.gradient] == [abs(float(one)) for one in found]
+
+
+def test_nan_that_begins_in_the_backward_step_of_a_function(tf: Any, tmp_path: Path) -> None:
+    def root(v: Any) -> Any:
+        return tf.where(v > 0, tf.math.log(v), tf.zeros_like(v))    # 0 times infinity, at 0
+
+    x = tf.Variable([4.0, 0.0], name='x')
+
+    def program() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.py_function(root, [x], tf.float32, name='root') * 2.0)
+        return tape.gradient(loss, x)
+
+    found, tape = taped(tmp_path, program)
+    assert np.isnan(found.numpy()).tolist() == [False, True]
+    bad = {edge.source for edge in tape.edges if 'NaN' in edge.gradient.remarks}
+    (born,) = [node for node in tape.nodes if node.number in bad and not any(one.remarks for one in node.incoming)]
+    assert born.name == 'root' and tape.sources[0].gradient and tape.sources[0].gradient.remarks == ('NaN',)
+
+
+def test_why_a_gradient_is_none(tf: Any, tmp_path: Path) -> None:
+    names = ('captured', 'stopped', 'array', 'left', 'rounded', 'read', 'frozen', 'unused', 'fine')
+    values = {name: tf.Variable(2.0, name=name, trainable=name != 'frozen') for name in names}
+    number, loose = tf.constant(3), tf.constant(3.0)
+
+    def scale(v: Any) -> Any:
+        return v * values['captured']
+
+    captured = values['captured']
+
+    def closed(v: Any) -> Any:
+        return v * captured
+
+    def program() -> Any:
+        with tf.GradientTape() as tape:
+            value = tf.py_function(closed, [values['fine']], tf.float32) + tf.stop_gradient(values['stopped'] * 2.0)
+            value += tf.numpy_function(np.negative, [values['array']], tf.float32)
+            value += float((values['left'] * 3.0).numpy())
+            value += tf.cast(tf.argmax(tf.concat([tf.reshape(values['rounded'], [1]), [1.0]], 0)), tf.float32)
+            value += float(values['read'])
+            value += values['frozen'] * loose + tf.cast(number, tf.float32)
+        return tape.gradient(value, [*values.values(), number, loose])
+
+    found, tape = taped(tmp_path, program)
+    assert [gradient is None for gradient in found] == [True] * 8 + [False] + [True] * 2
+    reasons = {source.name: (source.dead, source.fix) for source in tape.dead}
+    assert list(reasons) == [*names[:-1], 'number', 'loose']
+    file = Path(__file__).name
+    for name, reason, fix in (
+            ('captured', "py_function 'closed'", 'tf.py_function(closed, [..., captured], Tout)'),
+            ('stopped', f'tf.stop_gradient ({file}:', 'take the stop_gradient away'),
+            ('array', "numpy_function 'negative'", 'tf.custom_gradient'),
+            ('left', f'ends at Mul ({file}:', '.numpy()'), ('rounded', 'ArgMax', 'floating point'),
+            ('read', 'ends at ReadVariableOp', 'float()'),
+            ('frozen', 'trainable=False', 'tape.watch(frozen)'), ('unused', 'nothing that the tape recorded uses it', ''),
+            ('number', 'it is int32', 'tf.cast(number, tf.float32)'),
+            ('loose', 'the tape does not watch it', 'tape.watch(loose)')):
+        assert reason in reasons[name][0] and fix in reasons[name][1], (name, reasons[name])
+    assert scale is not closed
+
+
+def test_an_int_target_and_one_from_before_the_tape(tf: Any, tmp_path: Path) -> None:
+    x = tf.Variable(2.0, name='x')
+    before = x * x
+
+    def program() -> Any:
+        with tf.GradientTape(persistent=True) as tape:
+            whole = tf.cast(x, tf.int32)
+            _ = x * 2.0
+        return tape.gradient(whole, x), tape.gradient(before, x, unconnected_gradients='zero')
+
+    with recorded(tmp_path) as trace:
+        none, zero = program()
+        assert none is None and float(zero) == 0
+        with trace() as reading:
+            runs = [run.id for run in reading.runs() if run.label == 'GradientTape.gradient']
+            first, second = (tape_of(reading, run).dead[0].dead for run in runs)
+    assert 'what is differentiated is int32' in first
+    assert second == 'what is differentiated was not computed while the tape recorded'
+
+
+def variety(tf: Any) -> list[bytes]:
+    """Gradients of every kind, as bytes."""
+    x, table = tf.Variable([0.3, 0.7], name='x'), tf.Variable(np.ones((4, 2), 'f'), name='table')
+
+    @tf.custom_gradient
+    def cubed(v: Any) -> Any:
+        return v ** 3, lambda dy: dy * v * v * 3.0
+
+    @tf.function
+    def traced(v: Any) -> Any:
+        with tf.GradientTape() as inside:
+            inside.watch(v)
+            value = tf.reduce_sum(tf.sin(v) * v)
+        return inside.gradient(value, v)
+
+    found: list[Any] = []
+    with tf.GradientTape(persistent=True) as outer:
+        with tf.GradientTape() as inner:
+            y = tf.reduce_sum(tf.exp(x) * x + x)
+        first = inner.gradient(y, x)
+        z = first * cubed(x) + traced(x)
+        rows = tf.reduce_sum(tf.nn.embedding_lookup(table, [1, 1, 3]) * z)
+    found += [first, outer.gradient(z, x, output_gradients=tf.constant([1.0, 3.0])), outer.jacobian(first, x),
+              outer.jacobian(first, x, experimental_use_pfor=False)]
+    sparse = outer.gradient(rows, table)
+    found += [sparse.values, sparse.indices]
+    with tf.GradientTape() as tape:             # a py_function can be differentiated once only
+        once = tf.py_function(lambda v: v * v, [x * 2.0], tf.float32) + cubed(x)
+    found.append(tape.gradient(once, x))
+    with tf.GradientTape() as tape:
+        tape.watch(batch := tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+        out = batch ** 2
+    found.append(tape.batch_jacobian(out, batch))
+    return [tensor.numpy().tobytes() for tensor in found]
+
+
+def test_higher_orders_persistent_tapes_rows_and_jacobians_are_the_same_bit_for_bit(tf: Any, tmp_path: Path) -> None:
+    plain = variety(tf)
+    with recorded(tmp_path) as trace:
+        assert variety(tf) == plain
+        with trace() as reading:
+            tapes = [tape_of(reading, run.id) for run in reading.runs() if run.label.startswith('GradientTape')]
+    assert variety(tf) == plain
+    sparse = [source for tape in tapes for source in tape.sources if source.rows]
+    assert [(source.name, source.gradient and source.gradient.tensor.shape) for source in sparse] == [('table', (3, 2))]
+    second = next(tape for tape in tapes if any(node.op_type == 'CustomGradient' for node in tape.nodes))
+    kinds = {node.op_type for node in second.nodes}
+    assert {'CustomGradient', 'PartitionedCall', 'Exp'} <= kinds and len(second.roots) == 1
+    assert any('jacobian' in tape.source for tape in tapes) and any(tape.traced for tape in tapes)
+
+
+def test_a_traced_pass_shows_its_structure_and_what_is_missing(tf: Any, tmp_path: Path) -> None:
+    def double(v: Any) -> Any:
+        return v * 2.0
+
+    w, cut = tf.Variable(3.0, name='w'), tf.Variable(2.0, name='cut')
+
+    @tf.function
+    def train() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.py_function(double, [w * w], tf.float32, name='double') * tf.round(cut)
+        return tape.gradient(loss, [w, cut], unconnected_gradients='zero')
+
+    found, tape = taped(tmp_path, train)
+    assert [float(one) for one in found] == [24, 0]
+    assert tape.traced and 'train is traced' in tape.source
+    assert ('mul_1', 'double') in edges(tape) and ('double', 'mul') in edges(tape)
+    (python,) = [node for node in tape.nodes if node.function]
+    assert python.incoming[0].magnitude == 2 and python.inside == 1     # of when it ran
+    (dead,) = tape.dead
+    assert dead.name == 'cut' and 'Round' in dead.dead
+
+
+def test_what_a_rule_raises_is_as_without_us(tf: Any, tmp_path: Path) -> None:
+    @tf.custom_gradient
+    def broken(v: Any) -> Any:
+        def rule(dy: Any) -> Any:
+            raise LookupError('planted')
+        return v * 2.0, rule
+
+    x = tf.Variable(1.0)
+
+    def raised() -> tuple[str, list[str]]:
+        with pytest.raises(LookupError) as caught, tf.GradientTape() as tape:
+            tape.gradient(broken(x) * 3.0, x)
+        return str(caught.value), [entry.name for entry in caught.traceback if not is_package(str(entry.path))]
+
+    plain = raised()
+    with recorded(tmp_path):
+        watched = raised()
+        with pytest.raises(LookupError) as caught, tf.GradientTape() as tape:
+            tape.gradient(broken(x) * 3.0, x)
+    assert watched == plain and plain[1][-1] == 'rule'
+    assert not [entry for entry in caught.traceback if is_package(str(entry.path))]
+
+
+def test_tapes_of_several_threads(tf: Any, tmp_path: Path) -> None:
+    found: dict[int, float] = {}
+
+    def work(number: int) -> None:
+        x = tf.Variable(float(number), name=f'x{number}')
+        for _ in range(5):
+            with tf.GradientTape() as tape:
+                y = tf.sin(x) * x if number % 2 else x * x * x
+            found[number] = float(tape.gradient(y, x))
+
+    with recorded(tmp_path) as trace:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with trace() as reading:
+            tapes = [tape_of(reading, run.id) for run in reading.runs() if run.label == 'GradientTape.gradient']
+    assert len(tapes) == 20
+    for tape in tapes:
+        (source,) = tape.sources
+        number = int(source.name[1:])
+        assert source.gradient and source.gradient.magnitude == pytest.approx(abs(found[number]), rel=1e-6)
+        assert sorted(node.name for node in tape.nodes if node.name != 'ReadVariableOp') == (
+            ['Mul', 'Sin'] if number % 2 else ['Mul', 'Mul'])
+
+
+def test_detached_or_unwatched_nothing_is_left(tf: Any, tmp_path: Path) -> None:
+    from tensorflow.python.eager import backprop, backprop_util, context, imperative_grad, record
+    from tensorflow.python.ops import custom_gradient
+
+    def places() -> list[int]:
+        return [id(thing) for thing in (
+            backprop.gen_math_ops, backprop.GradientTape._push_tape, backprop.GradientTape._pop_tape,
+            backprop.GradientTape.jacobian, backprop.GradientTape.batch_jacobian,
+            backprop_util.AggregateIndexedSlicesGradients, imperative_grad.imperative_grad, record.record_operation,
+            record.record_operation_backprop_only, custom_gradient._eager_mode_decorator)]
+
+    x = tf.Variable(2.0)
+    before = places()
+    with pyfuncdbg.attach('tensorflow'):
+        with tf.GradientTape() as tape:
+            assert not context.context().op_callbacks       # nobody wants gradients
+            y = x * x
+        assert float(tape.gradient(y, x)) == 4
+    assert places() == before
+    with recorded(tmp_path) as trace:
+        recording = tf.GradientTape(persistent=True)
+        with recording:
+            assert len(context.context().op_callbacks) == 1
+            y = x * x
+        assert not context.context().op_callbacks
+        hook_count = len(hooks.gradient)
+    assert places() == before and hook_count == 1
+    assert float(recording.gradient(y, x)) == 4             # made while attached, differentiated later
+    with trace() as reading:
+        assert not reading.calls(kind='gradient')
+
+
+def test_no_tensor_is_kept_alive(tf: Any, tmp_path: Path) -> None:
+    import weakref
+    x = tf.Variable(np.ones(1000, 'f'))
+    with recorded(tmp_path):
+        with tf.GradientTape() as tape:
+            y = x * 2.0
+            alive = weakref.ref(y)
+        tape.gradient(y, x)
+        del y, tape
+        gc.collect()
+        assert alive() is None
