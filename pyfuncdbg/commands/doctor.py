@@ -101,8 +101,9 @@ def _raised() -> str:
     error = getattr(sys, 'last_value', None)
     if not isinstance(error, BaseException):
         return ''
+    error = error.__cause__ or error                # what the function raised, not TensorFlow's error with all its text
     with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
-        return f'{type(error).__name__}: {(str(error).splitlines() or [""])[0]}'[:500]
+        return f'{type(error).__name__}: {(str(error).splitlines() or [""])[0]}'.rstrip('.')[:500]
     return type(error).__name__
 
 

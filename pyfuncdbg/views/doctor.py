@@ -108,7 +108,7 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
         notes.append(Text('Judged by calls alone: leaks, tapes, gradients and time are known of programs that ran under '
                           '"pyfuncdbg doctor".', 'dim', overflow='fold'))
     elif not diagnosis.findings and diagnosis.calls:
-        notes.append(Text('No fault was found at its script ops.', 'green', overflow='fold'))
+        notes.append(Text('None of the known faults was found at its script ops.', 'green', overflow='fold'))
     return notes
 
 

@@ -122,10 +122,10 @@ def test_the_shape_that_shapes_have_in_common(shapes: list[tuple[int, ...]], com
 
 
 # ---------------------------------------------------------------- judges
-def leak(bench: Bench, **figures: Any) -> None:
+def leak(bench: Bench, line: int = 4, **figures: Any) -> None:
     usual = {'op_type': 'EagerPyFunc', 'function': 'square', 'backward': False, 'entries': 50, 'calls': 50, 'arrays': 50,
              'bytes': 4_000, 'around': 1_000, 'whole': True, 'eager': 50, 'size': 60}
-    bench.fact('leak', 4, **usual | figures)
+    bench.fact('leak', line, **usual | figures)
 
 
 def test_a_leak_has_its_rate_and_the_call_without_the_op(bench: Bench) -> None:
@@ -138,8 +138,17 @@ def test_a_leak_has_its_rate_and_the_call_without_the_op(bench: Bench) -> None:
 
 def test_a_few_entries_are_no_leak_unless_they_hold_much(bench: Bench) -> None:
     leak(bench, entries=9)
-    leak(bench, entries=1, bytes=1 << 20, function='large')
+    leak(bench, 9, entries=1, bytes=1 << 20, function='large')
     assert [found.site for found in bench.findings()] == ['large']
+
+
+def test_what_one_line_registers_is_one_leak(bench: Bench) -> None:
+    """A dataset has functions of its own beside the program's generator."""
+    leak(bench, entries=12, calls=15, eager=0, function='numbers')
+    leak(bench, entries=24, calls=30, eager=0, function='')
+    (found,) = bench.findings()
+    assert (found.site, found.figures['entries'], found.figures['calls']) == ('numbers', 36, 15)
+    assert 'the graph was made 15 times' in found.what
 
 
 def test_the_newest_facts_stand(tmp_path: Path, program: str) -> None:

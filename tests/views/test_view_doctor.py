@@ -25,7 +25,8 @@ def test_a_paragraph_has_place_words_figures_and_code(draw: Any) -> None:
     assert lines == ['1 finding   1,200 calls at 2 script ops judged, TensorFlow 2.21.0', '',
                      '1 LEAK  train.py:31  square',
                      '  Every eager call leaves its function in the registry',
-                     '  entries 1,200, entries a call 1, held 8.01 MB, CPU 250 ms, share of its time 83%', '  call #17, #2.3',
+                     '  entries 1,200, entries a call 1, held 8.01 MB, CPU 250 ms, share of its time 83%',
+                     '  call #17, #2.3',
                      '  call the function itself:', '    y = square(x)']
 
 
@@ -52,7 +53,7 @@ def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> Non
 
 
 @pytest.mark.parametrize(('diagnosis', 'said'), [
-    (Diagnosis((), 12, 1, True), 'No fault was found at its script ops.'),
+    (Diagnosis((), 12, 1, True), 'None of the known faults was found at its script ops.'),
     (Diagnosis((), 0, 0, True), 'No Python function was called by a script op: there is nothing to judge.'),
     (Diagnosis((), 12, 1, False), 'Judged by calls alone: leaks, tapes, gradients and time are known of programs that ran '
                                   'under "pyfuncdbg doctor".'),

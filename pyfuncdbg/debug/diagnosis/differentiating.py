@@ -32,8 +32,8 @@ def _lost(evidence: Evidence, known: Known) -> Finding:
                 f'{name}')
         fix = ''
         if call is not None:
-            plain = call.call.replace('numpy_function', 'py_function', 1).replace('compat.v1.py_func(', 'py_function(', 1)
-            fix = call.statement.replace(call.call, plain.replace(', stateful=False', '').replace(', stateful=True', ''))
+            other = call.call.replace(call.op, f'{call.op.rpartition(".")[0]}.py_function'.lstrip('.'), 1)
+            fix = call.statement.replace(call.call, other.replace(', stateful=False', '').replace(', stateful=True', ''))
         return Finding('gradient', name, known.place, what, figures, fix,
                        'py_function has one, if the function computes with TensorFlow ops (tf.sin, not np.sin); or give it '
                        'one by tf.custom_gradient')

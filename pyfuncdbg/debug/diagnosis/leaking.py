@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known
-from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
+from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall
 
 FEWEST, LEAST = 10, 1 << 20
@@ -13,12 +14,32 @@ FEWEST, LEAST = 10, 1 << 20
 
 def leaks(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose entries stay, one for each whose tapes do."""
+    together: dict[tuple[Place, bool, bool], list[Known]] = {}
     for known in evidence.having('leak'):
+        together.setdefault((known.place, known.data.get('backward') is True, _is_eager(known)), []).append(known)
+    for several in together.values():
+        known = _sum(several)
         if _matters(known):
             yield _entries(evidence, known)
     for known in evidence.having('tape'):
         if _matters(known):
             yield _tapes(evidence, known)
+
+
+def _is_eager(known: Known) -> bool:
+    return known.number('eager') * 2 > known.number('entries')
+
+
+def _sum(several: list[Known]) -> Known:
+    """Facts of one place as one: a dataset registers functions of its own beside the program's."""
+    named = [known for known in several if known.text('function')] or several
+    first = max(named, key=lambda known: known.number('entries'))
+    sums = ('entries', 'arrays', 'bytes', 'around', 'eager')
+    added = {name: sum(known.number(name) for known in several) for name in sums}
+    calls = max(known.number('calls') for known in named) if not _is_eager(first) else sum(
+        known.number('calls') for known in several)
+    whole = not any(known.data.get('whole') is False for known in several)
+    return replace(first, data={**first.data, **added, 'calls': calls, 'whole': whole})
 
 
 def _matters(known: Known) -> bool:
@@ -42,7 +63,7 @@ def _figures(known: Known) -> dict[str, Figure]:
 def _entries(evidence: Evidence, known: Known) -> Finding:
     name = known.text('function') or ('the backward step of a py_function' if known.data.get('backward') else 'a function')
     call = evidence.script_call(known.place)
-    if known.number('eager') * 2 > known.number('entries'):
+    if _is_eager(known):
         what = (f'Every eager call leaves its function in script_ops._py_funcs for as long as the process lives: '
                 f'{known.number("entries"):,} entries from {known.number("calls"):,} calls of {name}')
         if known.data.get('backward'):

@@ -1,12 +1,16 @@
 """Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall
 from pyfuncdbg.record.records import SiteRecord
+
+_OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'
+                         r'dimension of the inputs should be defined', re.IGNORECASE)
 
 
 def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
@@ -24,6 +28,26 @@ def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
                       for site in sites)
         if sites and (after or dataset) and any(call.outputs for call in spot.calls):
             yield _finding(evidence, spot, _unknown(sites[0].attrs.get('shapes')), after, dataset)
+
+
+def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """The program ended over an unknown rank before a node was called: the newest that was not."""
+    raised = next((known for known in evidence.having('ended') if _OVER_SHAPE.search(known.text('raised'))), None)
+    uncalled = [known for known in evidence.having('uncalled') if raised is None or known.process == raised.process]
+    if raised is None or not uncalled:
+        return
+    known = max(uncalled, key=lambda known: known.number('number'))
+    call = evidence.script_call(known.place)
+    what = (f'The output has no shape in the graph, not even a rank, and the graph could not be made: '
+            f'{raised.text("raised")}')
+    fix = ''
+    if call is not None and call.targets:
+        fix = '\n'.join(f'{name}.set_shape([])' for name in call.targets)
+    elif call is not None:
+        fix = call.statement.replace(call.call, f'tf.ensure_shape({call.call}, [])')
+    yield Finding('shape', known.text('function'), known.place, what, {}, fix,
+                  'it was not called yet, so its shape is not known: [] is a single number; write the sizes, None for one '
+                  'that varies')
 
 
 def _after(evidence: Evidence, site: SiteRecord) -> int:

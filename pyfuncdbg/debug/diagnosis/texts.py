@@ -12,8 +12,10 @@ from pyfuncdbg.debug.diagnosis.finding import Finding, Place
 _RAISED = re.compile(
     r"first arg must be bytes|bytes-like object is required, not 'str'|can't concat str to bytes|must be str, not bytes|"
     r'can only concatenate str \(not "bytes"\) to str|cannot use a string pattern on a bytes-like object|'
-    r"cannot use a bytes pattern on a string-like|expected str, bytes or os\.PathLike object, not EagerTensor|"
-    r"EagerTensor' object has no attribute '(?:decode|startswith|endswith|split|strip|lower|upper|replace|encode|format)'|"
+    r"cannot use a bytes pattern on a string-like|os\.PathLike object, not '?EagerTensor|"
+    r"Can't convert object(?: of type '\S+')? to 'str'|"
+    r"EagerTensor' object has no attribute '(?:decode|startswith|endswith|split|strip|lower|upper|replace|encode|format|"
+    r"read)'|"
     r"argument should be integer or bytes-like object, not 'str'|must be str or None, not bytes|"
     r"'in <string>' requires string as left operand, not bytes|"
     r'sequence item \d+: expected (?:str instance, bytes|a bytes-like object, str) found')

@@ -18,7 +18,7 @@ from pyfuncdbg.adapters.tensorflow.examination.places import Place, here
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
-from pyfuncdbg.adapters.tensorflow.sites import EAGER, NUMPY, STATELESS
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, STATELESS
 from pyfuncdbg.hooks.facts import Fact
 
 
@@ -94,6 +94,18 @@ class Leaks:
             yield self._fact('leak', entry, len(functions), made[entry], holding(functions, self._parts.ops.EagerTensor),
                              eager=eager[entry], size=registry.size())
         yield from self._tapes(entries, made)
+        yield from self._uncalled(entries, graphs)
+
+    def _uncalled(self, entries: dict[str, _Entry], graphs: dict[str, weakref.ref[Any]]) -> Iterator[Fact]:
+        """Places whose nodes have never been called: a graph may have failed before it could run."""
+        registry = self._parts.scripts._py_funcs
+        called = {entry.place for token, entry in entries.items() if hasattr(registry.get(token), MARK)}
+        newest = {entries[token].place: token for token in graphs if entries[token].function and not entries[token].backward}
+        for place, token in newest.items():
+            if place not in called:
+                yield Fact('uncalled', 0, place.filename, place.line, {
+                    'op_type': entries[token].op_type, 'function': entries[token].function,
+                    'number': int(token.rpartition('_')[2] or 0)})
 
     def _tapes(self, entries: dict[str, _Entry], made: Counter[_Entry]) -> Iterator[Fact]:
         held: dict[_Entry, list[Any]] = {}
