@@ -109,7 +109,9 @@ class Cells:
         while self._running and (result is None or any(one.info is result.info for one in self._running)):
             running = self._running.pop()
             self._note_file(running.count)
-            if running.begun is not None:
+            if running.begun is not None and result is not None and result.error_before_exec is not None:
+                self._recordings.end(running.begun)     # no Python: nothing has run
+            elif running.begun is not None:
                 self.finish(running.begun)
             if result is None or running.info is result.info:
                 break
