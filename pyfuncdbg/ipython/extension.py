@@ -7,11 +7,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
+from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.adapters import attach_all
 from pyfuncdbg.ipython.cells import Cells
 from pyfuncdbg.ipython.completion import matcher
 from pyfuncdbg.ipython.magic import PyfuncMagics, outside
 from pyfuncdbg.ipython.original_error import OriginalError
 from pyfuncdbg.ipython.recordings import Recordings
+from pyfuncdbg.prompt.front_ends import install
 
 _loaded: dict[int, ExitStack] = {}
 """By shell: what undoes it."""
@@ -21,7 +24,11 @@ def load(shell: Any) -> None:
     """Put everything into a shell; where it is already there nothing happens."""
     if id(shell) in _loaded:
         return
+    if getattr(shell, 'kernel', None) is not None:
+        install(debugger)                       # a cell lasts until its stops are decided; only then is it over for `after`
     undo = ExitStack()
+    for attachment in attach_all():
+        undo.callback(attachment.detach)
     recordings = Recordings()
     undo.callback(recordings.close)
     cells = Cells(shell, recordings)

@@ -118,7 +118,7 @@ class Kernel:
             self._debugger.start()
         if self._debugger.on:
             listen()
-            signals.open()
+        signals.open()
         for stop in self._debugger.broker.stops:
             stop.wake()
 

@@ -53,6 +53,22 @@ def test_a_native_thread_is_stepped_through(notebook: Notebook) -> None:
     assert '[np.float64(9.0)]' in cell.text
 
 
+def test_a_native_thread_that_stops_first_of_all_is_interrupted() -> None:
+    with started() as fresh:
+        fresh.run('%load_ext pyfuncdbg\n' + TWICE.format(stop='breakpoint()'))
+        cell = fresh.run(NATIVE.format(threads=1), fresh.manager.interrupt_kernel)
+        assert (cell.status, cell.error) == ('error', 'KeyboardInterrupt')
+        assert fresh.run(NATIVE.format(threads=1), 'c').text.endswith('[np.float64(9.0)]\n')
+
+
+def test_the_report_of_a_cell_comes_when_the_stop_of_its_thread_is_decided(notebook: Notebook) -> None:
+    cell = notebook.run('%%pyfunc --break norm\nimport threading, time\n'
+                        f'threading.Thread(target=lambda: {RUN}).start()\ntime.sleep(0.3)', 's', 'n', 'p total * 10', 'c')
+    assert (cell.status, len(cell.asked)) == ('ok', 4)
+    assert re.search(r'\b40\b', cell.text)
+    assert '1 call of 1 Python function' in cell.shown[-1]['text/plain']
+
+
 def test_quit_lets_the_cell_run_and_is_about_it_alone(notebook: Notebook) -> None:
     source = f'%%pyfunc --break norm\n{RUN}\n{RUN}'
     for _ in range(2):
