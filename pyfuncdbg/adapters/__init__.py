@@ -173,6 +173,23 @@ def facts() -> Iterator[Fact]:
         yield from made.facts()
 
 
+def attach_all() -> list[Attachment]:
+    """Attach to every framework that is imported, and await the others; what is new of that, so that it can be undone.
+
+    One that cannot be attached to runs unwatched, and that is said.
+    """
+    before = set(_attached)
+    for name in ADAPTERS:
+        if name in sys.modules:
+            try:
+                attach(name)
+            except AttachError as error:
+                from pyfuncdbg.hooks.aside import say
+                say(f'{error}. It runs unwatched.')
+    await_imports()
+    return [made for name, made in list(_attached.items()) if name not in before]
+
+
 def detach(name: str = 'tensorflow') -> None:
     """Put a framework back as it was; one that is not attached is left alone."""
     known = _attached.get(name)

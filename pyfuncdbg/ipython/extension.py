@@ -7,8 +7,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.adapters import attach_all
+from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.ipython.cells import Cells
 from pyfuncdbg.ipython.completion import matcher
 from pyfuncdbg.ipython.magic import PyfuncMagics, outside

@@ -15,7 +15,6 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
@@ -230,7 +229,6 @@ def _remove(folder: str, owner: int) -> None:
 
 
 def _started(options: Options, path: Path) -> Recorder:
-    await_imports()
     if options.budget is None:
         return Recorder(path, ops=options.ops, capture=options.capture).start()
     return Recorder(path, budget=options.budget, ops=options.ops, capture=options.capture).start()
