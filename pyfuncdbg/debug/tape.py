@@ -194,7 +194,7 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
     names = _Names(trace)
     label = trace.run(wanted[1], wanted[0]).label
     if label.endswith(TRACED):
-        mine = with_values(mine, steps)
+        mine, sources = with_values(trace, mine, steps), with_values(trace, sources, ())
     nodes = tuple(_node(step, names, {} if wanted in inner else inside) for step in mine)
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
     numbers = {step.number for step in mine}

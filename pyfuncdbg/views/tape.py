@@ -44,9 +44,11 @@ def tape_heading(tape: Tape) -> Page:
     title.append(f'   bars: |gradient| from 10^{LOW} to 10^{HIGH}', 'dim')
     parts: list[Part] = [title, *_births(tape)]
     if tape.traced:
-        parts.append(Text('no values: these steps were made into nodes of a graph. Run eagerly (tf.config.run_functions_'
-                          'eagerly(True), Keras: run_eagerly=True), the program shows each with its values', 'yellow',
-                          overflow='fold'))
+        whole = all(edge.gradient.magnitude is not None or edge.gradient.remarks for edge in tape.edges)
+        parts.append(Text('these steps are nodes of a graph; ' + (
+            'their values are those of its last run' if whole else
+            'their values (?) are shown with --ops, or when the program runs eagerly (Keras: run_eagerly=True)'),
+            'dim' if whole else 'yellow', overflow='fold'))
     return Page(*parts)
 
 

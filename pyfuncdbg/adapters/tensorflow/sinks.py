@@ -10,7 +10,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
-from pyfuncdbg.adapters.tensorflow.steps import step_site
+from pyfuncdbg.adapters.tensorflow.steps import node_names, step_site
 from pyfuncdbg.adapters.tensorflow.unconnected import Source, Unconnected
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
@@ -57,18 +57,20 @@ class Sinks:
                     attrs['dead'] = 'it is not known why'
             if gradient is not None and hasattr(gradient, 'indices') and hasattr(gradient, 'values'):
                 attrs['rows'] = True
-            site = self._site(names[i], kind, tuple(slot for _, slot in flows), attrs)
+            given_names = node_names([gradient]) if not going.eager and gradient is not None else ()
+            site = self._site(names[i], kind, tuple(slot for _, slot in flows), attrs, given_names)
             (given[i],) = around(site, lambda *gradients: list(gradients), going.run, [gradient], 0,
                                  [call for call, _ in flows])
         return given
 
-    def _site(self, name: str, kind: str, slots: tuple[int, ...], attrs: dict[str, Any]) -> CallSite:
-        key = name, kind, slots, *attrs.items()
+    def _site(self, name: str, kind: str, slots: tuple[int, ...], attrs: dict[str, Any],
+              nodes: tuple[str, ...]) -> CallSite:
+        key = name, kind, slots, nodes, *attrs.items()
         site = self._sites.get(key)
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
-            site = self._sites[key] = step_site(self._host, name, kind, None, slots, attrs)
+            site = self._sites[key] = step_site(self._host, name, kind, None, slots, attrs, nodes, nodes)
         return site
 
 

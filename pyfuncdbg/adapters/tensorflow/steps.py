@@ -9,6 +9,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.forward import Log, Made, attr_text
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.observers import names_of
 from pyfuncdbg.adapters.tensorflow.passes import Pass
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import around, current_call
@@ -67,8 +68,7 @@ class Steps:
             forward = made.call
         elif rule.type == 'EagerPyFunc':
             forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
-        site = self._site(rule, made, name, tuple(slot for _, slot in flows), going.log)
-        number = 0
+        slots, number = tuple(slot for _, slot in flows), 0
 
         def noted(raw: Any) -> Rows:
             nonlocal number
@@ -80,14 +80,17 @@ class Steps:
 
         inputs, sources = list(gradients), [call for call, _ in flows]
         if going.eager:
+            site = self._site(rule, made, name, slots, going.log)
             found = around(site, applied, going.run, inputs, forward, sources)
         else:                                   # a node that is made under a hook would show the hook in its stack
             raw = compute(*gradients)
+            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(Rows(raw)))
             found = around(site, lambda *_: noted(raw), going.run, inputs, forward, sources)
         going.gave(number, made, found)
         return found.raw if isinstance(found, Rows) else list(found)
 
-    def _site(self, rule: Rule, made: Made | None, name: str, slots: tuple[int, ...], log: Log | None) -> CallSite:
+    def _site(self, rule: Rule, made: Made | None, name: str, slots: tuple[int, ...], log: Log | None,
+              given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:
         where = made.where if made is not None else None
         kind = rule.type
         traced = _TRACED.match(kind)
@@ -95,20 +98,28 @@ class Steps:
             kind, name = 'PartitionedCall', traced[1]
         name = name or (made.name if made is not None else '') or (f'{rule.scope}/{kind}' if rule.scope else kind)
         names = input_names(made, log) if made is not None and made.name else ()
-        key = kind, name, where, slots, names
+        key = kind, name, where, slots, names, given, made_names
         site = self._sites.get(key)
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
-            site = self._sites[key] = step_site(self._host, name, kind, where, slots, {'inputs': names} if names else {})
+            site = self._sites[key] = step_site(
+                self._host, name, kind, where, slots, {'inputs': names} if names else {}, given, made_names)
         return site
 
 
 def step_site(host: TensorFlowHost, name: str, kind: str, where: Frame | None, slots: Sequence[int],
-              attrs: dict[str, Any]) -> CallSite:
-    """The site of a backward step; `slots` are the outputs of its sources that come in, in their order."""
+              attrs: dict[str, Any], inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> CallSite:
+    """The site of a backward step; `slots` are the outputs of its sources that come in, in their order; `inputs` and
+    `outputs` are names of gradients in a graph."""
     return CallSite(f'{name}_grad', kind, 'gradient', host, stack=(where,) if where is not None else (),
-                    attrs={'forward': name, 'slots': list(slots), **attrs})
+                    attrs={'forward': name, 'slots': list(slots), **attrs}, inputs=inputs, outputs=outputs)
+
+
+def node_names(gradients: Sequence[Any]) -> tuple[str, ...]:
+    """Names of gradients in a graph, as its observed nodes have them; '' for others."""
+    tensors = [getattr(gradient, 'values', gradient) for gradient in gradients]
+    return tuple(names_of([tensor])[0] if hasattr(tensor, 'op') else '' for tensor in tensors)
 
 
 def input_names(made: Made, log: Log | None) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class Unconnected:
             return Why('what is differentiated was not computed while the tape recorded',
                        'compute it inside of the with block of the tape')
         if not used and source.variable and watched:
-            return Why('it is read while the tape records, but in a list, as in tf.stack([w, 1.0]), where its way is lost to us',
+            return Why('it is read while the tape records, but in a list, as in tf.stack([w, 1.0]), where its way is lost',
                        f'read it before, {source.name}_now = tf.convert_to_tensor({source.name}), to see what cuts it off')
         if not used:
             return Why('nothing that the tape recorded uses it',
