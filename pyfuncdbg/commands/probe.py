@@ -163,7 +163,13 @@ def _leaves(value: Any) -> Iterator[np.ndarray]:
     elif isinstance(held := getattr(value, '_value', None), np.ndarray | np.generic):
         yield np.asarray(held)
     elif type(value).__name__ == 'EagerTensor' and hasattr(value, 'numpy'):
-        yield np.asarray(value.numpy())
+        if value.dtype.name not in ('resource', 'variant'):
+            yield np.asarray(value.numpy())
+    elif hasattr(value, 'has_value') and hasattr(value, 'get_value'):   # an Optional, as Keras's steps give one
+        if bool(value.has_value()):
+            yield from _leaves(value.get_value())
+    elif hasattr(value, '_type_spec') and (nest := sys.modules.get('tensorflow.python.util.nest')) is not None:
+        yield from _leaves(nest.flatten(value, expand_composites=True))     # ragged, sparse, rows of a table
 
 
 def _fetched(args: tuple[Any, ...]) -> list[str]:
