@@ -10,6 +10,7 @@ import argparse
 import atexit
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,8 @@ from pyfuncdbg.views.doctor import NAMES, doctor_view
 
 _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 """Seconds to the first gathering, by how much longer each next one takes, and the longest."""
+_ERROR = re.compile(r'\w+(Error|Exception): ')
+"""In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
 
 
 def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:
@@ -103,7 +106,9 @@ def _raised() -> str:
         return ''
     error = error.__cause__ or error                # what the function raised, not TensorFlow's error with all its text
     with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
-        return f'{type(error).__name__}: {(str(error).splitlines() or [""])[0]}'.rstrip('.')[:500]
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ['']
+        inner = next((line for line in lines if _ERROR.match(line)), '') if lines[0].endswith(':') else ''
+        return (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
     return type(error).__name__
 
 
