@@ -181,3 +181,28 @@ def test_displays_are_loaded_when_something_is_displayed():
             "if m in sys.modules]; b = t._repr_mimebundle_(); print(before, 'rich' in sys.modules, sorted(b))")
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] True ['text/html', 'text/plain']"
+
+
+def test_costs_and_checks_become_frames_of_numbers(trace):
+    nodes = result('lp', trace).to_pandas()
+    assert nodes['calls'].sum() == trace.count()
+    assert nodes['self'].sum() == pytest.approx(sum(use.own for use in trace.profile()))
+    checks = result('check', trace).to_pandas()
+    assert set(checks['verdict']) <= {'OK', 'unchecked'}
+    assert checks[checks['verdict'] == 'OK']['error'].max() < 1e-3
+
+
+def test_the_nodes_of_a_graph_become_a_frame(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'graph.pfd', ops=True), tf.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [2], name='x')
+        y = tf.square(x, name='y')
+        with tf.compat.v1.Session() as session:
+            for _ in range(3):
+                session.run(y, {x: [1.0, 3.0]})
+    with pyfuncdbg.load(tmp_path / 'graph.pfd') as opened:
+        frame, feeds = result('graph', opened).to_pandas(), result('pf', opened).to_pandas()
+    row = frame[frame['name'] == 'y'].iloc[0]
+    assert (row['type'], row['inputs'], row['calls'], row['shape']) == ('Square', ['x:0'], 3, (2,))
+    assert (row['min'], row['max']) == (1, 9)
+    assert row['time'] > 0
+    assert (feeds['name'][0], feeds['max'][0]) == ('x:0', 3)
