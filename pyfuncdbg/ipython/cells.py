@@ -85,8 +85,8 @@ class Cells:
         if not self._running:
             cell.begin(label)
             enabled = any(entry.breakpoint.enabled for entry in debugger.breakpoints.entries.values())
-            if debugger.left and (debugger.catching or enabled):
-                debugger.start()                # what quit said was about the cell before
+            if not debugger.on and (debugger.catching or enabled):
+                debugger.start()                # quit was about the cell before
         code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
         if code is not None:
             cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyfuncdbg.adapters import attach_all
 from pyfuncdbg.debug.debugger import debugger
@@ -16,17 +17,19 @@ from pyfuncdbg.ipython.original_error import OriginalError
 from pyfuncdbg.ipython.recordings import Recordings
 from pyfuncdbg.prompt.front_ends import install
 
-_loaded: dict[int, ExitStack] = {}
+_loaded: WeakKeyDictionary[Any, ExitStack] = WeakKeyDictionary()
 """By shell: what undoes it."""
 
 
 def load(shell: Any) -> None:
     """Put everything into a shell; where it is already there nothing happens."""
-    if id(shell) in _loaded:
+    if shell in _loaded:
         return
     if getattr(shell, 'kernel', None) is not None:
         install(debugger)                       # a cell lasts until its stops are decided; only then is it over for `after`
     undo = ExitStack()
+    if not debugger.on:
+        undo.callback(_leave)
     for attachment in attach_all():
         undo.callback(attachment.detach)
     recordings = Recordings()
@@ -43,14 +46,21 @@ def load(shell: Any) -> None:
         shell.events.register(event, call)
         undo.callback(shell.events.unregister, event, call)
     _replace(vars(shell), 'debugger', OriginalError(shell, shell.debugger), undo)
-    _loaded[id(shell)] = undo
+    _loaded[shell] = undo
 
 
 def unload(shell: Any) -> None:
     """Take everything out of a shell again: it is as it was before."""
-    undo = _loaded.pop(id(shell), None)
+    undo = _loaded.pop(shell, None)
     if undo is not None:
         undo.close()
+
+
+def _leave() -> None:
+    """Watch no calls; breakpoints are kept, asleep. `breakpoint()` works as before."""
+    left = debugger.left
+    debugger.leave()
+    debugger.left = left
 
 
 def _append(values: list[Any], value: Any, undo: ExitStack) -> None:

@@ -15,6 +15,7 @@ import pyfuncdbg
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.breakpoint_list import states
 from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.hooks.chain import hooks
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64, name="twice")'
 
@@ -159,7 +160,7 @@ def everything(ip: Any) -> dict[str, Any]:
             'cleanup': list(ip.input_transformers_cleanup), 'post': list(ip.input_transformers_post),
             'matchers': list(ip.Completer.custom_matchers), 'ast': list(ip.ast_transformers),
             'events': {name: list(calls) for name, calls in ip.events.callbacks.items()},
-            'exceptions': ip.custom_exceptions, 'debugger': vars(ip).get('debugger'), 'hooks': str(ip.hooks)}
+            'calls': (hooks.python, hooks.op, hooks.run, hooks.gradient), 'exceptions': ip.custom_exceptions, 'debugger': vars(ip).get('debugger'), 'hooks': str(ip.hooks)}
 
 
 def test_unloading_leaves_nothing_and_loading_again_works() -> None:
@@ -169,7 +170,8 @@ def test_unloading_leaves_nothing_and_loading_again_works() -> None:
         for _ in range(2):
             shell.shown('%load_ext pyfuncdbg')
             assert everything(shell.ip)['cleanup'] != before['cleanup']
-            assert 'breakpoints' in shell.shown('%pyfunc breaks')
+            assert 'set at nothing' in shell.shown('%pyfunc break nothing')
+            assert everything(shell.ip)['calls'] != before['calls']
             shell.shown('%unload_ext pyfuncdbg')
             assert everything(shell.ip) == before
         shell.shown('%load_ext pyfuncdbg')
