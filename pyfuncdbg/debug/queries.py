@@ -77,8 +77,8 @@ class Queries(Protocol):
                 newest_first: bool = False, sort: str | None = None) -> Ordered:
         """The same calls for a list of any length: an order that `build` makes."""
 
-    def spans(self) -> Spans:
-        """The calls by time and thread, for a timeline. Close it after use.
+    def spans(self, site: str | None = None) -> Spans:
+        """The calls by time and thread, for a timeline; `site` is a glob. Close it after use.
 
         Raises:
             TraceError: There is no trace on disk.

@@ -5,36 +5,34 @@ Textual's main thread draws and takes keys; traces and programs are asked on wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar, cast
 
-from rich.text import Text
-from textual import events, work
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
-from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector import place_bar
 from pyfuncdbg.inspector.arrangement import arrange
 from pyfuncdbg.inspector.bottom_line import BottomLine
 from pyfuncdbg.inspector.command_line import CommandLine
+from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told
-from pyfuncdbg.inspector.moves import Search, call_after, flagged_after, opening_call, opening_words
+from pyfuncdbg.inspector.moves import call_after, flagged_after
 from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
-from pyfuncdbg.inspector.pane_set import Panes, mistake
+from pyfuncdbg.inspector.pane_set import Panes
 from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.panes.table import PANES
-from pyfuncdbg.inspector.picture import Drawing, drawing
+from pyfuncdbg.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.inspector.result import Result, is_short
 from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
+from pyfuncdbg.inspector.seeker import Seeker
 from pyfuncdbg.inspector.sheet import Sheet
-from pyfuncdbg.inspector.waiting_lines import WaitingLines
 
 _STEP = 0.3
 """Seconds that a step may take before the panes show a program that runs."""
@@ -60,7 +58,8 @@ class Inspector(App[int]):
         readable(self)
         self.desk = desk
         self._past, self._keep = past, keep
-        self._lines = WaitingLines()
+        self._lines = CommandQueue(self, desk)
+        self._seeker = Seeker(self, desk)
 
     # ------------------------------------------------------------------ the screen
     def compose(self) -> ComposeResult:
@@ -84,7 +83,7 @@ class Inspector(App[int]):
         if stop is not None:
             self.follow(Scene(stop=stop))
         else:
-            self._find(opening_call, quiet=True)
+            self._seeker.begin(self.scene)
 
     def _heard(self, event: Event) -> None:
         """On the desk's thread."""
@@ -138,31 +137,18 @@ class Inspector(App[int]):
         """Carry out a command line, after those before it."""
         if self.desk.live or line not in ('q', 'quit', 'exit'):
             self._lines.add(line)
-            self._next_line()
+            self._lines.go_on(self.result)
         else:
             self.exit(0)
-
-    def _next_line(self) -> None:
-        line = self._lines.take()
-        if line:
-            self._answer(line, self.result.columns)
 
     def _release(self) -> None:
         """The program has stopped, or runs on; or the app is being closed."""
         self._lines.held = False
-        if self.query(Panes) and self.scene.stop is not None and self.desk.stop() is None:
+        if not self.query(Panes):
+            return
+        if self.scene.stop is not None and self.desk.stop() is None:
             self.follow(Scene(self.scene.call))
-        self._next_line()
-
-    @work(thread=True, group='commands', exit_on_error=False)
-    def _answer(self, line: str, width: int) -> None:
-        try:
-            reply = self.desk.answer(line, width)
-            drawn = drawing(self.result.page(reply), width)
-        except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
-            reply = Reply(line, '', Text(), None, mistake(error).plain)
-            drawn = Drawing(line, ())
-        self.post_message(Answered(reply, drawn))
+        self._lines.go_on(self.result)
 
     def on_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
@@ -171,9 +157,9 @@ class Inspector(App[int]):
         shown = [line for line in drawn.lines if line.text]
         if reply.error:
             self.say(f'{reply.line}: {reply.error}', 'bold red')
-        elif reply.command == 'calls' and self.query_one(CallList).adopt(reply.line):
+        elif self._adopted(reply):
             self.say('')
-            self.action_pane('calls')
+            self.action_pane(reply.command)
         elif reply.command in RUNNING or (not self.result.here and is_short(reply, shown)):
             self.query_one(Said).show(shown)
             if reply.command in RUNNING:
@@ -186,8 +172,13 @@ class Inspector(App[int]):
             self.result.add(reply, drawn)
             self._show()
             if reply.command == 'call' and isinstance(reply.data, dict) and reply.data.get('number'):
-                self._find(lambda desk, scene: desk.trace.call(str(reply.data['number'])))
-        self._next_line()
+                self.select_call(str(reply.data['number']))
+        self._lines.go_on(self.result)
+
+    def _adopted(self, reply: Reply) -> bool:
+        """Whether a pane shows itself what a command lists."""
+        return ((reply.command == 'calls' and self.query_one(CallList).adopt(reply.line))
+                or (reply.command == 'timeline' and self.query_one(TimelinePane).adopt(reply.line)))
 
     def _show(self, *, panes: bool = False) -> None:
         """The answer that is to be seen, or the panes."""
@@ -225,7 +216,7 @@ class Inspector(App[int]):
     # ------------------------------------------------------------------ calls
     def select_call(self, name: str) -> None:
         """Look at a call, by number or label: every pane follows."""
-        self._find(lambda desk, scene: desk.trace.call(name))
+        self._seeker.seek(lambda desk, scene: desk.trace.call(name), self.scene)
 
     def on_picked(self, message: Picked) -> None:
         """The cursor of a list of calls rests on one; a list that just fills does not decide what is looked at first."""
@@ -235,21 +226,6 @@ class Inspector(App[int]):
     def on_told(self, message: Told) -> None:
         """What came of a search."""
         self.say(message.text)
-
-    def _find(self, find: Search, *, none: str = '', quiet: bool = False, leave: bool = False) -> None:
-        # What nobody asked for has a group of its own: a list that comes to rest on its row must not break it off.
-        self.run_worker(partial(self._search, find, none=none, quiet=quiet, leave=leave), thread=True, exclusive=True,
-                        group='opening' if quiet else 'find', exit_on_error=False)
-
-    def _search(self, find: Search, *, none: str, quiet: bool, leave: bool) -> None:
-        try:
-            call = find(self.desk, self.scene)
-            why = opening_words(call) if call is not None and quiet else none
-        except PyfuncdbgError as error:
-            call, why = None, str(error)
-        except Exception as error:              # a mistake of ours: told in one line, the app goes on
-            call, why = None, mistake(error).plain
-        self.post_message(Found(call, why, quiet=quiet, leave=leave))
 
     def on_found(self, message: Found) -> None:
         """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
@@ -281,7 +257,7 @@ class Inspector(App[int]):
             self.set_timer(_STEP, self._release)
         elif event.kind == 'grown':
             if self.scene == Scene():
-                self._find(opening_call, quiet=True)
+                self._seeker.begin(self.scene)
             if self.scene.stop is None or self.desk.stop() is not None:
                 self.panes.grown()
         else:
@@ -289,7 +265,7 @@ class Inspector(App[int]):
                      'bold red' if event.kind == 'lost' else '')
             if event.kind != 'log':
                 self.follow(Scene(self.scene.call))
-                self._find(opening_call, quiet=True)
+                self._seeker.begin(self.scene)
 
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -341,13 +317,13 @@ class Inspector(App[int]):
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
-        self._find(lambda desk, scene: call_after(desk, scene, by), leave=True,
-                   none='there is no further call' if by > 0 else 'there is no call before')
+        self._seeker.seek(lambda desk, scene: call_after(desk, scene, by), self.scene, leave=True,
+                          none='there is no further call' if by > 0 else 'there is no call before')
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
-        self._find(lambda desk, scene: flagged_after(desk, scene, by), leave=True,
-                   none=f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
+        self._seeker.seek(lambda desk, scene: flagged_after(desk, scene, by), self.scene, leave=True,
+                          none=f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
 
     def action_screen_back(self) -> None:
         """To the screen before."""
@@ -362,7 +338,7 @@ class Inspector(App[int]):
     def action_leave(self) -> None:
         """Break off what runs; else to the panes."""
         if self._lines.asked:
-            self._cancel()
+            self._lines.cancel()
             return
         self.screen.set_class(False, '-zoomed')
         self.say('')
@@ -371,15 +347,11 @@ class Inspector(App[int]):
     def action_cancel(self) -> None:
         """Break off the command that runs, or the line that is typed."""
         if self._lines.asked:
-            self._cancel()
+            self._lines.cancel()
         elif isinstance(self.focused, Input):
             self.query_one(CommandLine).give_up()
         else:
             self.say('nothing runs here; q leaves the inspector')
-
-    @work(thread=True, group='cancel', exit_on_error=False)
-    def _cancel(self) -> None:
-        self.desk.cancel()
 
     def action_pane(self, name: str) -> None:
         """To a pane."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -30,14 +31,14 @@ class Heading(Vertical):
     def tell(self, desk: Desk, scene: Scene, info: TraceInfo | None, chosen: str) -> None:
         """Say what is looked at, and in which pane."""
         line = self.query_one('#header', Static)
-        line.update(header(desk, scene, info), layout=False)
+        line.update(header(desk, scene, info, self.app.size.width), layout=False)
         line.set_class(scene.stop is not None, 'hit')
         self.query_one('#bar', Static).update(bar(PANES, chosen), layout=False)
 
 
-def header(desk: Desk, scene: Scene, info: TraceInfo | None) -> Content:
+def header(desk: Desk, scene: Scene, info: TraceInfo | None, width: int) -> Content:
     """'pyfuncdbg  demo.pfd  call #313 normalize[26] in run #29      226 runs, 2,645 calls'."""
-    words = ['pyfuncdbg', one_line(desk.title, 40)]
+    words = ['pyfuncdbg', one_line(desk.title, max(20, width // 4))]
     if scene.stop is not None:
         words.append(stopped(scene.stop))
     elif desk.live:
@@ -45,7 +46,9 @@ def header(desk: Desk, scene: Scene, info: TraceInfo | None) -> Content:
     if scene.call is not None:
         words.append(f'call #{one_line(scene.call.number, 20)} {one_line(scene.call.label, 60)} in run #{scene.call.run}')
     if info is not None:
-        words.append(f'{count(info.runs, "run")}, {count(info.calls, "call")}, {size(info.nbytes)}')
+        held = f'{count(info.runs, "run")}, {count(info.calls, "call")}, {size(info.nbytes)}'
+        # A part of a number would be another number.
+        words += [held] if cell_len('  '.join([*words, held])) <= width - 2 else []
     return Content('  '.join(words))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyfuncdbg.record.decode import call_number
 from pyfuncdbg.record.index import BAD, FAILED
+from pyfuncdbg.record.query import condition
 from pyfuncdbg.record.side_index import SideIndex
 
 FIELDS = 'process, id, thread, started, duration, flags, (SELECT name FROM sites WHERE key = site), ordinal, ' \
@@ -71,10 +72,16 @@ class Extent:
 
 
 class Spans:
-    """The calls of a trace by time. Close it after use."""
+    """The calls of a trace by time. Close it after use.
 
-    def __init__(self, index: Path) -> None:
+    Args:
+        index: Of the trace.
+        site: Only calls of these, a glob over node names, op types and function names; the extent is that of all calls.
+    """
+
+    def __init__(self, index: Path, site: str | None = None) -> None:
         self._index = SideIndex(index)
+        self._where, self._given = condition(site=site, walk=True)
 
     def extent(self) -> Extent:
         """When the calls began and ended, and how many there are."""
@@ -87,9 +94,9 @@ class Spans:
     def window(self, start: float, end: float, *, reach: float, limit: int) -> list[SpanRecord]:
         """Calls that ran between two times, in order of their start; at most `limit` + 1, by which too many are known."""
         return records(self._index.rows(
-            f'SELECT {FIELDS} FROM calls WHERE id > 0 AND started >= ? AND started <= ? '
+            f'SELECT {FIELDS} FROM calls WHERE {self._where} AND started >= ? AND started <= ? '
             'AND (duration IS NULL OR started + duration >= ?) ORDER BY started, process, id LIMIT ?',
-            [_ns(start - reach), _ns(end), _ns(start), limit + 1]))
+            [*self._given, _ns(start - reach), _ns(end), _ns(start), limit + 1]))
 
     def crowds(self, start: float, end: float, parts: int) -> list[Crowd]:
         """The same window in equal parts, for more calls than can be told apart."""
@@ -97,17 +104,18 @@ class Spans:
         return [Crowd(process, thread, part, calls, failed, bad, min(1.0, busy / width))
                 for process, thread, part, calls, failed, bad, busy in self._index.rows(
                     f'SELECT process, thread, (started - ?) / ? AS part, count(*), sum(flags & {FAILED}), '
-                    f'sum(flags & {BAD}) / {BAD}, total(duration) FROM calls WHERE id > 0 AND started >= ? AND started <= ? '
-                    'GROUP BY process, thread, part', [_ns(start), width, _ns(start), _ns(end)])]
+                    f'sum(flags & {BAD}) / {BAD}, total(duration) FROM calls WHERE {self._where} AND started >= ? '
+                    'AND started <= ? GROUP BY process, thread, part',
+                    [_ns(start), width, *self._given, _ns(start), _ns(end)])]
 
     def beside(self, process: int, thread: int, at: float, *, later: bool, number: str = '') -> SpanRecord | None:
         """The call of a thread that begins next after a time, or before it; another one than `number`."""
         sign, way = ('>=', 'ASC') if later else ('<=', 'DESC')
         id_ = int(number.rpartition('.')[2]) if number else 0
         found = records(self._index.rows(
-            f'SELECT {FIELDS} FROM calls WHERE id > 0 AND started {sign} ? AND +process = ? AND +thread = ? '
+            f'SELECT {FIELDS} FROM calls WHERE {self._where} AND started {sign} ? AND +process = ? AND +thread = ? '
             f'AND (started != ? OR id {sign[0]} ?) ORDER BY started {way}, id {way} LIMIT 1',
-            [_ns(at), process, thread, _ns(at), id_]))
+            [*self._given, _ns(at), process, thread, _ns(at), id_]))
         return found[0] if found else None
 
     def cancel(self) -> None:

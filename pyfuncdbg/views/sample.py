@@ -86,7 +86,7 @@ class MemoryTrace:
     def ordered(self, *, newest_first: bool = False, sort: str | None = None, **filters: Any) -> MemoryOrder:
         return MemoryOrder(self.calls(newest_first=newest_first, sort=sort, **filters))
 
-    def spans(self) -> Spans:
+    def spans(self, site: str | None = None) -> Spans:
         raise TraceError(f'{self.path}: a trace in memory has no index')
 
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,

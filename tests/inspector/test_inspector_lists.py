@@ -102,7 +102,7 @@ def test_the_filter_stays_in_sight_and_covers_no_row(trace) -> None:
 @pytest.mark.parametrize(('line', 'offered'), [
     ('lt --bad', 'lt --bad --site '), ('lt --site norm -s name -r', 'lt --sort name --reverse --site norm'),
     ('graph', 'graph --site '), ('lp', 'lp --site '), ('lt --sort=bytes', 'lt --sort bytes --site '),
-    ('ls --all', 'ls --all --path '), ('timeline', 'timeline --site ')])
+    ('ls --all', 'ls --all --path '), ('timeline --levels 2', 'timeline --levels 2 --site ')])
 def test_an_answer_whose_command_filters_offers_it(trace, line, offered) -> None:
     async def test() -> None:
         async with opened(trace) as pilot:
@@ -139,7 +139,14 @@ def test_the_timeline_filters_the_time_that_is_seen(trace) -> None:
             pane = inspector(pilot).query_one('#timeline')
             assert (start, end) == (pytest.approx(pane.start * 1e3, rel=1e-4), pytest.approx(pane.end * 1e3, rel=1e-4))
             await press(pilot, *'best', 'enter')
-            assert inspector(pilot).result.here and '3 calls   filter: site best' in screen(pilot)
+            shown = await until(pilot, '3 calls', 'filter: site best')
+            assert not inspector(pilot).result.here and pane.has_focus
+            assert {span.label.partition('[')[0] for row in pane.seen.rows for span in row.spans} == {'best'}
+            await type_line(pilot, 'timeline')
+            await until(pilot, f'{sum(1 for _ in inspector(pilot).desk.trace.calls())} calls ')
+            assert 'filter: site' not in screen(pilot) and shown.split('\n')[2] not in screen(pilot)
+            await press(pilot, 'ampersand')
+            assert typed(pilot).endswith(' --site ')
     drive(test)
 
 

@@ -24,6 +24,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.messages import Picked
 from pyfuncdbg.inspector.panes.time_window import TimeWindow, looked_at
+from pyfuncdbg.inspector.panes.time_wish import TimeWish, time_wish
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.inspector.sheet import Sheet
 from pyfuncdbg.record.side_index import QueryCancelledError
@@ -47,6 +48,7 @@ class TimelinePane(ScrollView, can_focus=True):
 
     Attributes:
         start, end: The window, in seconds since the trace began; both 0 before it is known.
+        site: Only calls of these sites are shown, a glob; None for all.
         chosen: The call that is looked at.
         seen: What is drawn, None before anything is.
     """
@@ -83,6 +85,7 @@ class TimelinePane(ScrollView, can_focus=True):
         self.border_title = 'timeline'
         self._desk = desk
         self.start = self.end = 0.0
+        self.site: str | None = None
         self.chosen: SpanRecord | None = None
         self.seen: TimeWindow | None = None
         self._extent: Extent | None = None
@@ -129,8 +132,20 @@ class TimelinePane(ScrollView, can_focus=True):
 
     def filter_line(self) -> str:
         """The command that shows this window for the nodes that the user names."""
-        window = f'--from {self.start * 1e3:.6g} --to {self.end * 1e3:.6g} ' if self.end > self.start else ''
-        return f'timeline {window}--site '
+        return (TimeWish(self.start, self.end, self.site) if self.end > self.start else TimeWish(site=self.site)).to_narrow()
+
+    def adopt(self, line: str) -> bool:
+        """Show what a command line asks for; False if that is no window of time."""
+        wish = time_wish(line)
+        if wish is None:
+            return False
+        if wish.site != self.site:
+            self.site, self.seen = wish.site, None
+        if self._extent is not None:
+            start = self._extent.start if wish.start is None else wish.start
+            self._go(start, (self._extent.end if wish.end is None else wish.end) - start)
+        self._look()
+        return True
 
     def _look(self) -> None:
         """Draw the window that is wanted now."""
@@ -161,11 +176,11 @@ class TimelinePane(ScrollView, can_focus=True):
 
     def _ask(self, ask: Callable[[Spans], None], *, keep: bool = False) -> None:
         """Ask the trace on a worker thread; what is asked with `keep` can be broken off."""
-        trace, turn = self._desk.trace, self._turn
+        trace, turn, site = self._desk.trace, self._turn, self.site
 
         def work() -> None:
             try:
-                with contextlib.closing(trace.spans()) as spans:
+                with contextlib.closing(trace.spans(site)) as spans:
                     if keep:
                         self._asking = spans
                         if turn != self._turn:
@@ -223,6 +238,8 @@ class TimelinePane(ScrollView, can_focus=True):
         text = Text.assemble((count(seen.calls, 'call'), 'bold'), f'  {count(len(seen.lanes), "thread")}  ',
                              (f'{seconds(seen.end - seen.start)} of {seconds(seen.extent.end - seen.extent.start)}', 'none'))
         text.append('  + closer  - farther  0 all' if not seen.crowded else '  each column: how busy; + closer', 'dim')
+        if self.site is not None:
+            text.append(f'  filter: site {one_line(self.site, 40)}', 'bold')
         if self._busy:
             text.append('  looking ...', 'yellow')
         return text

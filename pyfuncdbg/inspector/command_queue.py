@@ -1,0 +1,62 @@
+"""Command lines that are carried out one after another, each on a worker thread whose answer the app gets as `Answered`.
+
+Everything else on the main thread of the app.
+"""
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import Any
+
+from rich.text import Text
+from textual.app import App
+
+from pyfuncdbg.inspector.desk import Desk, Reply
+from pyfuncdbg.inspector.messages import Answered
+from pyfuncdbg.inspector.pane_set import mistake
+from pyfuncdbg.inspector.picture import Drawing, drawing
+from pyfuncdbg.inspector.result import Result
+
+
+class CommandQueue:
+    """Lines in the order of typing.
+
+    Args:
+        app: Told of the answers.
+        desk: What answers.
+
+    Attributes:
+        asked: The line that is carried out now, '' if none is.
+        held: Whether the others wait although none is: the program goes on to its next stop, for which they are meant.
+    """
+
+    def __init__(self, app: App[Any], desk: Desk) -> None:
+        self._app = app
+        self._desk = desk
+        self._lines: deque[str] = deque()
+        self.asked = ''
+        self.held = False
+
+    def add(self, line: str) -> None:
+        """One more."""
+        self._lines.append(line)
+
+    def go_on(self, result: Result) -> None:
+        """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
+        if not self.asked and not self.held and self._lines:
+            self.asked = self._lines.popleft()
+            self._app.run_worker(partial(self._answer, self.asked, result, result.columns), thread=True, group='commands',
+                                 exit_on_error=False)
+
+    def cancel(self) -> None:
+        """Break off the one that is carried out."""
+        self._app.run_worker(self._desk.cancel, thread=True, group='cancel', exit_on_error=False)
+
+    def _answer(self, line: str, result: Result, width: int) -> None:
+        try:
+            reply = self._desk.answer(line, width)
+            drawn = drawing(result.page(reply), width)
+        except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
+            reply = Reply(line, '', Text(), None, mistake(error).plain)
+            drawn = Drawing(line, ())
+        self._app.post_message(Answered(reply, drawn))
