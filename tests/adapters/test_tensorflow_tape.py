@@ -387,3 +387,60 @@ def test_no_tensor_is_kept_alive(tf: Any, tmp_path: Path) -> None:
         del y, tape
         gc.collect()
         assert alive() is None
+
+
+@pytest.mark.parametrize('ops', [False, True])
+def test_gradients_of_a_session(tf: Any, tmp_path: Path, ops: bool) -> None:
+    v1 = tf.compat.v1
+
+    def cube(v: Any) -> Any:
+        return v ** 3
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'tape.pfd', ops=ops) as recorder:
+        with tf.Graph().as_default():
+            x = v1.placeholder(tf.float32, [2, 3], name='x')
+            w = v1.get_variable('w', initializer=np.ones((3, 2), 'f'), use_resource=True)
+            old = v1.get_variable('old', initializer=np.ones(2, 'f'), use_resource=False)
+            cut = v1.get_variable('cut', initializer=np.ones(2, 'f'))
+            hidden = tf.nn.relu(tf.matmul(x, w) + old, name='hidden')
+            cubes = tf.py_function(cube, [hidden], tf.float32, name='cubes')
+            minus = tf.numpy_function(np.negative, [cut], tf.float32, name='neg')
+            loss = tf.reduce_sum(cubes * hidden) + tf.reduce_sum(minus)
+            gradients = tf.gradients(loss, [w, old, cut, x])
+            with v1.Session() as session:
+                session.run(v1.global_variables_initializer())
+                found = session.run([gradients[0], gradients[1], gradients[3]], {x: np.arange(6).reshape(2, 3) / 7})
+        assert gradients[2] is None
+        recorder.flush()
+        with Trace.open(tmp_path / 'tape.pfd') as reading:
+            tape = tape_of(reading)
+    assert tape.traced and tape.source == 'tf.gradients while a graph is traced'
+    assert edges(tape) >= {('mul', 'cubes'), ('mul', 'hidden'), ('cubes', 'hidden'), ('hidden', 'add'), ('add', 'MatMul'),
+                           ('MatMul', '->x'), ('MatMul/ReadVariableOp', '->w'), ('old/read', '->old')}
+    (dead,) = tape.dead
+    assert dead.name == 'cut' and "numpy_function 'neg'" in dead.dead
+    sizes = [source.gradient.magnitude for source in tape.sources if source.gradient]
+    assert sizes == ([largest(one) for one in found] if ops else [None] * 3)
+    (python,) = [node for node in tape.nodes if node.function]
+    assert python.incoming[0].magnitude and python.inside == 1          # seen without ops too
+
+
+def test_the_backward_function_of_a_traced_one(tf: Any, tmp_path: Path) -> None:
+    w = tf.Variable([1.0, 2.0], name='w')
+
+    @tf.function
+    def forward(v: Any) -> Any:
+        return tf.reduce_sum(tf.sin(v) * w)
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'tape.pfd', ops=True) as recorder:
+        with tf.GradientTape() as tape:
+            loss = forward(tf.constant([0.5, 0.25])) * 3.0
+        found = tape.gradient(loss, w)
+        recorder.flush()
+        with Trace.open(tmp_path / 'tape.pfd') as reading:
+            whole = tape_of(reading)
+            (inner,) = [tape_of(reading, run.id) for run in reading.runs() if run.label.startswith('tf.gradients')]
+    assert edges(whole) == {('Mul', 'forward'), ('forward', '->w')} and not whole.traced
+    assert {(name.rpartition('/')[2], to) for name, to in edges(inner)} >= {('Sum', 'mul'), ('ReadVariableOp', '->w')}
+    (source,) = [source for source in inner.sources if source.name == 'w']
+    assert source.gradient and source.gradient.magnitude == largest(found)

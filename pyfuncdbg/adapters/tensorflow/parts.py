@@ -36,6 +36,7 @@ class Parts:
         callbacks: What TensorFlow calls after each op.
         native: What C++ gives to Python.
         custom: `tf.custom_gradient`.
+        gradients: `tf.gradients`.
         functions: Calls of traced functions.
         tracing: By what TensorFlow finds a function that it has traced.
         caches: Where it keeps them.
@@ -65,6 +66,7 @@ class Parts:
     math: Any
     dtypes: Any
     custom: Any
+    gradients: Any
 
 
 _MODULES = {
@@ -85,6 +87,7 @@ _MODULES = {
     'passes': ('tensorflow.python.eager.imperative_grad', 'imperative_grad'),
     'slices': ('tensorflow.python.eager.backprop_util', 'AggregateIndexedSlicesGradients IsTrainable'),
     'callbacks': ('tensorflow.python.framework.op_callbacks', 'add_op_callback remove_op_callback'),
+    'gradients': ('tensorflow.python.ops.gradients_util', '_GradientsHelper _LogOpGradients'),
     'custom': ('tensorflow.python.ops.custom_gradient', '_eager_mode_decorator'),
     'tracing': ('tensorflow.python.eager.polymorphic_function.function_context', 'make_function_context '
                                                                                  '_enclosing_xla_context'),

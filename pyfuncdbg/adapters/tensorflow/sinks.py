@@ -35,7 +35,7 @@ class Sinks:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
-        return [_own_name(thing) or _held_as(thing, frame) or f'source {i}' for i, thing in enumerate(given)]
+        return [_captured(thing) or _own_name(thing) or _held_as(thing, frame) or f'source {i}' for i, thing in enumerate(given)]
 
     def reached(self, going: Pass, tape: Any, targets: Sequence[Any], sources: Sequence[Any], names: Sequence[str],
                 found: Sequence[Any]) -> list[Any]:
@@ -46,7 +46,7 @@ class Sinks:
         numbers = [getattr(source, '_id', 0) for source in sources]
         for i, gradient in enumerate(found):
             flows = going.of_source(gradient, numbers[i]) if gradient is not None else []
-            kind = VARIABLE if sources[i].dtype == 'resource' else TENSOR
+            kind = VARIABLE if sources[i].dtype == 'resource' or sources[i].dtype._is_ref_dtype else TENSOR
             attrs: dict[str, Any] = {'source': True}
             if not flows and numbers[i] not in going.targets:
                 try:
@@ -72,6 +72,16 @@ class Sinks:
                 self._sites.clear()
             site = self._sites[key] = step_site(self._host, name, kind, None, slots, attrs, nodes, nodes)
         return site
+
+
+def _captured(thing: Any) -> str:
+    """Of an argument of a traced function which stands for a variable: that variable's name."""
+    graph = None if isinstance(thing, str) or not hasattr(thing, 'op') else thing.graph
+    for outer, inner in getattr(graph, 'captures', ()) or ():
+        if inner is thing:
+            return next((_own_name(variable) for variable in getattr(graph, 'variables', ())
+                         if getattr(variable, 'handle', None) is outer), '')
+    return ''
 
 
 def _own_name(thing: Any) -> str:

@@ -23,6 +23,7 @@ from pyfuncdbg.adapters.tensorflow.passes import Pass
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.sinks import Sinks
 from pyfuncdbg.adapters.tensorflow.steps import Rule, Steps
+from pyfuncdbg.adapters.tensorflow.symbolic import Symbolic
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.machinery import is_package
@@ -46,12 +47,14 @@ class Tapes:
         self.forward = Forward(parts)
         self._custom = custom
         self._sinks = Sinks(parts, host)
+        self._symbolic = Symbolic(parts, host, self._steps, self._sinks)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
         parts = self._parts
         self.forward.install(patches)
         self._custom.install(patches)
+        self._symbolic.install(patches)
         patches.replace(parts.passes, 'imperative_grad', self._passes(parts.passes.imperative_grad))
         patches.replace(parts.tape, 'gen_math_ops', _Sums(parts.tape.gen_math_ops, self._added))
         patches.replace(parts.slices, 'AggregateIndexedSlicesGradients',
@@ -64,7 +67,7 @@ class Tapes:
 
     def remove(self) -> None:
         """Give TensorFlow its own rules back; what a patch replaced is put back by its list."""
-        self.on = self._custom.on = False
+        self.on = self._custom.on = self._symbolic.on = False
         self._parts.native.TFE_Py_RegisterGradientFunction(self._rule)
         self.forward.remove()
 

@@ -50,7 +50,8 @@ class Unconnected:
         if not any(trainable(target) for target in targets):
             return Why(f'what is differentiated is {targets[0].dtype.name}: only floating-point and complex numbers have '
                        'gradients', 'differentiate something before it is cast or rounded')
-        watched = not source.variable or any(variable.handle is source.tensor for variable in tape.watched_variables())
+        watched = not source.variable or tape is None or any(
+            variable.handle is source.tensor for variable in tape.watched_variables())
         log = going.log
         if log is None:
             return Why('what the tape recorded is not known: nobody wanted gradients when it began',
