@@ -109,6 +109,12 @@ def test_a_statement_is_taken_apart(program: str, line: int, targets: tuple[str,
     assert call.statement.count(call.call) == 1 and call.unpacked == (len(targets) > 1)
 
 
+def test_a_function_that_is_a_script_op_by_its_decorator() -> None:
+    call = script_call('return load(path) * 2.0', 'load')
+    assert call is not None and (call.call, call.inputs, call.op) == ('load(path)', ('path',), '')
+    assert script_call('return load(path) * 2.0', 'save') is None
+
+
 def test_the_head_alone_of_a_statement_with_a_body(program: str) -> None:
     assert statement_at(program, 3) == 'for step in range(50):'
     assert statement_at(program, 1000) == statement_at('no such file', 1) == ''

@@ -111,10 +111,10 @@ class Evidence:
         """The program's statement at a place, '' if the trace does not hold it."""
         return self._statements.get(place, '')
 
-    def script_call(self, place: Place) -> ScriptCall | None:
-        """The statement at a place, taken apart."""
+    def script_call(self, place: Place, decorated: str = '') -> ScriptCall | None:
+        """The statement at a place, taken apart; `decorated` is a function that may be a script op itself."""
         text = self.statement(place)
-        return script_call(text) if text else None
+        return script_call(text, decorated) if text else None
 
 
 def _spots(trace: Queries) -> Iterator[Spot]:

@@ -74,7 +74,8 @@ def _count(value: object) -> int:
 
 def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, dataset: bool) -> Finding:
     seen = {slot: shape_of([call.outputs[slot].shape for call in spot.calls if len(call.outputs) > slot]) for slot in slots}
-    used = f'{after:,} node{"s" * (after != 1)} after it know no shape either' if after else ''
+    used = '1 node after it knows no shape either' if after == 1 else f'{after:,} nodes after it know no shape either'
+    used *= after > 0
     ends = 'the elements of the dataset have none: batch and Keras need it' if dataset else ''
     outputs = 'The output has' if len(spot.site.outputs) == 1 else f'Outputs {", ".join(map(str, slots))} have'
     what = f'{outputs} no shape in the graph, not even a rank; {"; ".join(filter(None, (used, ends)))}'
@@ -85,9 +86,10 @@ def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, d
     varying = [slot for slot, shape in seen.items() if shape is None]
     if varying:
         what += f'; the rank of output {varying[0]} differs from call to call, no set_shape can say it'
+    call = evidence.script_call(spot.place, spot.site.function.rpartition('.')[2])
     advice = f'the shape of all {judged:,} calls that were seen' if judged > 1 else 'the shape of the one call that was seen'
     advice += ', None where it varied' if any(None in shape for shape in known.values()) else ''
-    return Finding('shape', spot.name, spot.place, what, figures, _fix(evidence.script_call(spot.place), spot, known),
+    return Finding('shape', spot.name, spot.place, what, figures, _fix(call, spot, known),
                    advice if known else 'give the outputs one rank, by reshape')
 
 

@@ -65,31 +65,53 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def script_call(statement: str) -> ScriptCall | None:
-    """The first call of a script op in a statement; None if there is none, as in a decorator's."""
+def script_call(statement: str, decorated: str = '') -> ScriptCall | None:
+    """The first call of a script op in a statement; None if there is none.
+
+    Args:
+        statement: Its text.
+        decorated: Name of a function that may be a script op by its decorator: a call of it is one too.
+    """
     tree = _parsed(statement) or _parsed(f'{statement}\n    pass')
     if tree is None or not tree.body:
         return None
     call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) in _SCRIPTS), None)
     if call is None:
-        return None
+        return _decorated_call(statement, tree, decorated)
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     function = named.get('func') or (call.args[0] if call.args else None)
     inputs = named.get('inp') or (call.args[1] if len(call.args) > 1 else None)
     if function is None or inputs is None:
         return None
-    whole = tree.body[0]
-    names = whole.targets if isinstance(whole, ast.Assign) and whole.value is call else []
-    several = bool(names) and isinstance(names[0], ast.Tuple | ast.List)
-    targets = names[0].elts if names and isinstance(names[0], ast.Tuple | ast.List) else names[:1]
-
     def text(node: ast.AST) -> str:
-        return ast.get_source_segment(statement, node) or ast.unparse(node)
+        return _text(statement, node)
+    targets, several = _targets(statement, tree, call)
     listed = tuple(text(item) for item in inputs.elts) if isinstance(inputs, ast.List | ast.Tuple) else None
     rest = [text(argument) for argument in call.args[2:]]
     rest += [f'{keyword.arg}={text(keyword.value)}' for keyword in call.keywords if keyword.arg not in ('func', 'inp', None)]
-    return ScriptCall(statement, tuple(text(target) for target in targets), several, text(call), text(call.func),
-                      text(function), listed, tuple(rest))
+    return ScriptCall(statement, targets, several, text(call), text(call.func), text(function), listed, tuple(rest))
+
+
+def _decorated_call(statement: str, tree: ast.Module, name: str) -> ScriptCall | None:
+    call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) == name), None)
+    if call is None or not name:
+        return None
+    targets, several = _targets(statement, tree, call)
+    return ScriptCall(statement, targets, several, _text(statement, call), '', _text(statement, call.func),
+                      tuple(_text(statement, argument) for argument in call.args), ())
+
+
+def _text(statement: str, node: ast.AST) -> str:
+    return ast.get_source_segment(statement, node) or ast.unparse(node)
+
+
+def _targets(statement: str, tree: ast.Module, call: ast.Call) -> tuple[tuple[str, ...], bool]:
+    """Names that a call is assigned to, and whether they take its result apart."""
+    whole = tree.body[0]
+    names = whole.targets if isinstance(whole, ast.Assign) and whole.value is call else []
+    if names and isinstance(names[0], ast.Tuple | ast.List):
+        return tuple(_text(statement, item) for item in names[0].elts), True
+    return tuple(_text(statement, name) for name in names[:1]), False
 
 
 def _last_name(node: ast.expr) -> str:

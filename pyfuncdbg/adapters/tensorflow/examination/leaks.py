@@ -5,6 +5,7 @@ call under a tape, or of a graph that is differentiated, leaves its tape until a
 """
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import weakref
@@ -55,7 +56,8 @@ class Leaks:
             token = original(registry, func)
             frame = sys._getframe(1)
             stateful = frame.f_locals.get('stateful') if frame.f_code is internal else True
-            self._note(token, func, bool(stateful))
+            with contextlib.suppress(Exception):        # an object of the program's may raise anything when it is asked
+                self._note(token, func, bool(stateful))
             return token
         return insert
 

@@ -5,6 +5,7 @@ A `numpy_function` has no gradient; a variable that a `py_function` reaches by i
 """
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections import Counter
@@ -64,8 +65,9 @@ class LostGradients:
     # ------------------------------------------------------------------ eager calls
     def _plain(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def py_func_common(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None) -> Any:  # noqa: N803
-            if self._under_tape() and isinstance(inp, (list, tuple)) and self._recorded(inp):
-                self._remember('numpy', func)
+            with contextlib.suppress(Exception):        # an object of the program's may raise anything when it is asked
+                if self._under_tape() and isinstance(inp, (list, tuple)) and self._recorded(inp):
+                    self._remember('numpy', func)
             try:
                 return original(func, inp, Tout, stateful, name)
             except BaseException as error:
