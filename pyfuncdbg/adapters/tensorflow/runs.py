@@ -22,6 +22,9 @@ from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 
+_FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                        'StatefulPartitionedCall'))
+"""Nodes that run nodes of their own, which a plan does not know."""
 _DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
 """`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
 
@@ -106,17 +109,29 @@ class Runs:
                     _without_own_frame(error)
                     raise
             graph = session.graph
+            stamp = hooks.stamp                 # read first: what changes meanwhile makes another
             plan = plans.of(graph, fetch_list, target_list, [key.deref() for key in feed_dict])
+            if plan.unwanted is stamp:
+                try:
+                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
+                except BaseException as error:
+                    _without_own_frame(error)
+                    raise
             label = 'Session.run' if handle is None else 'Session.partial_run'
             going = self._begin(label, plan, graph)
+            if self._is_unwanted(self._sites[label], plan, going):
+                plan.unwanted = stamp
             try:
                 def plainly(targets: Any, fetches: Any, feeds: Any) -> list[Any]:
                     return original(session, handle, targets, fetches, feeds, options, run_metadata)
 
-                if handle is None and options is None and run_metadata is None and not session.sess_str:
+                def in_part(targets: Any, fetches: Any, feeds: Any) -> list[Any]:
+                    return original(session, None, targets, fetches, feeds, options, None)  # metadata is of one whole run
+
+                if handle is None and not session.sess_str:
                     going.control = Pending(plan)
                 return self._watched(label, going, lambda *fed: self._run(
-                    plan, going, plainly, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
+                    plan, going, plainly, in_part, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
             except BaseException as error:
                 _without_own_frame(error)
                 raise
@@ -124,7 +139,15 @@ class Runs:
                 self._end(id(graph), going)
         return _do_run
 
-    def _run(self, plan: Plan, going: Run, plainly: SessionRun, feeds: dict[Any, Any]) -> list[Any]:
+    @staticmethod
+    def _is_unwanted(site: CallSite, plan: Plan, going: Run) -> bool:
+        """Whether nothing would be seen of runs like this one: asked once, for it takes longer than the rest."""
+        if hooks.op or any(known.op_type in _FUNCTIONS for known in plan.sites):
+            return False
+        python = [known for known in plan.sites if known.kind == 'python']
+        return all(hooks.wanted(known, going) is False for known in (site, *python))
+
+    def _run(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, feeds: dict[Any, Any]) -> list[Any]:
         """One run: as the program asked for it, or so that its nodes are seen."""
         pending = going.control
         stepwise = isinstance(pending, Pending) and (pending.paused or going.stepwise)
@@ -132,7 +155,7 @@ class Runs:
             going.control = None
             return plainly(plan.targets, plan.fetches, feeds)
         named = dict(zip(plan.feed_names, feeds.values(), strict=True))
-        walk = pending.known = Walk(plan, going, plainly, self._plans.op_site, named)
+        walk = pending.known = Walk(plan, going, in_part if stepwise else plainly, self._plans.op_site, named)
         return walk.start(at_once=not stepwise)
 
     def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
