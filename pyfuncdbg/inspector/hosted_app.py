@@ -105,6 +105,12 @@ class HostedInspector(Inspector):
         """Ctrl-] was typed there."""
         self._take_back()
 
+    def on_program_pane_ended(self) -> None:
+        """The program has no use for keys any more; whoever has them, they are others now."""
+        if self.focused is self._terminal:
+            self._take_back()
+        self.screen.refresh_bindings()
+
     def on_program_pane_said(self, message: ProgramPane.Said) -> None:
         """The pane has something to tell."""
         self.say(message.text, 'yellow')

@@ -166,13 +166,17 @@ def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float =
         return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
 
 
+def _of_one_type(logits: Any, labels: Any) -> tuple[Tensor, Tensor]:
+    logits = convert_to_tensor(logits)
+    return logits, cast(convert_to_tensor(labels), logits.dtype)
+
+
 def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
                           scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
                           reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """Cross entropy of independent labels."""
     with name_scope(scope or 'sigmoid_cross_entropy_loss') as full:
-        logits = convert_to_tensor(logits)
-        labels = cast(convert_to_tensor(multi_class_labels), logits.dtype)
+        logits, labels = _of_one_type(logits, multi_class_labels)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
         losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
@@ -184,8 +188,7 @@ def softmax_cross_entropy(onehot_labels: Any, logits: Any, weights: Any = 1.0, l
                           reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """Cross entropy of distributions."""
     with name_scope(scope or 'softmax_cross_entropy_loss') as full:
-        logits = convert_to_tensor(logits)
-        labels = cast(convert_to_tensor(onehot_labels), logits.dtype)
+        logits, labels = _of_one_type(logits, onehot_labels)
         if label_smoothing > 0:
             classes = labels.shape.as_list()[1]
             labels = labels * (1 - label_smoothing) + label_smoothing / float(classes or 1)

@@ -184,7 +184,7 @@ def noted(folder: Path) -> Any:
 
 def leave(person: Person) -> int:
     """Leave the finished screen; the exit code."""
-    person.until('program: ')
+    person.until(lambda text: 'program: ended' in text or 'program: killed' in text)
     person.ready()
     person.type('q')
     return person.end()

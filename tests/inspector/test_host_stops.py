@@ -1,10 +1,12 @@
 """The debugger on the full screen of `pyfuncdbg run --ui inspector`: the script is as it was, its sessions are debugged."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hosted_program import INSPECTOR, ITS_KEYS, leave, under
+from hosted_program import INSPECTOR, ITS_KEYS, Person, leave, under
 
 pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
               pytest.mark.timeout(180)]
@@ -34,10 +36,16 @@ sys.exit(3)
 '''
 
 
-def test_every_run_has_its_card_and_the_program_the_keys_in_between(tmp_path: Path) -> None:
-    with under(tmp_path, TRAIN, *INSPECTOR) as person:
+@contextmanager
+def at_first_card(folder: Path) -> Iterator[Person]:
+    with under(folder, TRAIN, *INSPECTOR) as person:
         person.until('1st run of script')
         person.ready()
+        yield person
+
+
+def test_every_run_has_its_card_and_the_program_the_keys_in_between(tmp_path: Path) -> None:
+    with at_first_card(tmp_path) as person:
         person.type(':run\r')
         person.until('end of 1st run of script')
         person.ready()
@@ -104,9 +112,7 @@ print(tf.numpy_function(lambda x: x / 0, [np.ones(2)], tf.float64).numpy())
 
 
 def test_ctrl_c_at_a_stop_does_not_reach_the_program(tmp_path: Path) -> None:
-    with under(tmp_path, TRAIN, *INSPECTOR) as person:
-        person.until('1st run of script')
-        person.ready()
+    with at_first_card(tmp_path) as person:
         person.type('9')
         person.until(ITS_KEYS)
         person.type('\x03')
@@ -121,9 +127,7 @@ def test_ctrl_c_at_a_stop_does_not_reach_the_program(tmp_path: Path) -> None:
 
 
 def test_leaving_at_a_stop_lets_the_program_go_on_in_the_terminal(tmp_path: Path) -> None:
-    with under(tmp_path, TRAIN, *INSPECTOR) as person:
-        person.until('1st run of script')
-        person.ready()
+    with at_first_card(tmp_path) as person:
         person.type('q')
         person.until('name?')
         person.type('Eve\r')

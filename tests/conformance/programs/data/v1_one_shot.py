@@ -1,30 +1,4 @@
-import tensorflow as tf, numpy as np
-
 v1 = tf.compat.v1
-
-
-def plain(value):
-    if isinstance(value, tuple):
-        return tuple(map(plain, value))
-    if isinstance(value, dict):
-        return {key: plain(value[key]) for key in sorted(value)}
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-def show(label, function):
-    try:
-        found = function()
-    except Exception as error:
-        print(label, '!!', type(error).__name__, '|', str(error).split('\n')[0])
-        return
-    if isinstance(found, tf.data.Dataset):
-        try:
-            print(label, found.element_spec, [plain(value) for value in found.as_numpy_iterator()])
-        except Exception as error:
-            print(label, found.element_spec, '!!', type(error).__name__, '|', str(error).split('\n')[0])
-    else:
-        print(label, found)
-
 
 with tf.Graph().as_default():
     dataset = v1.data.Dataset.from_tensor_slices(np.array([1., 2.], np.float32)).map(lambda x: x * 2)
