@@ -52,6 +52,15 @@ def is_session(value: Any) -> bool:
     return not isinstance(value, type) and all(hasattr(value, name) for name in ('graph', 'run', 'close'))
 
 
+def _attach_to(session: Any) -> None:
+    """Watch the framework that a session is of, if it is not ours."""
+    framework = type(session).__module__.partition('.')[0]
+    if framework in sys.modules and framework != __package__:
+        from pyfuncdbg import adapters  # who debugs no framework does without
+        if framework in adapters.ADAPTERS:
+            adapters.attach(framework)
+
+
 class DebugSession:
     """A session whose runs are debugged: a card before each run, a stop after it, breakpoints in between.
 
@@ -68,6 +77,7 @@ class DebugSession:
 
     Raises:
         CommandError: It is no session, or there is no such `ui`.
+        AttachError: It is of a framework that cannot be attached to.
     """
 
     _OWN = frozenset(('_policy', '_scope', '_session', 'debugging'))
@@ -76,6 +86,7 @@ class DebugSession:
         if not is_session(session):
             raise CommandError(f'DebugSession wraps a Session, such as tf.compat.v1.Session(); this is a '
                                f'{type(session).__name__}')
+        _attach_to(session)
         self._session: SessionLike = session
         self._policy = _policy(f'session {next(_numbers)}', ui)
         self._scope: AbstractContextManager[Any] | None = None

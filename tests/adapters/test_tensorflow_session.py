@@ -1,7 +1,10 @@
 """A `DebugSession` around a real TensorFlow session: what it runs is seen node by node, and comes out the same."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ import pyfuncdbg
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 
 
 @pytest.fixture(autouse=True)
@@ -89,12 +92,6 @@ def test_a_watched_run_gives_what_an_unwatched_one_gives(tf: Any, line: str, ref
         assert user.phases.count('node') > 300
 
 
-def debugged(tf: Any, graph: Any, lines: list[Any], body: Callable[[Any], Any]) -> tuple[ScriptedUser, Any]:
-    """What a program does with a session that is debugged with these lines."""
-    with ScriptedUser(lines) as user, tf.compat.v1.Session(graph=graph) as session:
-        return user, body(pyfuncdbg.DebugSession(session))
-
-
 class Effects:
     """Nodes that must run exactly once: each counts in Python how often it ran."""
 
@@ -109,7 +106,7 @@ class Effects:
             self.more = v1.assign_add(self.count, 1.0, name='more')
             with tf.control_dependencies([self.more, first]):
                 self.after = tf.identity(self.count.read_value(), name='after')
-            self.again = v1.py_func(self.named('again'), [first + self.after], tf.float32, name='again')
+            self.again = v1.py_func(self.named('again'), [tf.add(first, self.after, name='both')], tf.float32, name='again')
             self.queue = v1.FIFOQueue(10, [tf.float32], name='queue')
             self.put = self.queue.enqueue([self.x[0]], name='put')
             with tf.control_dependencies([self.put]):
@@ -138,7 +135,135 @@ def test_what_has_effects_runs_exactly_once(tf: Any, line: str, references: bool
         expected = plain.run(session)
     assert [values[2] for values in expected] == [0, 1, 2] and expected[2][1] == 5
     program = Effects(tf, references)
-    lines = iter(lambda: line, None)
-    with ScriptedUser(lines) as user, tf.compat.v1.Session(graph=program.graph) as session:
+    with ScriptedUser(repeat(line, 400)) as user, tf.compat.v1.Session(graph=program.graph) as session:
         assert program.run(pyfuncdbg.DebugSession(session)) == expected
     assert program.ran == ['first', 'again'] * 3 and 'run' in user.phases
+
+
+def flowing(tf: Any) -> tuple[Any, Any, Any]:
+    """A condition and a loop that are nodes of the graph itself, as v1 makes them, around nodes that are not."""
+    v1 = tf.compat.v1
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        try:
+            x = v1.placeholder(tf.float32, [3], name='x')
+            chosen = v1.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: x / 3, name='chosen')
+            shifted = tf.add(chosen, 1.0, name='shifted')
+            _, doubled = v1.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, a * 2 + shifted), [0, shifted])
+            loss = tf.reduce_sum(doubled, name='loss')
+            slope, = v1.gradients(loss, [x])
+        finally:
+            v1.enable_control_flow_v2()
+    assert {'Switch', 'Merge', 'Enter', 'NextIteration', 'Exit'} <= {op.type for op in graph.get_operations()}
+    return graph, x, [loss, slope, chosen]
+
+
+@pytest.mark.parametrize('line', ['run', 'node', 'to shifted'])
+def test_conditions_and_loops_run_as_one(tf: Any, line: str) -> None:
+    graph, x, fetches = flowing(tf)
+
+    def both_ways(session: Any) -> list[bytes]:
+        return [value.tobytes() for sign in (1, -1) for value in session.run(fetches, {x: [1, 2, sign * 9]})]
+
+    with tf.compat.v1.Session(graph=graph) as session:
+        expected = both_ways(session)
+        with ScriptedUser(repeat(line, 400)) as user:
+            assert both_ways(pyfuncdbg.DebugSession(session)) == expected
+    assert user.phases[0] == 'run' and ('node' in user.phases) == (line != 'run')
+
+
+def test_stepping_rewinding_and_other_values(tf: Any) -> None:
+    program = Effects(tf)
+    seen: list[Any] = []
+
+    def look(stop: Any) -> Any:
+        control = stop.control
+        seen.append({name: np.asarray(stop.run.host.to_numpy(control.value(name))).tolist()
+                     for name in ('first:0', 'after:0', 'again:0') if control.holds(name)})
+
+    lines: list[Any] = ['to both', look, 'inject first:0 [10, 20]', 'to got', look, 'rewind first', look, 'to got', look,
+                        'rewind again', 'node', 'retry', 'cont', 'cont', 'cont']
+    with tf.compat.v1.Session(graph=program.graph) as session:
+        session.run(program.init)
+        with ScriptedUser(lines) as user:
+            found = pyfuncdbg.DebugSession(session).run([program.again, program.got, program.count], {program.x: [1, 2]})
+        assert session.run(program.count) == 1          # written once, put back, written again
+    given = {'first:0': [2, 4], 'after:0': 1}
+    changed = {'first:0': [10, 20], 'after:0': 1, 'again:0': [22, 42]}
+    assert seen == [given, changed, {}, given | {'again:0': [6, 10]}]
+    assert found[0].tolist() == [6, 10] and found[1] == 2
+    assert program.ran == ['first', 'again', 'again', 'again'] and 'node' in user.phases
+
+
+def test_a_stop_before_a_node_and_at_an_op_type(tf: Any) -> None:
+    program = Training(tf)
+    with tf.compat.v1.Session(graph=program.graph) as session, ScriptedUser(
+            ['break MatMul', 'break logits', 'cont', *['cont'] * 20]) as user:
+        wrapped = pyfuncdbg.DebugSession(session)
+        wrapped.run(program.init)
+        wrapped.run(program.loss, program.feed(0))
+    for entry in list(debugger.breakpoints.entries):
+        debugger.breakpoints.clear(entry.number)
+    assert [reason for phase, reason in user.stops if phase == 'before'] == ['breakpoint 1', 'breakpoint 1', 'breakpoint 2']
+
+
+def outcome(run: Callable[[], Any]) -> tuple[str, str]:
+    """What a program gets: class and text of an error, without where it was raised."""
+    try:
+        return 'value', repr(run())
+    except Exception as error:
+        text = re.sub(r'(?m)^  ?File .*$|0x[0-9a-f]+|line \d+|^Traceback.*$|pyfunc_\d+', '', str(error))
+        return type(error).__name__, re.sub(r'\s+', ' ', text)
+
+
+class Mistakes:
+    """Runs that go wrong, each in its own way."""
+
+    def __init__(self, tf: Any) -> None:
+        v1 = tf.compat.v1
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            self.x = x = v1.placeholder(tf.float32, None, name='x')
+            self.shape = tf.matmul(x, tf.ones([2, 2]), name='product')
+            self.numerics = tf.debugging.check_numerics(tf.math.log(x), 'not finite', name='checked')
+            variable = v1.get_variable('never', [2])
+            self.unset = tf.add(variable, x, name='unset')
+            self.python = v1.py_func(self.raises, [x], tf.float32, name='python')
+            self.element = v1.data.make_one_shot_iterator(tf.data.Dataset.range(1)).get_next(name='element')
+            self.asserted = tf.identity(x, name='asserted')
+            with tf.control_dependencies([v1.assert_positive(x)]):
+                self.asserted = tf.identity(x * 2, name='asserted')
+            self.closed = x * 3
+            self.constant = tf.constant(3.0)
+            self.graph.prevent_feeding(self.constant)
+
+    def raises(self, value: Any) -> Any:
+        raise KeyError(f'no {float(value)}')
+
+    def outcomes(self, session: Any) -> list[tuple[str, str]]:
+        run, x = session.run, self.x
+        found = [outcome(partial(run, fetch, {x: value})) for fetch, value in (
+            (self.shape, np.ones((3, 3), 'f')), (self.numerics, -1.0), (self.unset, 1.0), (self.python, 4.0),
+            (self.asserted, -2.0), (self.asserted, 2.0))]
+        found += [outcome(lambda: run(self.element)) for _ in range(2)]
+        found += [outcome(lambda: run(self.closed)), outcome(lambda: run(self.closed, {x: 'text'})),
+                  outcome(lambda: run(self.closed, {'nothing:0': 1})), outcome(lambda: run(self.closed, {self.constant: 1})),
+                  outcome(lambda: run('missing:0')), outcome(lambda: run(None))]
+        session.close()
+        return [*found, outcome(lambda: run(self.closed, {x: 1}))]
+
+
+@pytest.mark.parametrize('line', ['run', 'node', 'run -f has_nan'])
+def test_errors_are_those_of_the_session(tf: Any, line: str) -> None:
+    first = Mistakes(tf)
+    expected = first.outcomes(tf.compat.v1.Session(graph=first.graph))
+    assert [name for name, _ in expected] == [
+        'InvalidArgumentError', 'InvalidArgumentError', 'FailedPreconditionError', 'UnknownError', 'InvalidArgumentError',
+        'value', 'value', 'OutOfRangeError', 'InvalidArgumentError', 'ValueError', 'TypeError', 'ValueError', 'ValueError',
+        'TypeError', 'RuntimeError']
+    program = Mistakes(tf)
+    session = tf.compat.v1.Session(graph=program.graph)
+    with ScriptedUser(repeat(line, 400)) as user:
+        found = program.outcomes(pyfuncdbg.DebugSession(session))
+    assert found == expected and 'run' in user.phases

@@ -18,6 +18,7 @@ _READS = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitializ
                     'ResourceGatherNd', 'LookupTableFindV2', 'LookupTableSizeV2', 'QueueSizeV2',
                     'Placeholder', 'PlaceholderV2'))
 _VARIABLES = frozenset(('VariableV2', 'Variable'))
+_SWITCHES = frozenset(('Switch', 'RefSwitch'))
 _OPENING = frozenset(('Switch', 'RefSwitch', 'Enter', 'RefEnter', 'NextIteration', 'RefNextIteration', 'LoopCond'))
 _CLOSING = frozenset(('Merge', 'RefMerge', 'Exit', 'RefExit', 'NextIteration', 'RefNextIteration', 'LoopCond'))
 
@@ -160,9 +161,25 @@ def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
             pairs.append((op, contexts.setdefault(id(context), op)))
         if op.type in _OPENING:
             pairs += [(op, other) for tensor in op.outputs for other in tensor.consumers() if other in known]
+        if op.type in _SWITCHES:
+            pairs += [(op, other) for other in _dead_perhaps(op, known)]
         if op.type in _CLOSING:
             pairs += [(op, tensor.op) for tensor in op.inputs if tensor.op in known]
     return pairs
+
+
+def _dead_perhaps(switch: Any, known: set[Any]) -> Iterable[Any]:
+    """Nodes that get nothing where a condition goes the other way: those of gradients are in no context."""
+    found: set[Any] = set()
+    stack = [switch]
+    while stack:
+        op = stack.pop()
+        for other in (*(user for tensor in op.outputs for user in tensor.consumers()), *op._control_outputs):
+            if other in known and other not in found:
+                found.add(other)
+                if other.type not in _CLOSING:
+                    stack.append(other)
+    return found
 
 
 class _Groups:
