@@ -13,7 +13,7 @@ from pyfuncdbg.views.units import count, seconds, size
 NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', 'order': 'WAITS FOR NOTHING',
          'serial': 'ONE AT A TIME', 'gil': 'HOLDS THE GIL', 'text': 'BYTES, NOT STR', 'dtype': 'DTYPE', 'outputs': 'OUTPUTS',
          'gradient': 'GRADIENT IS NONE', 'backward': 'GRADIENT FAILS', 'write': 'WRITES TO ITS ARGUMENT',
-         'export': 'NOT IN THE MODEL', 'lost': 'DOES NOT END THE PROGRAM'}
+         'export': 'NOT IN THE MODEL', 'lost': 'EXCEPTION LOST'}
 
 
 def doctor_view(diagnosis: Diagnosis) -> Page:

@@ -149,6 +149,13 @@ def test_gradients_that_are_none_or_fail(tmp_path: Path) -> None:
                                                  'y = tf.py_function(times, [x, w], tf.float32)']
 
 
+def test_exceptions_that_a_dataset_drops(tmp_path: Path) -> None:
+    (found,), printed = doctor(tmp_path, 'dropping')
+    assert printed == ['6'] and at(found, 'dropping') == ('lost', line_of('dropping', 'raise ValueError'))
+    assert found['figures'] == {'calls that raised': 4, 'errors told': 0, 'calls': 10} and '0 is broken' in found['what']
+    assert found['fix'] == 'dataset = tf.data.Dataset.range(10).map(element)'
+
+
 def test_a_model_that_is_saved_without_its_function(tmp_path: Path) -> None:
     done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--json', str(HERE / 'faulty' / 'exporting.py'), 'model')
     assert (done.returncode, done.stdout) == (7, 'saved\n')

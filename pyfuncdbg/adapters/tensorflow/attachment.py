@@ -43,7 +43,7 @@ class TensorFlowAttachment:
             calls, custom, forward, observers, op_calls, runs, steps, symbolic, tapes)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
-        self._examination = Examination(found) if examine else None
+        self._examination = Examination(found, causes) if examine else None
         try:
             causes.install(found, self._patches)
             self._calls.install(self._patches)

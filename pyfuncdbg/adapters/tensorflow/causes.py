@@ -19,7 +19,8 @@ from pyfuncdbg.errors import RunAborted
 
 _KEPT = 16
 """So many exceptions wait for their error: one that the graph swallows (`ignore_errors`) waits in vain."""
-_CAUSE = '_pyfuncdbg_cause'
+CAUSE = '_pyfuncdbg_cause'
+"""Where an error of TensorFlow's keeps the exception that it was made of."""
 
 
 class _Failure:
@@ -40,7 +41,7 @@ class _Failure:
         if self._held is None:
             return self._error
         holder = self._held()
-        return None if holder is None else getattr(holder, _CAUSE, None)
+        return None if holder is None else getattr(holder, CAUSE, None)
 
     def hand_over(self, holder: BaseException) -> None:
         """TensorFlow's error keeps it from now on: it lives no longer than that."""
@@ -85,7 +86,7 @@ class Causes:
             for failure in reversed(self._failures):
                 cause = failure.error
                 if cause is not None and cause is not error and failure.is_told_in(text):
-                    setattr(error, _CAUSE, cause)
+                    setattr(error, CAUSE, cause)
                     error.__cause__ = cause
                     failure.hand_over(error)
                     return
@@ -127,7 +128,7 @@ class Causes:
         def with_traceback(error: Any, traceback: TracebackType | None) -> Any:
             """`BaseException.with_traceback`; in `raise e.with_traceback(tb) from None`, as TensorFlow and Keras filter
             tracebacks, an error that has a cause is raised here, as in `_of_status`."""
-            cause = getattr(error, _CAUSE, None)
+            cause = getattr(error, CAUSE, None)
             if cause is None or not _filters(sys._getframe(1)):
                 return BaseException.with_traceback(error, traceback)
             if isinstance(cause, RunAborted):
@@ -145,7 +146,7 @@ def _of_status(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     is raised here, for that would take the cause away. Leaving by a bare `raise`, this frame is in no traceback."""
     def _status_to_exception(status: Any) -> Any:
         error = original(status)
-        cause = getattr(error, _CAUSE, None)
+        cause = getattr(error, CAUSE, None)
         if cause is None or sys._getframe(1).f_code.co_name == '__str__':
             return error
         try:

@@ -1,10 +1,11 @@
 """What does not get out of the process or out of a function: functions of saved models, and the end of the program."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known
-from pyfuncdbg.debug.diagnosis.finding import Finding, Place
+from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known, Spot
+from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
 
 _SWALLOWED = {'SystemExit': 'sys.exit', 'KeyboardInterrupt': 'Ctrl-C'}
 
@@ -28,6 +29,36 @@ def exports(evidence: Evidence) -> Iterator[Finding]:
         yield Finding('export', 'PyFunc', Place('', 0), f'No function of this process is registered as {tokens}: the graph '
                       f'or model was made in another process, or its graph is gone', {'functions missing': len(missing)}, '',
                       'make the graph in this process, from the code that wraps the function')
+
+
+def unheard(evidence: Evidence) -> Iterator[Finding]:
+    """Exceptions that no error told of."""
+    ended = ' '.join(known.text('raised') for known in evidence.having('ended'))
+    for known in evidence.having('failure'):
+        if known.number('told') or not known.number('raised') or known.text('type') in (*_SWALLOWED, *ended.split(':')):
+            continue
+        for spot in evidence.spots:
+            failed = [call for call in spot.calls if call.error is not None and any(
+                (frame.filename, frame.line) == known.place for frame in call.error.frames)]
+            if failed and failed[0].error is not None:
+                message = (failed[0].error.message.splitlines() or [''])[0][:200]
+                what = (f'{known.text("type")} in {known.number("raised"):,} of {spot.count:,} calls reached nobody: no error '
+                        f'of TensorFlow told of it, and what they worked on was dropped. The first: {message}')
+                figures: dict[str, Figure] = {'calls that raised': known.number('raised'), 'errors told': 0,
+                                              'calls': spot.count}
+                yield Finding('lost', spot.name, known.place, what, figures, _told(evidence, spot),
+                              'without ignore_errors it is raised; or catch it in the function, and count',
+                              tuple(call.number for call in failed[:3]))
+                break
+
+
+def _told(evidence: Evidence, spot: Spot) -> str:
+    """The dataset without `ignore_errors`, where one statement makes both."""
+    for frame in reversed(spot.site.stack):
+        text = evidence.statement(Place(frame.filename, frame.line))
+        if '.ignore_errors(' in text:
+            return re.sub(r'\.ignore_errors\([^()]*\)', '', text)
+    return ''
 
 
 def ends(evidence: Evidence) -> Iterator[Finding]:

@@ -53,6 +53,23 @@ def halves(x):
     return parts
 
 
+def positive(n):
+    if n < 1:
+        raise ValueError(f'{n} is too small')
+    return np.float32(n)
+
+
+@tf.function
+def checked(n):
+    y = tf.numpy_function(positive, [n], tf.float32)
+    y.set_shape([])
+    return y
+
+
+try:
+    checked(tf.constant(-1))
+except tf.errors.InvalidArgumentError as error:
+    print(type(error).__name__)
 names = ['cat', 'dog', 'cat']
 dataset = tf.data.Dataset.from_tensor_slices((names, [1, 2, 3])).map(element, num_parallel_calls=2)
 for _ in range(3):
