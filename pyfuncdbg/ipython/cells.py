@@ -51,6 +51,8 @@ class Cells:
         self._table = commands_of(recordings)
         self._recordings = recordings
         self._running: list[_Running] = []
+        for name, number in self._names().items():      # of cells that ran before the extension was loaded
+            cell.note(f'In[{number}]', name)
 
     def __call__(self, lines: list[str]) -> list[str]:
         """The transformer: takes the line of the magic out of a cell.
@@ -164,10 +166,14 @@ class Cells:
 
     def _note_file(self, count: int) -> None:
         """Under which file name the code of a cell goes."""
-        names: dict[str, int] = getattr(self._shell.compile, '_filename_map', {})
-        for name, number in names.items():
+        for name, number in self._names().items():
             if number == count:
                 cell.note(f'In[{number}]', name)
+
+    def _names(self) -> dict[str, int]:
+        """File names of the code of cells, with their numbers."""
+        names: dict[str, int] = getattr(self._shell.compile, '_filename_map', {})
+        return dict(names)
 
 
 def _header(lines: list[str]) -> str | None:

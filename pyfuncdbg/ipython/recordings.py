@@ -18,7 +18,7 @@ from typing import Any
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.ipython.lingering import Lingering, Others, Threads
 from pyfuncdbg.ipython.options import Options
 from pyfuncdbg.prompt.front_ends import install
@@ -194,7 +194,11 @@ class Recordings:
             return Nothing()
         if self._recorder is not None:
             self._recorder.flush()
-        self._trace.refresh()
+        try:
+            self._trace.refresh()
+        except TraceError:
+            self.close_opened()                 # it is gone: the next command is about nothing
+            raise
         return self._trace
 
     def _show(self, trace: Trace, name: str, recorder: Recorder | None) -> Trace:

@@ -1,6 +1,7 @@
 """`%pyfunc COMMAND` in a shell: what it answers, what it says of mistakes, how it completes, what unloading leaves."""
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
-from ipython_shell import Shell, fresh_shell
+from ipython_shell import SETUP, Shell, fresh_shell
 
 import pyfuncdbg
 from pyfuncdbg.commands.table import TABLE
@@ -119,6 +120,13 @@ def test_a_trace_that_another_process_writes_is_looked_at_as_it_grows(shell: She
         child.stdin.close()
 
 
+def test_a_trace_that_is_gone_is_said_once(shell: Shell, tmp_path: Path) -> None:
+    shell.shown(f'%%pyfunc --record gone.pfd\n{CALL}')
+    shutil.rmtree(tmp_path / 'gone.pfd')
+    assert shell.shown('%pyfunc calls').endswith('gone.pfd: cannot be read: No such file or directory\n')
+    assert 'nothing is recorded yet' in shell.shown('%pyfunc')
+
+
 # ---------------------------------------------------------------- completion
 @pytest.mark.parametrize('jedi', [True, False])
 @pytest.mark.parametrize(('typed', 'expected'), [
@@ -160,7 +168,9 @@ def everything(ip: Any) -> dict[str, Any]:
             'cleanup': list(ip.input_transformers_cleanup), 'post': list(ip.input_transformers_post),
             'matchers': list(ip.Completer.custom_matchers), 'ast': list(ip.ast_transformers),
             'events': {name: list(calls) for name, calls in ip.events.callbacks.items()},
-            'calls': (hooks.python, hooks.op, hooks.run, hooks.gradient), 'exceptions': ip.custom_exceptions, 'debugger': vars(ip).get('debugger'), 'hooks': str(ip.hooks)}
+            'calls': (hooks.python, hooks.op, hooks.run, hooks.gradient),
+            'exceptions': ip.custom_exceptions, 'debugger': vars(ip).get('debugger'),
+            'hooks': str(ip.hooks)}
 
 
 def test_unloading_leaves_nothing_and_loading_again_works() -> None:
@@ -176,6 +186,8 @@ def test_unloading_leaves_nothing_and_loading_again_works() -> None:
             assert everything(shell.ip) == before
         shell.shown('%load_ext pyfuncdbg')
         loaded = everything(shell.ip)
+        shell.shown(SETUP)
+        assert 'double  In[' in shell.shown(f'%%pyfunc\n{CALL}')
         shell.shown('%reload_ext pyfuncdbg')
         assert {name: len(value) for name, value in everything(shell.ip).items() if isinstance(value, list)} == {
             name: len(value) for name, value in loaded.items() if isinstance(value, list)}
