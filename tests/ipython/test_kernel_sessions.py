@@ -109,3 +109,32 @@ def test_a_recorded_cell_on_a_path_that_another_kernel_records_to(notebook: Note
         assert other.run(f'{RUN}\nrecorder.stop()').status == 'ok'
     with pyfuncdbg.load(path) as trace:
         assert len(list(trace.calls(kind='python'))) == 2
+
+
+def test_an_interrupt_at_the_card_of_a_run(notebook: Notebook) -> None:
+    notebook.run('graph = tf.Graph()\nwith graph.as_default():\n'
+                 '    fed = tf.compat.v1.placeholder(tf.float64, [2], name="fed")\n'
+                 '    shared = tf.numpy_function(norm, [fed], tf.float64, name="shared")\n'
+                 'session = pyfuncdbg.DebugSession(tf.compat.v1.Session(graph=graph))')
+    source = 'print(session.run(shared, {fed: [1., 3.]}))'
+    cell = notebook.run(source, notebook.manager.interrupt_kernel)
+    assert (cell.status, cell.error) == ('error', 'KeyboardInterrupt')
+    again = notebook.run(source, 'run', 'pt shared:0', 'cont')
+    assert (again.status, len(again.asked)) == ('ok', 3)
+    assert again.text.endswith('[0.25 0.75]\n')
+    notebook.run('session.debugging = False')
+
+
+def test_a_restart_at_a_stop_leaves_a_whole_trace(tmp_path: Path) -> None:
+    path = tmp_path / 'restarted.pfd'
+    with started() as own:
+        own.run(f'%load_ext pyfuncdbg\n{NORM}')
+        cell = own.begin(f'%%pyfunc --record {path} --break norm --if "x.sum() == 9"\n{RUN}\n'
+                         + RUN.replace('3.', '8.'))
+        own.until(lambda: cell.asked == ['(pfd) '])
+        own.manager.restart_kernel(now=True)
+        own.client.wait_for_ready(timeout=30)
+        assert own.run('print(1)').text == '1\n'
+    with pyfuncdbg.load(path) as trace:
+        (call,) = trace.calls(kind='python')
+        assert (call.label, call.outputs[0].stats.max) == ('norm[0]', 0.75)
