@@ -10,6 +10,7 @@ import pytest
 from prompt.pseudo_terminal import Terminal
 
 import pyfuncdbg
+from pyfuncdbg.debug.health import judge
 from pyfuncdbg.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
@@ -34,6 +35,20 @@ def test_a_fit_is_the_same_bit_for_bit_and_all_its_calls_are_recorded(tmp_path: 
         threads = {call.thread for call in trace.calls(site='normalize')}
         inputs = trace.calls(site='normalize', limit=1)[0].inputs
     assert len(threads) > 1 and [tensor.dtype for tensor in inputs] == ['float32', 'int64']
+
+
+def test_with_its_ops_a_fit_is_the_same_bit_for_bit_and_a_nan_is_followed_into_them(tmp_path: Path) -> None:
+    plain = run(tmp_path, PROGRAM, '--planted', '5', DIGITS)
+    watched = run(tmp_path, '-m', 'pyfuncdbg', 'run', '--ops', PROGRAM, '--planted', '5', DIGITS)
+    assert plain.stdout == watched.stdout and 'nan' in plain.stdout, plain.stderr + watched.stderr
+    with Trace.open(tmp_path / 'keras_digits.pfd') as trace:
+        findings = judge(trace).findings
+        products = [call for call in trace.calls(kind='op') if call.site.op_type == 'MatMul']
+        cost = trace.info().op_cost
+    assert [found.call.site.name for found in findings if found.verdict == 'born'] == ['normalize'] * 2     # in each epoch
+    assert 'MatMul' in {found.call.site.op_type for found in findings if found.verdict == 'inherited'}
+    assert len(products) >= 8 * 2 * 2           # two layers, forward and backward
+    assert cost is not None and cost.calls > 500
 
 
 def test_a_predicate_stops_at_the_planted_element_and_steps_to_the_planted_line(tmp_path: Path) -> None:

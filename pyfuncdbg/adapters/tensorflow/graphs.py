@@ -31,7 +31,7 @@ class Plan:
         sites: Of the nodes: of one that calls a Python function, the function's.
         feeds, fetches, targets: Tensors and nodes that the program named.
         constants: By name, those that were asked for.
-        unwanted: The `hooks.stamp` under which nobody was interested in a run, nor in a Python function of it.
+        asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
     """
 
     def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
@@ -43,7 +43,7 @@ class Plan:
         self.feeds = tuple(feeds)
         self.fetches = tuple(fetches)
         self.targets = tuple(targets)
-        self.unwanted: object = None
+        self.asked: tuple[object, bool] = None, True
         self.feed_names = tuple(tensor.name for tensor in feeds)
         self.fetch_names = tuple(tensor.name for tensor in fetches)
         self.constants: dict[str, Any] = {}

@@ -28,6 +28,8 @@ _FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', '
 _DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
 """`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
 
+_DIFFERENCE = 'the last bits may differ: what TensorFlow runs in one go it also fuses and folds'
+
 
 class Runs:
     """The runs that go on."""
@@ -111,7 +113,8 @@ class Runs:
             graph = session.graph
             stamp = hooks.stamp                 # read first: what changes meanwhile makes another
             plan = plans.of(graph, fetch_list, target_list, [key.deref() for key in feed_dict])
-            if plan.unwanted is stamp:
+            known, wanted = plan.asked
+            if known is stamp and not wanted:
                 try:
                     return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
                 except BaseException as error:
@@ -119,8 +122,8 @@ class Runs:
                     raise
             label = 'Session.run' if handle is None else 'Session.partial_run'
             going = self._begin(label, plan, graph)
-            if self._is_unwanted(self._sites[label], plan, going):
-                plan.unwanted = stamp
+            if known is not stamp:
+                plan.asked = stamp, self._is_wanted(self._sites[label], plan, going)
             try:
                 def plainly(targets: Any, fetches: Any, feeds: Any) -> list[Any]:
                     return original(session, handle, targets, fetches, feeds, options, run_metadata)
@@ -129,7 +132,7 @@ class Runs:
                     return original(session, None, targets, fetches, feeds, options, None)  # metadata is of one whole run
 
                 if handle is None and not session.sess_str:
-                    going.control = Pending(plan)
+                    going.control, going.remark = Pending(plan), _DIFFERENCE
                 return self._watched(label, going, lambda *fed: self._run(
                     plan, going, plainly, in_part, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
             except BaseException as error:
@@ -140,12 +143,12 @@ class Runs:
         return _do_run
 
     @staticmethod
-    def _is_unwanted(site: CallSite, plan: Plan, going: Run) -> bool:
-        """Whether nothing would be seen of runs like this one: asked once, for it takes longer than the rest."""
+    def _is_wanted(site: CallSite, plan: Plan, going: Run) -> bool:
+        """Whether anything would be seen of runs like this one: asked once, for it takes longer than the rest."""
         if hooks.op or any(known.op_type in _FUNCTIONS for known in plan.sites):
-            return False
+            return True
         python = [known for known in plan.sites if known.kind == 'python']
-        return all(hooks.wanted(known, going) is False for known in (site, *python))
+        return any(hooks.wanted(known, going) is not False for known in (site, *python))
 
     def _run(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, feeds: dict[Any, Any]) -> list[Any]:
         """One run: as the program asked for it, or so that its nodes are seen."""
