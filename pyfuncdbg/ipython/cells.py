@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from IPython import version_info
 from IPython.core.error import UsageError
 from IPython.display import display
 
@@ -51,6 +52,7 @@ class Cells:
         self._table = commands_of(recordings)
         self._recordings = recordings
         self._running: list[_Running] = []
+        self._ahead = 1 if version_info >= (9,) else 0      # whether IPython counts a cell before it tells of it, or after
         for name, number in self._names().items():      # of cells that ran before the extension was loaded
             cell.note(f'In[{number}]', name)
 
@@ -82,7 +84,7 @@ class Cells:
     # ------------------------------------------------------------------ events
     def before(self, info: Any) -> None:
         """A cell is about to run."""
-        count = self._shell.execution_count - (1 if info.store_history else 0)
+        count = self._shell.execution_count - (self._ahead if info.store_history else 0)
         label = f'In[{count}]'
         if not self._running:
             cell.begin(label)
@@ -110,6 +112,8 @@ class Cells:
         """A cell has run, or could not."""
         while self._running and (result is None or any(one.info is result.info for one in self._running)):
             running = self._running.pop()
+            if result is not None and running.info is result.info and running.info.store_history and result.execution_count:
+                self._ahead += running.count - result.execution_count
             self._note_file(running.count)
             if running.begun is not None and result is not None and result.error_before_exec is not None:
                 self._recordings.end(running.begun)     # no Python: nothing has run

@@ -14,6 +14,7 @@ from IPython.core.magic import no_var_expand
 from pyfuncdbg.commands.execute import execute, name_of
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.hooks import cell as cell_now
 from pyfuncdbg.ipython.cells import Cells, complaint
 from pyfuncdbg.ipython.options import MAGIC, WIDTH
 from pyfuncdbg.ipython.recordings import Recordings
@@ -64,7 +65,7 @@ class PyfuncMagics:
         if not cell.strip():
             raise UsageError('%%pyfunc: there is no code below it')
         try:
-            begun = self._cells.begin(options, f'In[{self._shell.execution_count - 1}]')
+            begun = self._cells.begin(options, cell_now.label)
         except PyfuncdbgError as error:
             raise UsageError(complaint(error, MAGIC)) from None
         try:
