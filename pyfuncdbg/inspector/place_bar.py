@@ -38,7 +38,7 @@ class Heading(Vertical):
 
 def header(desk: Desk, scene: Scene, info: TraceInfo | None, width: int) -> Content:
     """'pyfuncdbg  demo.pfd  call #313 normalize[26] in run #29      226 runs, 2,645 calls'."""
-    words = ['pyfuncdbg', one_line(desk.title, max(20, width // 4))]
+    words = ['pyfuncdbg', one_line(desk.title, max(26, width // 4))]
     if scene.stop is not None:
         words.append(stopped(scene.stop))
     elif desk.live:

@@ -81,7 +81,8 @@ class VirtualList(ScrollView, can_focus=True):
         self._fetching = self._calling = False
         self._failed = ''
         self._sought = ''
-        self._goal = ''
+        self._goal = ''                         # a key that was chosen elsewhere and is still to be found
+        self._asked = ''                        # the key under the cursor when rows were last asked for
         self._led = False                       # whether the cursor is where the user has put it
         self._settling: Timer | None = None
         self._again: Timer | None = None
@@ -110,6 +111,7 @@ class VirtualList(ScrollView, can_focus=True):
         same = dict(wish.filters) == dict(self.wish.filters)
         self._busy = 'sorting' if same else 'filtering'
         first = not self._feed.turn
+        self._asked = self._sight.key
         # Another order is looked at from its beginning; its first row is the one that was asked for.
         self._feed.ask(wish, replace(self._sight, top=0, cursor=0, key='', count=0), glimpse=first)
         self.refresh()
@@ -124,6 +126,7 @@ class VirtualList(ScrollView, can_focus=True):
         if self._busy:
             self.grown()
         elif self._feed.turn:
+            self._asked = self._sight.key
             self._feed.ask(self.wish, self._sight, glimpse=False)
 
     @property
@@ -161,7 +164,7 @@ class VirtualList(ScrollView, can_focus=True):
             self._pages.update(message.pages)
         self._resized()
         self.scroll_to(y=message.top, animate=False, force=True)   # its scrollbar may be still to come
-        goal, self._goal = self._goal, ''
+        goal, self._goal = self._goal or (before if before != self._asked else ''), ''     # the cursor has moved since
         if another or (before and not goal and self._sight.key != before):
             self._moved()                       # to the first row of another order, or with the end
         elif goal:
@@ -246,17 +249,16 @@ class VirtualList(ScrollView, can_focus=True):
     def show_key(self, key: str) -> None:
         """Put the cursor on a row that was chosen elsewhere."""
         line = self._line(self.cursor)
-        if line is not None and line.key == key:
-            return
-        if self._feed.opened is None:
-            self._goal = key                    # when the rows are there
-        else:
+        self._goal = '' if line is not None and line.key == key else key
+        if self._goal and self._feed.opened is not None:    # else when the rows are there
             self._feed.locate(key)
 
     def on_feed_located(self, message: Feed.Located) -> None:
         """Go to what was sought."""
         if message.opened is not self._feed.opened:
-            return
+            return                              # a goal is sought in the new rows
+        if message.at is not None and message.text == self._goal:
+            self._goal = ''
         if message.sought:
             self.post_message(Told(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
                                    f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
@@ -276,6 +278,7 @@ class VirtualList(ScrollView, can_focus=True):
 
     def _moved(self) -> None:
         """Others follow when the cursor rests."""
+        self._goal = ''
         if self._settling is not None:
             self._settling.stop()
         self._settling = self.set_timer(_SETTLE, self._settled)

@@ -32,6 +32,8 @@ def run_card_view(card: RunCard) -> Page:
     functions = f', {count(card.functions, "Python function")} among them' if card.functions else ''
     grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
     grid.add_row('breakpoints', _lines([label(line) for line in card.breakpoints], 'none'))
+    if card.remark:
+        grid.add_row('stepping', label(card.remark, limit=200))
     title = f'run #{card.run}  {one_line(card.label, 40)}  {_whose(card.number, card.title)}'
     body = Group(grid, Text(), _suggested(card.suggestions, card.number))
     return _panel(title, 'blue', body, _where(card.thread, card.thread_name))
@@ -55,7 +57,7 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
         grid.add_row(label(f'passed {end.test}', limit=47), _lines(shown, 'no tensor', end.passed_count))
     if grid.row_count:
         parts.append(grid)
-    parts += [Text(), _suggested(end.suggestions, 1 if end.error_type else end.number)]
+    parts += [*([Text()] if parts else []), _suggested(end.suggestions, 1 if end.error_type else end.number)]
     state = 'FAILED' if end.error_type else 'tensors found' if end.passed else 'done'
     took = f' after {seconds(end.seconds)}' if end.seconds is not None else ''
     title = f'run #{end.run}  {one_line(end.label, 40)}  {_whose(end.number, end.title)}  {state}{took}'

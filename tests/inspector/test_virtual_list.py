@@ -324,6 +324,25 @@ def test_a_list_that_grows_follows_its_end_only_when_it_is_there() -> None:
     shown(test, total=100)
 
 
+@pytest.mark.parametrize('found', [True, False])
+def test_a_row_chosen_elsewhere_is_shown_though_the_list_grows_meanwhile(found) -> None:
+    async def test(app: Lists, pilot: Pilot[None]) -> None:
+        before = app.list._feed.opened
+        app.numbers.hold.clear()
+        app.list._look_again()
+        app.list.show_key('n500')
+        if found:                               # in the old rows, then there are new ones
+            await until(pilot, lambda: app.list.cursor == 500)
+        else:                                   # the new ones are there first
+            app.list._feed.opened = None
+        app.numbers.hold.set()
+        await until(pilot, lambda: app.list._feed.opened not in (None, before))
+        await until(pilot, lambda: 'n500' in app.names() and app.list.cursor == 500)
+        await pilot.pause(0.3)
+        assert app.list.cursor == 500 and app.picked == []
+    shown(test)
+
+
 def test_show_key_goes_to_a_row_without_telling_anybody() -> None:
     async def test(app: Lists, pilot: Pilot[None]) -> None:
         app.list.show_key('n500000')

@@ -235,8 +235,8 @@ class TimelinePane(ScrollView, can_focus=True):
             return Text('timeline: looking ...', 'dim')
         if not seen.extent.calls:
             return Text('no call was recorded so far', 'dim')
-        text = Text.assemble((count(seen.calls, 'call'), 'bold'), f'  {count(len(seen.lanes), "thread")}  ',
-                             (f'{seconds(seen.end - seen.start)} of {seconds(seen.extent.end - seen.extent.start)}', 'none'))
+        text = Text.assemble((count(seen.calls, 'call'), 'bold'), f'  {count(len(seen.lanes), "thread")}  '
+                             f'{seconds(seen.end - seen.start)} of {seconds(seen.extent.end - seen.extent.start)}')
         text.append('  + closer  - farther  0 all' if not seen.crowded else '  each column: how busy; + closer', 'dim')
         if self.site is not None:
             text.append(f'  filter: site {one_line(self.site, 40)}', 'bold')
@@ -248,7 +248,7 @@ class TimelinePane(ScrollView, can_focus=True):
         row = seen.rows[index]
         chosen = self.chosen
         here = chosen is not None and (chosen.process, chosen.thread) == (row.process, row.thread)
-        text = Text(('>' if here and row.name else ' ') + row.name.ljust(MARGIN - 1), 'bold' if here else 'none')
+        margin = ('>' if here and row.name else ' ') + row.name.ljust(MARGIN - 1)
         bars = row.text.copy()
         if chosen is not None and here and (not row.spans or any(span.number == chosen.number for span in row.spans)):
             scale = seen.width / (seen.end - seen.start)
@@ -256,7 +256,7 @@ class TimelinePane(ScrollView, can_focus=True):
             right = int((chosen.started + (chosen.duration or 0.0) - seen.start) * scale) + 1
             if right > 0 and left < seen.width:
                 bars.stylize(Style(reverse=True), max(0, left), min(seen.width, right))
-        return text.append_text(bars)
+        return Text.assemble((margin, 'bold' if here else ''), bars)
 
     # ------------------------------------------------------------------ moving
     def _choose(self, span: SpanRecord, *, tell: bool = False) -> None:
