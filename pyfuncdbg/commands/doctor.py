@@ -94,6 +94,7 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
         recorder.stop()
 
     ended: list[bool] = []
+    gather(Fact('begun'))
     _thread.start_new_thread(now_and_then, ())
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)

@@ -42,8 +42,8 @@ def unheard(evidence: Evidence) -> Iterator[Finding]:
                 (frame.filename, frame.line) == known.place for frame in call.error.frames)]
             if failed and failed[0].error is not None:
                 message = (failed[0].error.message.splitlines() or [''])[0][:200]
-                what = (f'{known.text("type")} in {known.number("raised"):,} of {spot.count:,} calls reached nobody: no error '
-                        f'of TensorFlow told of it, and what they worked on was dropped. The first: {message}')
+                what = (f'{known.text("type")} in {known.number("raised"):,} of {spot.count:,} calls reached nobody: no '
+                        f'error of TensorFlow told of it, and what they worked on was dropped. The first: {message}')
                 figures: dict[str, Figure] = {'calls that raised': known.number('raised'), 'errors told': 0,
                                               'calls': spot.count}
                 yield Finding('lost', spot.name, known.place, what, figures, _told(evidence, spot),
