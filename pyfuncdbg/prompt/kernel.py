@@ -31,7 +31,7 @@ from pyfuncdbg.views.escape import visible
 _WIDTH = 100
 _PATIENCE = 0.02
 """Seconds between two looks at whether a line is still wanted."""
-_HEARING = 0.5
+_HEARING = 1.0
 """Seconds in which the main thread hears of an interrupt, unless native code keeps it."""
 
 
