@@ -57,6 +57,7 @@ class RunCard:
         nodes: How many nodes it will run; `functions` of them are Python functions, and `last` is the last one.
         breakpoints: Those that are set, one line each.
         suggestions: What to type.
+        remark: What the host has to say of looking into it, '' mostly.
     """
 
     run: int
@@ -72,6 +73,7 @@ class RunCard:
     last: str
     breakpoints: tuple[str, ...]
     suggestions: tuple[Suggestion, ...]
+    remark: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
                    _values(run.feeds, call.inputs, call.site.host),
                    tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
                    sites[-1].name if sites else '',
-                   tuple(breakpoints), tuple(_before(functions)))
+                   tuple(breakpoints), tuple(_before(functions)), run.remark)
 
 
 def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Queries) -> RunEnd:

@@ -69,6 +69,7 @@ class StopCard:
         raised: The error.
         displayed: Expressions of `display` that have changed.
         differences: What has come out differently since `swap` or `retry`.
+        remark: What the host has to say of the node that is next, '' mostly.
     """
 
     number: int
@@ -96,6 +97,7 @@ class StopCard:
     raised: Raised | None
     displayed: tuple[Displayed, ...]
     differences: tuple[Difference, ...] = ()
+    remark: str = ''
 
 
 def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
@@ -125,7 +127,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         tuple(shown), what, len(values) - len(shown),
         described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None,
         _raised(stop.error) if stop.error is not None else None,
-        tuple(one for one in displays.at(stop) if one.changed), stop.differences)
+        tuple(one for one in displays.at(stop) if one.changed), stop.differences,
+        run.remark if run is not None and stop.phase == 'node' else '')
 
 
 def _innermost(stop: Stop) -> FrameType | None:

@@ -92,11 +92,12 @@ class Run:
         endless: Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again.
         element: Of a dataset: the index of the element that it works on; None elsewhere.
         stepwise: Somebody may stop at a node of it, so that a host which can choose goes node by node.
+        remark: What its host has to say to who looks into it as it stands, for cards; '' mostly.
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
 
     __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'feeds', 'fetches', 'host', 'id',
-                 'label', 'started', 'stepwise', 'thread')
+                 'label', 'remark', 'started', 'stepwise', 'thread')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
                  feeds: Sequence[str] = (), fetches: Sequence[str] = (),
@@ -113,6 +114,7 @@ class Run:
         self.aborted: BaseException | None = None
         self.stepwise = False
         self.thread = 0
+        self.remark = ''
         self._announce = sites
         self._sites: tuple[CallSite, ...] | None = None
 

@@ -31,6 +31,8 @@ def stop_view(card: StopCard) -> Page:
         text = Text.assemble('  created at ', place(card.created.filename, card.created.line), style='dim')
         text.append(f'  {one_line(line_text(card.created.filename, card.created.line), 200)}')
         parts.append(lambda options: cut(text, options.max_width))
+    if card.remark:
+        parts.append(Text(f'  {one_line(card.remark, 300)}', 'yellow', overflow='fold'))
     parts += _values(card)
     parts += [_displayed(one) for one in card.displayed]
     if card.differences:

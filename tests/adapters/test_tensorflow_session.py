@@ -203,8 +203,8 @@ def test_a_stop_before_a_node_and_at_an_op_type(tf: Any) -> None:
         wrapped = pyfuncdbg.DebugSession(session)
         wrapped.run(program.init)
         wrapped.run(program.loss, program.feed(0))
-    for entry in list(debugger.breakpoints.entries):
-        debugger.breakpoints.clear(entry.number)
+    for number in list(debugger.breakpoints.entries):
+        debugger.breakpoints.clear(number)
     assert [reason for phase, reason in user.stops if phase == 'before'] == ['breakpoint 1', 'breakpoint 1', 'breakpoint 2']
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -125,14 +126,10 @@ class Runs:
             if known is not stamp:
                 plan.asked = stamp, self._is_wanted(self._sites[label], plan, going)
             try:
-                def plainly(targets: Any, fetches: Any, feeds: Any) -> list[Any]:
-                    return original(session, handle, targets, fetches, feeds, options, run_metadata)
-
-                def in_part(targets: Any, fetches: Any, feeds: Any) -> list[Any]:
-                    return original(session, None, targets, fetches, feeds, options, None)  # metadata is of one whole run
-
                 if handle is None and not session.sess_str:
                     going.control, going.remark = Pending(plan), _DIFFERENCE
+                plainly = partial(_run_of, original, session, handle, options, run_metadata)
+                in_part = partial(_run_of, original, session, None, options, None)      # metadata is of one whole run
                 return self._watched(label, going, lambda *fed: self._run(
                     plan, going, plainly, in_part, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
             except BaseException as error:
@@ -208,6 +205,12 @@ class Runs:
             return flat if len(flat) == len(going.fetches) else []
         self._watched('Session.run', going, proceed, [])
         return given[0]
+
+
+def _run_of(original: _DoRun, session: Any, handle: Any, options: Any, metadata: Any, targets: Any, fetches: Any,
+            feeds: Any) -> list[Any]:
+    """One run of a session, past everything that watches."""
+    return original(session, handle, targets, fetches, feeds, options, metadata)
 
 
 def _without_own_frame(error: BaseException) -> None:

@@ -46,7 +46,7 @@ class Variables:
             for op, (reader, _) in self._ways.items():
                 try:
                     found[op] = run([], [reader], {})[0]
-                except Exception:               # this one
+                except Exception:               # this one has none: it is left out
                     continue
             return found
 

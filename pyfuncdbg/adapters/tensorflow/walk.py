@@ -75,10 +75,10 @@ class Walk:
             self._on_pause, self._goal = pending.on_pause, pending.place
         try:
             self._go_through()
-        except Exception as error:
+        except Exception as error:              # ours, if the program has its results already
             if results is None:
                 raise
-            say_failed(f'looking into run #{self._run.id} failed', error)   # the program has its results
+            say_failed(f'looking into run #{self._run.id} failed', error)
         finally:
             self._run.control = None
         return results if results is not None else self._results()
@@ -123,6 +123,7 @@ class Walk:
         """Let who pauses look, and say where to pause next."""
         assert self._on_pause is not None
         self._goal, self._asking = None, True
+        self._run.remark = self._remark()
         try:
             self._on_pause()
         except Exception as error:              # a mistake of who watches must not end the program
@@ -133,6 +134,17 @@ class Walk:
             raise
         finally:
             self._asking = False
+
+    def _remark(self) -> str:
+        """What is to be known of the nodes that come next."""
+        if self._given is not None:
+            return 'TensorFlow has done this run in one go already: these are its values, and nothing can be changed'
+        unit = self._plan.units.of[self.position] if self.position < len(self._plan.nodes) else None
+        if unit is None or not unit.session or len(unit.nodes) == 1:
+            return ''
+        count = len(unit.nodes)
+        last = unit.nodes[-1].name
+        return f'{count} nodes run as one, up to {last!r}: TensorFlow cannot run one of them without the others'
 
     def _asked_about(self, error: Exception) -> bool:
         """Ask about a node that raised; whether it is gone back to."""
