@@ -52,7 +52,7 @@ def test_tapes_give_the_same_gradients_to_second_order(tensorflow: Any, graph: R
     alike(taped(ours, graph), expected, graph, 50)
 
 
-@hypothesis.settings(max_examples=60)
+@hypothesis.settings(max_examples=40)
 @hypothesis.given(random_graphs())
 def test_plan_executor_tape_and_function_agree(graph: RandomGraph) -> None:
     values, gradients = values_and_gradients(ours, graph)

@@ -56,8 +56,11 @@ class Page:
         self.cancelled = self.closed = False
         self.step = int(self.shown.get('step', 1))  # type: ignore[call-overload]
 
+    def _number(self, index: int) -> int:
+        return (self.count - 1 - index if self.wish.down else index) * self.step
+
     def _row(self, index: int) -> Row:
-        number = (self.count - 1 - index if self.wish.down else index) * self.step
+        number = self._number(index)
         words = (str(number), str(number ** 2), f'n{number}', str(len(str(number))))
         return Row(f'n{number}', tuple(map(Text, words)))
 
@@ -92,7 +95,7 @@ class Page:
         for index in order:
             if index % 4096 == 0 and not wanted():
                 raise QueryCancelledError
-            if text in self._row(index).key:
+            if text in f'n{self._number(index)}':
                 return index
         return None
 

@@ -375,7 +375,7 @@ def test_set_and_cleared_while_threads_run_the_function(lines: Lines, program: M
     for thread in threads:
         thread.start()
     try:
-        for _ in range(15):
+        for _ in range(8):
             lines.set(1, program.__file__, line_of('y = x * k'), 'x == 7', lambda frame, _: seen.add(frame.f_locals['x']))
             lines.set(2, program.__file__, line_of('return y'), 'y == 14', lambda frame, _: seen.add(frame.f_locals['y']))
             lines.clear(1)
