@@ -1,10 +1,15 @@
 """What `doctor` found: a paragraph for each fault, with its place, what is wrong, figures, and the code that mends it."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from rich.console import ConsoleOptions
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Figure, Finding
+from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Figure, Finding, Use
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import place
@@ -26,8 +31,27 @@ def doctor_view(diagnosis: Diagnosis) -> Page:
     parts: list[Part] = [title]
     for number, finding in enumerate(found, 1):
         parts += [Text(), *_paragraph(number, finding)]
+    if diagnosis.uses:
+        parts += [Text(), lambda options: _uses(diagnosis.uses, options)]
     notes = _notes(diagnosis)
-    return Page(*parts, *([Text()] if found and notes else []), *notes)
+    return Page(*parts, *([Text()] if (found or diagnosis.uses) and notes else []), *notes)
+
+
+def _uses(uses: Sequence[Use], options: ConsoleOptions) -> Table:
+    """Who used the interpreter how: time under the GIL and how parallel it was."""
+    def cells(text: Callable[[Use], str]) -> list[Text]:
+        return [Text(text(use)) for use in uses]
+    return fitted_table([
+        Column('site', [label(use.site, limit=40) for use in uses], 1, least=10),
+        Column('place', [place(*use.place) for use in uses], 0, least=10),
+        Column('calls', cells(lambda use: f'{use.calls:,}'), 4, right=True),
+        Column('CPU', cells(lambda use: seconds(use.cpu)), 2, right=True),
+        Column('waiting', cells(lambda use: seconds(use.waiting)), 3, right=True),
+        Column('most at once', cells(lambda use: f'{use.together}'), 6, right=True),
+        Column('computing at once', cells(lambda use: f'{use.computing:.2f}'), 5, right=True),
+        Column('under way', cells(lambda use: f'{use.share:.0%}'), 7, right=True),
+        Column('GIL on arrival', cells(lambda use: '' if use.arrival is None else seconds(use.arrival)), 8, right=True)],
+        options)
 
 
 def _paragraph(number: int, finding: Finding) -> list[Part]:
@@ -121,4 +145,5 @@ if __name__ == '__main__':
     leak = Finding('leak', 'square', Place('train.py', 31), 'every eager call leaves its function in script_ops._py_funcs',
                    {'entries': 200, 'calls': 200, 'held bytes': 8_400_000}, 'y = square(x)',
                    'eager code needs no py_function: call the function itself')
-    demo(doctor_view(Diagnosis((lost, leak), 240, 2, True, '2.21.0')), doctor_view(Diagnosis((), 12, 1, False)))
+    use = Use('load', Place('train.py', 12), 40, 4, 2.1, 6.0, 2.2, 2.4, 4.9e-3)
+    demo(doctor_view(Diagnosis((lost, leak), 240, 2, True, '2.21.0', uses=(use,))), doctor_view(Diagnosis((), 12, 1, False)))

@@ -261,8 +261,13 @@ def test_who_holds_the_gil_and_who_only_waits(bench: Bench, cpu: float, together
         bench.call(site, n)
     bench.fact('occupancy', site=site, calls=2, cpu=int(cpu * SECOND), wall=2 * SECOND, busy=SECOND, together=together,
                span=SECOND, threads=2, asked=10, waited=waited * 10 * 10**6)
-    found = bench.findings()
+    diagnosis = bench.diagnosis()
+    found = diagnosis.findings
     assert [one.kind for one in found] == told
+    (use,) = diagnosis.uses
+    assert (use.calls, use.together, use.cpu, use.share) == (2, together, pytest.approx(cpu), 1.0)
+    assert (use.computing, use.waiting) == (pytest.approx(cpu), pytest.approx(2 - cpu))
+    assert use.arrival == pytest.approx(waited / 1e3)
     fixes = {'gil': 'dataset = dataset.batch(32).map(element)',
              'serial': 'dataset = dataset.map(element, num_parallel_calls=tf.data.AUTOTUNE)'}
     assert [one.fix for one in found] == [fixes[kind] for kind in told]

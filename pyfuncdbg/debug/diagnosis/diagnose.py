@@ -11,7 +11,7 @@ from pyfuncdbg.debug.diagnosis.leaving import ends, exports, unheard
 from pyfuncdbg.debug.diagnosis.results import results
 from pyfuncdbg.debug.diagnosis.shaping import failed_shapes, lost_shapes
 from pyfuncdbg.debug.diagnosis.texts import texts
-from pyfuncdbg.debug.diagnosis.waiting import waits
+from pyfuncdbg.debug.diagnosis.waiting import uses, waits
 from pyfuncdbg.debug.diagnosis.writing import writes
 from pyfuncdbg.debug.queries import Queries
 
@@ -29,4 +29,5 @@ def diagnose(trace: Queries) -> Diagnosis:
                      sum(spot.count for spot in evidence.spots), len({spot.place for spot in evidence.spots}),
                      bool(evidence.sampled), versions[0] if versions else '',
                      next((known.text('raised') for known in ended if known.text('raised')), ''),
-                     bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0))
+                     bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),
+                     uses(evidence))

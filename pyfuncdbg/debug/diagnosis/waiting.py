@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known, Spot
-from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
+from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place, Use
 
 LEAST = 0.1
 """Seconds below which nothing is said."""
@@ -12,7 +12,23 @@ _SHARE = 0.25
 _ONE = 1.25
 _LONG_WAIT = 2e-3
 """Seconds for the GIL that a free one is never waited for: CPython gives it away every 5 ms."""
-_STATEFUL = {'EagerPyFunc': 'py_function', 'PyFunc': 'numpy_function'}
+_MOST = 8
+"""Functions whose use of the interpreter is told."""
+
+
+def uses(evidence: Evidence) -> tuple[Use, ...]:
+    """How functions used the interpreter: those with at least `LEAST` seconds, the most first."""
+    found = [_use(spot, facts) for spot in evidence.spots if (facts := evidence.of('occupancy', spot))]
+    return tuple(sorted([use for use in found if use.wall >= LEAST], key=lambda use: -use.wall)[:_MOST])
+
+
+def _use(spot: Spot, facts: list[Known]) -> Use:
+    def seconds(name: str) -> float:
+        return max(sum(known.number(name) for known in facts), 0) / 1e9
+    asked = sum(known.number('asked') for known in facts)
+    return Use(spot.name, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
+               seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
+               seconds('waited') / asked if asked > 0 else None)
 
 
 def waits(evidence: Evidence) -> Iterator[Finding]:
@@ -20,37 +36,29 @@ def waits(evidence: Evidence) -> Iterator[Finding]:
     for spot in evidence.spots:
         facts = evidence.of('occupancy', spot)
         if facts:
-            yield from _crowded(evidence, spot, facts)
+            yield from _crowded(evidence, spot, _use(spot, facts))
     yield from _ordered(evidence)
 
 
-def _seconds(facts: list[Known], name: str) -> float:
-    return sum(known.number(name) for known in facts) / 1e9
-
-
-def _crowded(evidence: Evidence, spot: Spot, facts: list[Known]) -> Iterator[Finding]:
-    cpu, busy, wall = (_seconds(facts, name) for name in ('cpu', 'busy', 'wall'))
-    span = max([known.number('span') for known in facts]) / 1e9
-    together = max(known.number('together') for known in facts)
+def _crowded(evidence: Evidence, spot: Spot, use: Use) -> Iterator[Finding]:
     graph = str(spot.site.attrs.get('graph', ''))
-    if busy < LEAST or busy < _SHARE * span:
+    if use.busy < LEAST or use.share < _SHARE:
         return
     figures: dict[str, Figure] = {
-        'calls': spot.count, 'most at once': together, 'computing at once': round(cpu / busy, 2), 'CPU seconds': cpu,
-        'waiting seconds': max(wall - cpu, 0.0), 'share of its time': busy / max(span, 1e-9)}
-    asked = sum(known.number('asked') for known in facts)
-    if asked:
-        figures['GIL wait on arrival, seconds'] = _seconds(facts, 'waited') / asked
-    taken = cpu >= 0.7 * busy or (cpu >= 0.4 * busy and asked and _seconds(facts, 'waited') / asked >= _LONG_WAIT)
-    if together > 1 and taken and cpu <= _ONE * busy:
-        what = (f'Up to {together} calls are under way at once, but only {cpu / busy:.2f} at a time compute: the function '
-                f'holds the GIL, so threads take turns, and {max(wall - cpu, 0.0):.2f} of {wall:.2f} s in it were waiting')
+        'calls': use.calls, 'most at once': use.together, 'computing at once': round(use.computing, 2),
+        'CPU seconds': use.cpu, 'waiting seconds': use.waiting, 'share of its time': use.share}
+    if use.arrival is not None:
+        figures['GIL wait on arrival, seconds'] = use.arrival
+    taken = use.computing >= 0.7 or (use.computing >= 0.4 and (use.arrival or 0.0) >= _LONG_WAIT)
+    if use.together > 1 and taken and use.computing <= _ONE:
+        what = (f'Up to {use.together} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
+                f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
         fix = _batched(evidence, spot) if graph.startswith('Dataset_') else ''
         yield Finding('gil', spot.name, spot.place, what, figures, fix,
                       'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
                       'of Python over elements; so do TensorFlow ops, which need no GIL')
-    elif together == 1 and graph.startswith('Dataset_map') and spot.count > 1:
-        yield from _alone(evidence, spot, figures, cpu / busy)
+    elif use.together == 1 and graph.startswith('Dataset_map') and spot.count > 1:
+        yield from _alone(evidence, spot, figures, use.computing)
 
 
 def _alone(evidence: Evidence, spot: Spot, figures: dict[str, Figure], load: float) -> Iterator[Finding]:
