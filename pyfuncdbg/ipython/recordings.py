@@ -8,6 +8,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import time
 from collections import deque
 from dataclasses import dataclass
 from itertools import count
@@ -64,6 +65,7 @@ class Recordings:
         self._trace: Trace | None = None
         self._recorder: Recorder | None = None  # whose trace it is
         self._opened = False
+        self._since = 0.0
         self._folder = ''
         self._temporary: deque[Path] = deque()
 
@@ -186,10 +188,10 @@ class Recordings:
     def trace(self) -> Queries:
         """What commands look at, as it is now."""
         self.tidy()
-        on = recorders()
-        if on and not self._opened and on[-1] is not self._recorder:
-            on[-1].flush()
-            self._show(Trace.open(on[-1].path), str(on[-1].path), on[-1])
+        newest = None if self._opened else self._newest()
+        if newest is not None and newest is not self._recorder:
+            newest.flush()
+            self._show(Trace.open(newest.path), str(newest.path), newest)
         if self._trace is None:
             return Nothing()
         if self._recorder is not None:
@@ -201,9 +203,18 @@ class Recordings:
             raise
         return self._trace
 
+    def _newest(self) -> Recorder | None:
+        """What records now and is more to the point than the cell that is shown: it is of every cell, or has newer calls."""
+        if self.session is not None:
+            return self.session
+        on = recorders()
+        if not on or self._recorder in on or (self._trace is not None and not _called_since(on[-1], self._since)):
+            return None
+        return on[-1]
+
     def _show(self, trace: Trace, name: str, recorder: Recorder | None) -> Trace:
         self.close_opened()
-        self._trace, self._recorder, self.shown = trace, recorder, name
+        self._trace, self._recorder, self.shown, self._since = trace, recorder, name, time.time()
         return trace
 
     def close(self) -> None:
@@ -225,6 +236,13 @@ class Nothing:
     def __getattr__(self, name: str) -> Any:
         raise CommandError("nothing is recorded yet: '%%pyfunc' above a cell records it, '%pyfunc on' records every cell, "
                            "'%pyfunc open TRACE' shows a trace")
+
+
+def _called_since(recorder: Recorder, moment: float) -> bool:
+    """Whether it has recorded a call that began after a moment."""
+    with recorder.trace() as trace:
+        last = trace.calls(newest_first=True, limit=1)
+        return bool(last) and trace.info().started + last[0].started > moment
 
 
 def _remove(folder: str, owner: int) -> None:

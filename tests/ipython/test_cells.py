@@ -129,6 +129,18 @@ def test_within_on_the_report_of_a_cell_is_that_of_the_cell(shell: Shell) -> Non
     assert len(calls(shell)) == 3
 
 
+def test_commands_look_at_what_was_recorded_last(shell: Shell) -> None:
+    live = debugger.live.recorder()             # what a stop in a cell that is not recorded begins: it goes on from then on
+    shell.shown(f'{CALL}\n{CALL}')
+    assert len(calls(shell)) == 2
+    shell.shown(f'%%pyfunc\n{CALL}')
+    assert len(calls(shell)) == 1
+    assert len(calls(shell)) == 1
+    shell.shown(CALL)
+    assert len(calls(shell)) == 4
+    live.stop()
+
+
 @pytest.mark.parametrize(('capture', 'shown', 'kept'), [('tee', True, True), ('only', False, True), ('off', True, False)])
 def test_what_a_function_prints(capture: str, shown: bool, kept: bool, shell: Shell) -> None:
     text = shell.shown(f'%%pyfunc --capture {capture}\n{CALL}').partition('pyfuncdbg  ')[0]
