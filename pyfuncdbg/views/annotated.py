@@ -28,7 +28,7 @@ def annotated_view(found: AnnotatedSource, *, filters: Mapping[str, object] | No
     """
     title = Text(one_line(found.filename), 'bold underline', overflow='fold')
     first = heading(found.marked, 'line with nodes', plural='lines with nodes', shown=found.shown, filters=filters)
-    first.append(f'   {count(found.nodes, "node")}, {count(found.calls, "call")}, {seconds(found.own)}', 'none')
+    first.append(f'   {count(found.nodes, "node")}, {count(found.calls, "call")}, {seconds(found.own)}')
     parts: list[Part] = [title, first]
     parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in found.warnings]
     if found.lines:
@@ -72,10 +72,10 @@ def _node(node: MarkedNode, width: int) -> Text:
         row.append('called by ', 'dim')
     row.append_text(label(mark.site.name, 'cyan', limit=NAME))
     what = mark.site.function if mark.role == 'made' and mark.site.function else mark.site.op_type
-    row.append(f' {one_line(what, 40)}', 'dim' if mark.role == 'function' else 'none')
+    row.append(f' {one_line(what, 40)}', 'dim' if mark.role == 'function' else '')
     if time is None:
         return row.append('  no call recorded', 'blue')
-    row.append(f'  {time.calls:,}x {seconds(time.own)}', 'none')
+    row.append(f'  {time.calls:,}x {seconds(time.own)}')
     if time.failed:
         row.append(f'  {time.failed:,} raised', 'bold red')
     if time.bad:

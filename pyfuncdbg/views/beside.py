@@ -79,9 +79,9 @@ def tensor_note(name: str, tensor: TensorRecord) -> Text:
         text.append(' ').append_text(flag_line(found))
     stats = tensor.stats
     if stats is not None and stats.min is not None:
-        text.append(f'  {value(stats.min)}', 'none')
+        text.append(f'  {value(stats.min)}')
         if stats.min != stats.max:
-            text.append(f' .. {value(stats.max)}  mean {value(stats.mean)}', 'none')
+            text.append(f' .. {value(stats.max)}  mean {value(stats.mean)}')
     return text
 
 

@@ -27,9 +27,9 @@ def breakpoint_table(states: Sequence[BreakpointState], *, catching: bool = Fals
         catching: Whether errors stop too.
         hint: What else to say below.
     """
-    first = Text(count(len(states), 'breakpoint'), 'bold', overflow='fold')
+    first = Text.assemble((count(len(states), 'breakpoint'), 'bold'), overflow='fold')
     if catching:
-        first.append('   catch: on', 'not bold')
+        first.append('   catch: on')
     parts: list[Part] = [first]
     if states:
         parts.append(lambda options: _table(states, wide=options.max_width >= WIDE))
@@ -66,16 +66,16 @@ def _table(states: Sequence[BreakpointState], *, wide: bool) -> Table:
 
 def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
     """'breakpoint 2 at norm if has_nan(out)   after call', and what there is to note."""
-    text = Text(f'breakpoint {state.number}', 'bold', overflow='fold')
-    text.append(f'{" " if verb else ""}{one_line(verb)} at {one_line(state.spec, 80)}', 'not bold')
+    text = Text.assemble((f'breakpoint {state.number}', 'bold'), overflow='fold')
+    text.append(f'{" " if verb else ""}{one_line(verb)} at {one_line(state.spec, 80)}')
     if state.condition:
-        text.append(f' if {one_line(state.condition, 120)}', 'not bold')
-    text.append(f'   {one_line(_TIMINGS.get(state.timing, state.timing))}', 'dim not bold')
+        text.append(f' if {one_line(state.condition, 120)}')
+    text.append(f'   {one_line(_TIMINGS.get(state.timing, state.timing))}', 'dim')
     does = _does(state)
     if does != 'stop':
-        text.append(f', {does}', 'dim not bold')
+        text.append(f', {does}', 'dim')
     if state.where and state.where != (state.spec,) and verb in ('', 'set'):
-        text.append(f'   {", ".join(one_line(place, 80) for place in state.where)}', 'dim not bold')
+        text.append(f'   {", ".join(one_line(place, 80) for place in state.where)}', 'dim')
     notes = _notes(state)
     return Page(text, notes) if notes.plain else Page(text)
 

@@ -72,14 +72,14 @@ def function(call: CallRecord) -> Text:
 
 def result(call: CallRecord) -> Text:
     """'ok', 'NaN 4', 'raised ValueError: ...', and what it said: '2 prints'."""
-    text = state(call)
+    text = Text.assemble(state(call))
     if call.error is not None and call.error.message:
-        text.append(f': {one_line(call.error.message, 60)}', 'none')
+        text.append(f': {one_line(call.error.message, 60)}')
     said = [count(sum(record.kind in kinds for record in call.output), noun)
             for noun, kinds in (('print', ('out', 'err')), ('warning', ('warning',)), ('log', ('log',)))
             if any(record.kind in kinds for record in call.output)]
     if said:
-        text.append(f'  {", ".join(said)}', 'dim not bold')
+        text.append(f'  {", ".join(said)}', 'dim')
     return text
 
 

@@ -32,7 +32,7 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
     """
     first = heading(total, 'backward step', shown=steps, filters=filters)
     named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in _ORDER if counts.get(verdict))
-    first.append(f'   gradients: {named or "none"}', 'none')
+    first.append(f'   gradients: {named or "none"}')
     parts: list[Part] = [first]
     if edges:
         parts.append(_table(edges))

@@ -12,8 +12,6 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.views.escape import shortened
-
 _GAP = 2
 """Blanks between two columns: one of rich's padding, one of its box."""
 
@@ -69,13 +67,23 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
 
 
 def cut(text: Text, width: int) -> Text:
-    """A text no wider than that, both ends kept; one that is cut loses all styles but its own."""
+    """A text no wider than that, both ends kept, in their styles."""
     if text.cell_len <= width:
         return text
-    plain, most = text.plain, width
-    while (short := Text(shortened(plain, most), text.style)).cell_len > width and most > 1:
+    most = width
+    while (short := _shortened(text, most)).cell_len > width and most > 1:
         most -= 1                               # characters that take two columns
     return short
+
+
+def _shortened(text: Text, most: int) -> Text:
+    """As `escape.shortened`."""
+    if len(text) <= most:
+        return text
+    if most <= 5:
+        return text[:most]
+    tail = (most - 3) // 2
+    return Text.assemble(text[:most - 3 - tail], '...', text[len(text) - tail:], style=text.style)
 
 
 def _widths(marked: Sequence[tuple[Column, str]], room: int, first: str) -> list[int]:

@@ -71,7 +71,7 @@ def _frames(error: ErrorRecord, site: SiteRecord | None, local: Callable[[FrameR
             lines.append(_folded([frames[i] for i in group]))
             continue
         for i in group:
-            text = _frame(frames[i], site, 'none')
+            text = _frame(frames[i], site, '')
             for line in local(variables[i], ALL if i == mine[-1] else OUTER_LOCALS) if i in variables else ():
                 text.append('\n').append_text(line)
             lines.append(text)
@@ -83,11 +83,10 @@ def _frames(error: ErrorRecord, site: SiteRecord | None, local: Callable[[FrameR
 
 
 def _frame(frame: Frame, site: SiteRecord | None, style: str) -> Text:
-    text = Text.assemble(place(frame.filename, frame.line, full=True), f' in {one_line(frame.function, 80)}', style=style)
-    source = line_text(frame.filename, frame.line, site)
-    if source:
-        text.append(f'\n{frame.line:>6} | ', 'dim').append(one_line(source, 300), 'bold' if style == 'none' else style)
-    return text
+    source = one_line(line_text(frame.filename, frame.line, site), 300)
+    below = ((f'\n{frame.line:>6} | ', 'dim'), (source, style or 'bold')) if source else ()
+    return Text.assemble(place(frame.filename, frame.line, full=True), f' in {one_line(frame.function, 80)}', *below,
+                         style=style)
 
 
 def _folded(frames: list[Frame]) -> Text:

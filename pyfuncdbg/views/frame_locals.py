@@ -69,16 +69,16 @@ def _chosen(variables: tuple[LocalRecord, ...], most: int) -> list[LocalRecord]:
 def _value(variable: LocalRecord, width: int, options: ConsoleOptions) -> Text:
     tensor = variable.tensor
     if tensor is None:
-        return Text(one_line(variable.text, 400), 'red' if is_bad(variable) else 'none')
+        return Text(one_line(variable.text, 400), 'red' if is_bad(variable) else '')
     line = tensor_line(replace(tensor, name=''))
     if written := _elements(tensor):
-        line.append(f'  {written}', 'none')
+        line.append(f'  {written}')
     elif width >= _WIDE and tensor.stats is not None and tensor.stats.min is not None:
         stats = tensor.stats
-        line.append(f'  {number(stats.min)} .. {number(stats.max)}', 'none')
+        line.append(f'  {number(stats.min)} .. {number(stats.max)}')
         if stats.min != stats.max:
             marks = bar(stats.histogram, 10, ascii_only=options.ascii_only)
-            line.append(f'  mean {number(stats.mean)}  std {number(stats.std)}  |{marks}|', 'none')
+            line.append(f'  mean {number(stats.mean)}  std {number(stats.std)}  |{marks}|')
     return line
 
 

@@ -12,12 +12,12 @@ from pyfuncdbg.views.units import count
 def heading(total: int, noun: str, *, plural: str = '', shown: int | None = None,
             filters: Mapping[str, object] | None = None, sort: str = '', dropped: int = 0) -> Text:
     """'412 calls, 50 shown   sort: time   filter: site norm*, failed   dropped: 0'."""
-    text = Text(count(total, noun, plural), 'bold', overflow='fold')
+    text = Text.assemble((count(total, noun, plural), 'bold'), overflow='fold')
     if shown is not None and shown < total:
         text.append(f', {shown:,} shown')
     if sort:
-        text.append(f'   sort: {one_line(sort, 40)}', 'dim not bold')
-    text.append(f'   filter: {_named(filters or {})}', 'dim not bold')
+        text.append(f'   sort: {one_line(sort, 40)}', 'dim')
+    text.append(f'   filter: {_named(filters or {})}', 'dim')
     if dropped:
         text.append(f'   not kept: {dropped:,}', 'yellow')
     return text

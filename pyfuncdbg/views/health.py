@@ -49,7 +49,7 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
     first = heading(total, 'finding', shown=len(findings), filters=filters)
     named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
     if named:
-        first.append(f'   {named}', 'none')
+        first.append(f'   {named}')
     parts: list[Part] = [first]
     if not findings:
         call = (filters or {}).get('call')
@@ -90,7 +90,7 @@ def _verdict(finding: Finding) -> Text:
     if finding.verdict in ('inherited', 'masked'):
         source = f' from #{one_line(finding.origin, 20)}' if finding.origin else ''
         return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
-                    'green' if finding.verdict == 'masked' else 'none')
+                    'green' if finding.verdict == 'masked' else '')
     where = ' in gradient' if finding.call.site.kind == 'gradient' else ''
     word = f'BORN{where}' if finding.verdict == 'born' else str(finding.verdict)
     return Text(word + ('' if finding.certain else '?'), 'bold red')
@@ -143,7 +143,7 @@ def _fate(fate: Fate, stopped: bool) -> Text:
         inherited = fate.heirs + fate.likely
         words.append((f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
                      + ' so far' * stopped)
-    return Text(', '.join(words), 'bold' if fate.fetches else 'none')
+    return Text(', '.join(words), 'bold' if fate.fetches else '')
 
 
 def _named(fetch: Reached) -> str:

@@ -134,15 +134,15 @@ def finite_range(cells: np.ndarray) -> tuple[float, float]:
 def _lines(grid: Grid, labels: int, low: float, high: float, *, colors: bool, paired: bool, wide: bool) -> RenderResult:
     at = places(grid.cells, low, high)
     for top in range(0, len(grid.rows), 2 if paired else 1):
-        line = Text(f'{grid.rows[top]:>{labels}} ', 'dim', no_wrap=True)
+        line = Text.assemble((f'{grid.rows[top]:>{labels}} ', 'dim'), no_wrap=True)
         for column in range(len(grid.columns)):
             upper, bad = at[top, column], int(grid.bad[top, column])
             if not colors:
                 mark = 'NI'[bad - 1] if bad else SHADES[round(upper * (len(SHADES) - 1))]
-                line.append(mark * (2 if wide else 1), 'not dim')
+                line.append(mark * (2 if wide else 1))
             elif not paired:
                 style = _BAD if bad else Style(bgcolor=color_at(upper, low, high))
-                line.append(('NI'[bad - 1] if bad else ' ') * (2 if wide else 1), Style(dim=False) + style)
+                line.append(('NI'[bad - 1] if bad else ' ') * (2 if wide else 1), style)
             else:
                 below = top + 1 < len(grid.rows)
                 lower = at[top + 1, column] if below else None
@@ -158,9 +158,9 @@ def _pair(upper: float, lower: float | None, bad: int, below: int, low: float, h
         rest = upper if below else lower
         assert rest is not None
         ground = color_at(rest, low, high)
-        return _LETTERS[bad, below], Style(color='dark_magenta', bgcolor=ground, bold=True, dim=False)
+        return _LETTERS[bad, below], Style(color='dark_magenta', bgcolor=ground, bold=True)
     under = None if lower is None else color_at(lower, low, high)
-    return '▀', Style(color=color_at(upper, low, high), bgcolor=under, dim=False)
+    return '▀', Style(color=color_at(upper, low, high), bgcolor=under)
 
 
 def places(cells: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -35,28 +35,28 @@ def _heading(found: Lineage) -> Text:
                          label(found.node, 'bold', limit=NAME), overflow='fold')
     if found.shown < found.reached:
         text.append(f', {found.shown:,} shown')
-    text.append(f'   depth: {found.depth}', 'dim not bold')
-    text.append('   control: yes' if found.control else '   control: no', 'dim not bold')
-    text.append(f'   values: {f"run #{found.run}" if found.run else "newest"}', 'dim not bold')
+    text.append(f'   depth: {found.depth}', 'dim')
+    text.append('   control: yes' if found.control else '   control: no', 'dim')
+    text.append(f'   values: {f"run #{found.run}" if found.run else "newest"}', 'dim')
     if not found.reached:
         missing = 'no inputs' if found.direction == 'inputs' else 'nobody takes its outputs'
-        text.append(f'   {missing}' + ('' if found.label else ': an eager call is in no graph'), 'none')
+        text.append(f'   {missing}' + ('' if found.label else ': an eager call is in no graph'))
     return text
 
 
 def _row(row: Branch, marks: tuple[str, str, str, str], found: Lineage, *, types: bool) -> Text:
-    text = Text(_indent(row, marks), 'dim', no_wrap=True)
+    text = Text.assemble((_indent(row, marks), 'dim'), no_wrap=True)
     if row.use is not None and row.use.slot < 0:
-        text.append('^ctrl ', 'magenta not dim')
+        text.append('^ctrl ', 'magenta')
     tensor = row.use.tensor if row.use is not None and row.use.tensor and found.direction == 'inputs' else row.node
-    style = 'bold not dim' if row.depth == 0 or row.function else 'not dim'
+    style = 'bold' if row.depth == 0 or row.function else ''
     text.append_text(label(tensor, style, limit=NAME))
     if found.direction == 'outputs' and row.use is not None and row.use.slot > 0:
         text.append(f' in{row.use.slot}', 'dim')
     if types and row.op_type:
-        text.append(f' [{one_line(row.op_type, 30)}]', 'cyan not dim')
+        text.append(f' [{one_line(row.op_type, 30)}]', 'cyan')
     if row.function:
-        text.append(f' {one_line(row.function, 40)}', 'cyan not dim')
+        text.append(f' {one_line(row.function, 40)}', 'cyan')
     if row.again:
         return text.append(f'  ^ its {found.direction} stand {row.again}', 'dim')
     if row.sort != 'node':

@@ -34,7 +34,7 @@ def cut(line: Text, width: int) -> Text:
     if line.cell_len > width:
         line = line.copy()
         line.truncate(max(0, width - 3), overflow='crop')
-        line.append('...', 'dim')
+        return Text.assemble(line, ('...', 'dim'), no_wrap=line.no_wrap, overflow=line.overflow)
     return line
 
 

@@ -26,7 +26,7 @@ _HANDLE = 'handle, no tensor'
 def live_view(rows: Sequence[LiveTensor], total: int, run: int, node: str, filters: Mapping[str, object], sort: str) -> Page:
     """`lt` in mid-run."""
     first = heading(total, 'tensor', shown=len(rows), filters=filters, sort=sort)
-    first.append(f'   run #{run} now, ' + (f"at '{one_line(node, 60)}'" if node else 'at its end'), 'dim not bold')
+    first.append(f'   run #{run} now, ' + (f"at '{one_line(node, 60)}'" if node else 'at its end'), 'dim')
 
     def draw(options: ConsoleOptions) -> Table:
         words = [_HANDLE if row.standing == 'here' and row.tensor is None else _WORDS[row.standing] for row in rows]

@@ -48,9 +48,8 @@ def node_view(card: NodeCard) -> Page:
 
 
 def _title(card: NodeCard) -> Text:
-    ran = card.newest is not None
-    text = Text('node ', 'bold' if ran else 'bold blue', overflow='fold')
-    text.append_text(label(card.name, 'bold', limit=300))
+    style = 'bold' if card.newest is not None else 'bold blue'
+    text = Text.assemble(('node ', style), label(card.name, style, limit=300), overflow='fold')
     if card.site is None:
         return text.append(f'  {card.sort}', 'cyan')
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
@@ -142,7 +141,7 @@ def _outputs(card: NodeCard) -> Table:
     table.add_column(overflow='fold')
     for made in card.outputs[:INPUTS]:
         unused = Text('not used' if card.label else '', 'dim')      # of eager calls nobody knows
-        users = Text('-> ', 'dim', overflow='fold').append_text(_users(made.users)) if made.users else unused
+        users = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else unused
         table.add_row(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), users)
     if len(card.outputs) > INPUTS:
         table.add_row(Text(f'  ... {len(card.outputs) - INPUTS:,} more', 'dim'))

@@ -22,13 +22,13 @@ NEVER = ('did not run', 'not yet')
 
 def node_list_view(found: NodeList) -> Page:
     """The list under what the runs are of."""
-    title = Text('graph of ', 'bold', overflow='fold')
-    title.append_text(label(f'run #{found.run} {found.label}' if found.run else found.label, limit=80))
-    title.append('' if found.run else f', {count(found.runs, "run")}', 'not bold')
+    subject = label(f'run #{found.run} {found.label}' if found.run else found.label, 'bold', 80)
+    title = Text.assemble(('graph of ', 'bold'), subject, overflow='fold')
+    title.append('' if found.run else f', {count(found.runs, "run")}')
     for what, names in (('feeds', found.feeds), ('fetches', found.fetches)):
         if names:
             more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
-            title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}', 'not bold')
+            title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}')
     first = heading(found.total, 'node', shown=len(found.rows), filters=found.filters, sort=found.sort)
     if not found.ops:
         first.append('   ops not recorded: --ops', 'yellow')

@@ -13,7 +13,7 @@ from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, place
 from pyfuncdbg.views.units import milliseconds
 
-KINDS = {'out': ('out', 'none'), 'err': ('err', 'magenta'), 'warning': ('warn', 'yellow'), 'log': ('log', 'blue'),
+KINDS = {'out': ('out', ''), 'err': ('err', 'magenta'), 'warning': ('warn', 'yellow'), 'log': ('log', 'blue'),
          'fp': ('fp', 'yellow')}
 """How each kind is named and coloured."""
 
@@ -61,7 +61,7 @@ def _once(records: Sequence[OutputRecord]) -> list[OutputRecord]:
 def _rows(records: Sequence[OutputRecord], site: SiteRecord | None) -> list[tuple[str, Text, Text]]:
     rows: list[tuple[str, Text, Text]] = []
     for kind, group in itertools.groupby(records, key=lambda record: record.kind):
-        name, style = KINDS.get(kind, (one_line(str(kind), 10), 'none'))
+        name, style = KINDS.get(kind, (one_line(str(kind), 10), ''))
         if kind in ('out', 'err'):
             rows += _stream(list(group), Text(name, style))
         else:
@@ -83,12 +83,12 @@ def _event(record: OutputRecord, site: SiteRecord | None) -> Text:
     text = Text(overflow='fold')
     if record.category:
         text.append(f'{one_line(record.category, 60)}: ', 'bold')
-    text.append(message, 'none')
+    text.append(message)
     if record.filename:
         text.append('  ').append_text(place(record.filename, record.line))
         source = line_text(record.filename, record.line, site)
         if source:
-            text.append(f'\n{record.line} | ', 'dim').append(one_line(source, 200), 'none')
+            text.append(f'\n{record.line} | ', 'dim').append(one_line(source, 200))
     return text
 
 

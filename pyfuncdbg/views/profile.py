@@ -38,7 +38,7 @@ def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filter
     def draw(options: ConsoleOptions) -> Table:
         return _table(rows, by, own, sort, options)
     first = heading(total, _NOUNS[by], plural=_PLURALS.get(by, ''), shown=len(rows), filters=filters, sort=sort)
-    first.append(f'   {seconds(own)} in all', 'none')
+    first.append(f'   {seconds(own)} in all')
     parts: list[Part] = [first]
     if rows:
         parts.append(draw)
@@ -64,8 +64,8 @@ def _table(rows: Sequence[Cost], by: By, own: float, sort: str, options: Console
 
 def _bar(share: float, options: ConsoleOptions, *, wide: bool) -> Text:
     width = WIDE_BAR if wide else NARROW_BAR
-    bar = Text(cost_bar(share, width, ascii_only=options.ascii_only), 'yellow' if share >= 0.25 else 'cyan')
-    return bar.append(f' {percent(share):>4}', 'none')
+    bar = cost_bar(share, width, ascii_only=options.ascii_only)
+    return Text.assemble((bar, 'yellow' if share >= 0.25 else 'cyan'), f' {percent(share):>4}')
 
 
 def _calls(cost: Cost) -> Text:

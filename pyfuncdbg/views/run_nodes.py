@@ -48,7 +48,7 @@ def node_line(row: NodeRow) -> Page:
         mark, style = _MARKS[row.standing]
         times = f' x{row.calls}' if row.calls > 1 else ''
         name = one_line(row.name, room - len(times)) + times
-        line = Text.assemble((f'{mark} ', style), (f'{name:<{room}} ', 'bold' if row.standing == 'here' else 'none'),
+        line = Text.assemble((f'{mark} ', style), (f'{name:<{room}} ', 'bold' if row.standing == 'here' else ''),
                              no_wrap=True, overflow='crop')
         if kind:
             what = 'py' if row.call is not None and row.call.site.kind == 'python' else one_line(row.op_type, kind - 1)

@@ -54,7 +54,7 @@ def _name(row: SourceFile) -> Text:
 
 
 def _remarks(row: SourceFile) -> Text:
-    words = Text(f'{row.failed:,} raised' if row.failed else '', 'bold red')
+    words = Text.assemble((f'{row.failed:,} raised' if row.failed else '', 'bold red'))
     if not file_lines(row.filename):
         words.append(', not here' if words else 'not here', 'yellow')
     if not row.users:

@@ -28,7 +28,7 @@ def stop_view(card: StopCard) -> Page:
     if card.listing is not None:
         parts += listing_view(card.listing, dedent=True).parts
     elif card.created is not None:
-        text = Text.assemble('  created at ', place(card.created.filename, card.created.line), style='dim')
+        text = Text.assemble(('  created at ', 'dim'), place(card.created.filename, card.created.line))
         text.append(f'  {one_line(line_text(card.created.filename, card.created.line), 200)}')
         parts.append(lambda options: cut(text, options.max_width))
     if card.remark:

@@ -212,7 +212,7 @@ def serious(gradient: Gradient) -> bool:
 def _arrow(gradient: Gradient) -> Text:
     bad, shown = serious(gradient), magnitude(gradient)
     mark = f'=={shown}==> ' if bad else f'--{shown}--> '
-    return Text(mark, 'bold red' if bad else 'yellow' if gradient.remarks else 'none')
+    return Text(mark, 'bold red' if bad else 'yellow' if gradient.remarks else '')
 
 
 def magnitude(gradient: Gradient) -> str:
@@ -249,15 +249,14 @@ def _leaves(rows: Sequence[_Row], options: ConsoleOptions) -> Table:
         Column('gradient of', [label(gradient.name, limit=200) for gradient, _, _ in rows], 0, least=16),
         Column('|grad|', [Text(magnitude(gradient)) for gradient, _, _ in rows], 1, right=True),
         Column(f'10^{LOW} {"." * (BAR - 7)} 10^{HIGH}', [
-            Text(flow_bar(gradient, BAR), 'red' if serious(gradient) else 'none') for gradient, _, _ in rows], 2),
+            Text(flow_bar(gradient, BAR), 'red' if serious(gradient) else '') for gradient, _, _ in rows], 2),
         Column('remarks', [remarks for _, remarks, _ in rows], 3, least=14, folds=True),
         Column('by', [label(by, 'dim', 200) for _, _, by in rows], 4, least=8)], options)
 
 
 def _remarks(gradient: Gradient, mark: EdgeMark | None, notes: Sequence[str]) -> Text:
-    text = Text(', '.join([*gradient.remarks, *notes]), 'bold red' if serious(gradient) else 'yellow')
-    shown = check_mark(mark)
-    return text.append('  ' if text and shown else '').append_text(shown)
+    words, shown = ', '.join([*gradient.remarks, *notes]), check_mark(mark)
+    return Text.assemble((words, 'bold red' if serious(gradient) else 'yellow'), '  ' if words and shown else '', shown)
 
 
 def filled(gradient: Gradient, width: int) -> int:

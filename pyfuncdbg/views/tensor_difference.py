@@ -68,7 +68,7 @@ def _bad(found: Difference) -> Text:
     before, after = found.bad
     if not before and not after:
         return Text('every element is finite, before and after' if found.greatest is not None else '', 'dim')
-    return Text(f'not finite: {before:,} before, {after:,} after', 'bold red' if after > before else 'none')
+    return Text(f'not finite: {before:,} before, {after:,} after', 'bold red' if after > before else '')
 
 
 def _table(change: Change, limit: int) -> Table:
@@ -86,7 +86,7 @@ def _table(change: Change, limit: int) -> Table:
         one, two = (part.item() if isinstance(part, np.generic) else part for part in (one, two))
         apart = _apart(one, two)
         bad = isinstance(two, float | complex) and not np.isfinite(two)
-        table.add_row(str(row) if row else '()', Text(element(one)), Text(element(two), 'bold red' if bad else 'none'),
+        table.add_row(str(row) if row else '()', Text(element(one)), Text(element(two), 'bold red' if bad else ''),
                       apart)
     rest = int(np.count_nonzero(other)) - limit
     if rest > 0:

@@ -115,7 +115,7 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> 
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text
     if finding.verdict == 'inherited':
-        return text.append(f' from #{one_line(finding.origin, 20)}', 'none')
+        return text.append(f' from #{one_line(finding.origin, 20)}')
     if finding.verdict == 'born':
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None

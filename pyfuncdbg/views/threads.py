@@ -43,7 +43,7 @@ def _waiting(rows: Sequence[Waiting]) -> Table:
     table.add_column('waits', justify='right', no_wrap=True)
     table.add_column('thread', overflow='fold')
     for row in rows:
-        table.add_row(Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else 'none'),
+        table.add_row(Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else ''),
                       label(row.where, limit=60), label(row.reason, limit=60), seconds(row.seconds),
                       Text(f'{row.thread} {one_line(row.name, 40)}'))
     return table

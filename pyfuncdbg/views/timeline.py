@@ -19,7 +19,7 @@ from pyfuncdbg.views.units import seconds
 
 MARGIN = 14
 """Columns for the names of threads."""
-_STYLES = {'python': 'cyan', 'op': 'none', 'gradient': 'magenta', 'run': 'dim'}
+_STYLES = {'python': 'cyan', 'op': '', 'gradient': 'magenta', 'run': 'dim'}
 _TICK = 16
 _NARROW = 2
 """Columns from the first to the last one of a bar; a call that is narrower is a mark in each."""
@@ -35,7 +35,7 @@ def timeline_view(found: Timeline, *, filters: Mapping[str, object] | None = Non
     first = heading(found.total, 'call', shown=found.shown, filters=filters)
     if found.shown < found.total:
         first.append('   the longest', 'dim')
-    first.append(f'   {found.threads} thread{"s" * (found.threads != 1)}, {seconds(found.end - found.start)}', 'none')
+    first.append(f'   {found.threads} thread{"s" * (found.threads != 1)}, {seconds(found.end - found.start)}')
     if found.threads > len(found.lanes):
         first.append(f', {len(found.lanes)} threads shown', 'yellow')
     if not found.lanes:
@@ -47,8 +47,8 @@ def timeline_view(found: Timeline, *, filters: Mapping[str, object] | None = Non
         several = len({lane.process for lane in found.lanes}) > 1
         for lane in found.lanes:
             for level, spans in enumerate(lane.rows):
-                row = Text(_margin(lane, several) if level == 0 else ' ' * MARGIN, 'bold' if level == 0 else 'none')
-                rows.append(row.append_text(lane_row(spans, found.start, found.end, width)))
+                margin = _margin(lane, several) if level == 0 else ' ' * MARGIN
+                rows.append(Text.assemble((margin, 'bold'), lane_row(spans, found.start, found.end, width)))
         return Text('\n').join(rows)
     return Page(first, draw)
 
@@ -72,7 +72,7 @@ def lane_row(spans: Sequence[Span], start: float, end: float, width: int, *, sel
         selected: Number of a call that is highlighted.
     """
     cells = [' '] * width
-    styles = ['none'] * width
+    styles = [''] * width
     scale = width / (end - start) if end > start else 0.0
 
     def column(at: float) -> int:
@@ -99,7 +99,7 @@ def lane_row(spans: Sequence[Span], start: float, end: float, width: int, *, sel
 
 
 def _style(span: Span, selected: str) -> str:
-    style = 'bold red' if span.failed or span.bad else 'yellow' if span.running else _STYLES.get(span.kind, 'none')
+    style = 'bold red' if span.failed or span.bad else 'yellow' if span.running else _STYLES.get(span.kind, '')
     return f'{style} reverse' if selected and span.number == selected else style
 
 

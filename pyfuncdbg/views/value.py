@@ -78,9 +78,9 @@ def origin_line(origin: Provenance) -> Text:
     likely = '' if origin.certain else 'likely '
     words = {'born': 'born', 'suspected': 'likely born', 'fed': 'fed', 'entered': 'came in from nodes not recorded,'}
     how = words.get(origin.verdict) or one_line(origin.verdict, 40)
-    text = Text(f'{likely}{how} in ' if origin.here else f'inherited, {likely}{how} in ', 'red', overflow='fold')
-    text.append('this call at ' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)} at ')
-    return text.append_text(place(origin.filename, origin.line))
+    where = 'this call' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)}'
+    return Text.assemble((f'{"" if origin.here else "inherited, "}{likely}{how}', 'red'), f' in {where} at ',
+                         place(origin.filename, origin.line), overflow='fold')
 
 
 def where_bad(values: np.ndarray) -> Text:
@@ -122,12 +122,12 @@ def _inside(values: np.ndarray, ranges: Ranges) -> np.ndarray | None:
 
 def _matches(values: np.ndarray, ranges: Ranges, count: int, found: Sequence[Sequence[int]]) -> Text:
     words = ', '.join(f'[{low:g}, {high:g}]' for low, high in ranges)
-    text = Text(f'{count:,} of {values.size:,} elements in {words}, marked *', 'bold', overflow='fold')
+    text = Text.assemble((f'{count:,} of {values.size:,} elements in {words}, marked *', 'bold'), overflow='fold')
     numbers = as_numbers(values)
     shown = values if numbers is None else numbers
     if found:
         listed = ', '.join(f'{index}: {element(shown[tuple(index)].item(), 4)}' for index in found)
-        text.append(f'; at {listed}{", ..." * (count > len(found))}', 'none')
+        text.append(f'; at {listed}{", ..." * (count > len(found))}')
     return text
 
 

@@ -103,12 +103,12 @@ def inline(value: Value, *, ascii_only: bool = False) -> Text:
     if tensor.stats is not None and tensor.stats.first_bad:
         text.append(f' at {list(tensor.stats.first_bad)}', 'red')
     if 0 < array.size <= _INLINE:
-        text.append(f'  {elements(array)}', 'none')
+        text.append(f'  {elements(array)}')
     elif tensor.stats is not None and tensor.stats.min is not None:
         stats = tensor.stats
-        text.append(f'  {number(stats.min)} .. {number(stats.max)}', 'none')
+        text.append(f'  {number(stats.min)} .. {number(stats.max)}')
         if stats.min != stats.max:
-            text.append(f'  mean {number(stats.mean)}  |{bar(stats.histogram, 10, ascii_only=ascii_only)}|', 'none')
+            text.append(f'  mean {number(stats.mean)}  |{bar(stats.histogram, 10, ascii_only=ascii_only)}|')
     return text
 
 

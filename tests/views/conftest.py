@@ -4,7 +4,10 @@ from __future__ import annotations
 import io
 
 import pytest
+from growing_texts import no_style_is_inherited
 from rich.console import Console
+
+__all__ = ['drawn', 'no_style_is_inherited']
 
 
 class ASCIIFile(io.StringIO):

@@ -63,3 +63,10 @@ def test_cut(text, width, expected):
     if expected is not None and width:
         assert found.plain == expected
     assert found.style == 'bold'
+
+
+def test_what_is_cut_keeps_the_styles_of_its_ends():
+    found = cut(Text.assemble(('raised KeyError', 'bold red'), ': the name', ('  2 prints', 'dim')), 15)
+    assert found.plain == 'raised...prints'
+    assert [(found.plain[span.start:span.end], span.style) for span in found.spans] == [
+        ('raised', 'bold red'), ('prints', 'dim')]

@@ -237,9 +237,9 @@ class TimelinePane(ScrollView, can_focus=True):
             return Text('no call was recorded so far', 'dim')
         text = Text.assemble((count(seen.calls, 'call'), 'bold'), f'  {count(len(seen.lanes), "thread")}  '
                              f'{seconds(seen.end - seen.start)} of {seconds(seen.extent.end - seen.extent.start)}')
-        text.append('  + closer  - farther  0 all' if not seen.crowded else '  each column: how busy; + closer', 'dim')
         if self.site is not None:
             text.append(f'  filter: site {one_line(self.site, 40)}', 'bold')
+        text.append('  + closer  - farther  0 all' if not seen.crowded else '  each column: how busy; + closer', 'dim')
         if self._busy:
             text.append('  looking ...', 'yellow')
         return text
