@@ -62,7 +62,7 @@ class Entry:
         if one.spec.kind == 'line':
             return False
         if one.timing == 'gradient':
-            if kind != 'gradient':
+            if kind != 'gradient' or site.attrs.get('traced'):      # the step that is traced has no values yet
                 return False
             forward = str(site.attrs.get('forward', ''))
             return one.spec.means(site) or (one.spec.kind == 'name' and one.spec.fits((forward, *known.functions(forward))))

@@ -35,7 +35,8 @@ class Sinks:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
-        return [_captured(thing) or _own_name(thing) or _held_as(thing, frame) or f'source {i}' for i, thing in enumerate(given)]
+        return [_captured(thing) or _own_name(thing) or _held_as(thing, frame) or f'source {i}'
+                for i, thing in enumerate(given)]
 
     def reached(self, going: Pass, tape: Any, targets: Sequence[Any], sources: Sequence[Any], names: Sequence[str],
                 found: Sequence[Any]) -> list[Any]:
@@ -47,7 +48,7 @@ class Sinks:
         for i, gradient in enumerate(found):
             flows = going.of_source(gradient, numbers[i]) if gradient is not None else []
             kind = VARIABLE if sources[i].dtype == 'resource' or sources[i].dtype._is_ref_dtype else TENSOR
-            attrs: dict[str, Any] = {'source': True}
+            attrs: dict[str, Any] = {'source': True} | ({} if going.eager else {'traced': True})
             if not flows and numbers[i] not in going.targets:
                 try:
                     why = self._unconnected.why(going, tape, targets, Source(sources[i], names[i], kind == VARIABLE))

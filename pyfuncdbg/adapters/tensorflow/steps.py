@@ -66,7 +66,7 @@ class Steps:
         forward, name = going.forward, ''
         if made is not None and made.call:
             forward = made.call
-        elif rule.type == 'EagerPyFunc':
+        elif rule.type == 'EagerPyFunc' and going.eager:
             forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
         slots, number = tuple(slot for _, slot in flows), 0
 
@@ -104,8 +104,12 @@ class Steps:
             if len(self._sites) > _MOST:
                 self._sites.clear()
             site = self._sites[key] = step_site(
-                self._host, name, kind, where, slots, {'inputs': names} if names else {}, given, made_names)
+                self._host, name, kind, where, slots, _attrs(names, bool(given)), given, made_names)
         return site
+
+
+def _attrs(names: Sequence[str], traced: bool) -> dict[str, Any]:
+    return ({'inputs': names} if names else {}) | ({'traced': True} if traced else {})
 
 
 def step_site(host: TensorFlowHost, name: str, kind: str, where: Frame | None, slots: Sequence[int],
