@@ -9,6 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 
 from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.record.recorder import recorders
 
 SETUP = '''from pyfuncdbg import tf
 import numpy as np
@@ -67,6 +68,9 @@ def fresh_shell(*, loaded: bool = True) -> Iterator[Shell]:
         debugger.catching = False
         debugger.leave()
         debugger.left = False
+        for recorder in recorders():
+            if recorder.path.name == 'live.pfd':        # that of the debugger itself
+                recorder.stop()
         debugger.broker.wanted = 'auto'
         shell.ip.history_manager.end_session()
         InteractiveShell.clear_instance()

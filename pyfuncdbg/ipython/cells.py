@@ -88,9 +88,7 @@ class Cells:
         label = f'In[{count}]'
         if not self._running:
             cell.begin(label)
-            enabled = any(entry.breakpoint.enabled for entry in debugger.breakpoints.entries.values())
-            if not debugger.on and (debugger.catching or enabled):
-                debugger.start()                # quit was about the cell before
+            self._await_stops()
         code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
         if code is not None:
             cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
@@ -107,6 +105,14 @@ class Cells:
             return                              # which the transformer has said already
         except PyfuncdbgError as error:
             say(f'the cell is not recorded: {one_line(str(error))}')
+
+    def _await_stops(self) -> None:
+        """Where something may stop, it does though the user quit in the cell before; and it is recorded from its start."""
+        enabled = [entry for entry in debugger.breakpoints.entries.values() if entry.breakpoint.enabled]
+        if enabled or debugger.catching:
+            debugger.start()
+        if debugger.catching or any(entry.breakpoint.do == 'stop' for entry in enabled):
+            debugger.live.recorder()
 
     def after(self, result: Any) -> None:
         """A cell has run, or could not."""

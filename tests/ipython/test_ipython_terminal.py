@@ -105,6 +105,7 @@ def test_a_breakpoint_stops_in_a_later_cell_at_the_prompt(terminal: Terminal) ->
     terminal.enter('p out + 100', PFD)
     terminal.enter('cont')
     assert 'nan' in terminal.enter('r.numpy()')
+    assert '2 calls' in terminal.enter('%pyfunc calls')
     terminal.enter('r = tf.numpy_function(norm, [np.zeros(2)], tf.float64)', PFD)
     terminal.enter('quit')                      # about that cell
     terminal.enter('r = tf.numpy_function(norm, [np.zeros(2)], tf.float64)', PFD)
