@@ -5,6 +5,7 @@ and recorded (on the thread of the calls, and until the log is written).
 """
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -50,15 +51,15 @@ def alone(op: Any, value: Any) -> Work:
     return call
 
 
-def traced(value: Any) -> Work:
-    function = tf.function(lambda x: tf.py_function(add, [x], tf.float32))
+def traced(op: Any, value: Any) -> Work:
+    function = tf.function(lambda x: op(add, [x], tf.float32))
     tensor = tf.constant(value)
     return lambda: function(tensor)
 
 
-def dataset() -> Work:
+def dataset(at_once: int) -> Work:
     """A whole dataset: the time is that of all its elements."""
-    data = tf.data.Dataset.range(DATASET).map(lambda x: tf.numpy_function(add, [x], tf.int64), num_parallel_calls=1)
+    data = tf.data.Dataset.range(DATASET).map(lambda x: tf.numpy_function(add, [x], tf.int64), num_parallel_calls=at_once)
     return lambda: sum(1 for _ in data)
 
 
@@ -69,9 +70,11 @@ def ways() -> Iterator[tuple[str, Work, int]]:
     yield 'numpy_function alone, 64x64', alone(tf.numpy_function, image), SERIES
     yield 'Session, py_func, scalar', session(scalar), SERIES
     yield 'Session, py_func, 64x64', session(image), SERIES
-    yield 'tf.function, py_function, scalar', traced(scalar), SERIES
-    yield 'tf.function, py_function, 64x64', traced(image), SERIES
-    yield f'Dataset.map, {DATASET} x numpy_function', dataset(), 1
+    yield 'tf.function, py_function, scalar', traced(tf.py_function, scalar), SERIES
+    yield 'tf.function, py_function, 64x64', traced(tf.py_function, image), SERIES
+    yield 'tf.function, numpy_function, scalar', traced(tf.numpy_function, scalar), SERIES
+    for at_once in (1, 4):
+        yield f'Dataset.map, {at_once} at once, {DATASET} x numpy_function', dataset(at_once), 1
     yield 'eager py_function, scalar', lambda: tf.py_function(add, [scalar], tf.float32), SERIES
     yield 'eager numpy_function, scalar', lambda: tf.numpy_function(add, [scalar], tf.float32), SERIES
 
@@ -101,23 +104,26 @@ def recorded(folder: Path) -> Callable[[], AbstractContextManager[Any]]:
 States = dict[str, Callable[[], AbstractContextManager[Any]]]
 
 
-def best(work: Work, states: States, count: int, rounds: int) -> dict[str, float]:
-    """Microseconds of one piece of work in each state: the best of several short series, the states in turn.
+def best(work: Work, states: States, count: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """Microseconds of one piece of work in each state, and of CPU on all threads: the median of several short series, the
+    states in turn. CPU is the steadier of the two where a machine has other work.
 
     What it takes to enter a state, and the first calls in it, do not count: that happens once in a program.
     """
-    found = dict.fromkeys(states, float('inf'))
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in states}
     for _ in range(rounds):
         for name, state in states.items():
             with state():
                 for _ in range(3 if count > 1 else 1):
                     work()
                 for _ in range(4):
-                    start = time.perf_counter()
+                    start, cpu = time.perf_counter(), time.process_time()
                     for _ in range(count):
                         work()
-                    found[name] = min(found[name], (time.perf_counter() - start) / count * 1e6)
-    return found
+                    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+                    found[name].append((wall / count * 1e6, cpu / count * 1e6))
+    return {name: (statistics.median(wall for wall, _ in series), statistics.median(cpu for _, cpu in series))
+            for name, series in found.items()}
 
 
 TARGETS = {'attached': '<= 1.02x the time', 'breakpoint elsewhere': '<= 3 µs more', 'recorded': '<= 1.1x the time'}
@@ -129,10 +135,11 @@ def results(folder: Path) -> Iterator[Result]:
     for name, work, count in ways():
         found = best(work, states, count, 6)
         calls = DATASET if count == 1 else 1
-        peer = found['plain'] / calls
+        peer, peer_cpu = (figure / calls for figure in found['plain'])
         for what, target in TARGETS.items():
-            ours = found[what] / calls
-            yield Result(f'{name}: {what}', ours, peer, target, f'{ours / peer:.2f}x the time, {ours - peer:+.1f} µs')
+            ours, cpu = (figure / calls for figure in found[what])
+            yield Result(f'{name}: {what}', ours, peer, target,
+                         f'{ours / peer:.2f}x the time, {ours - peer:+.1f} µs ({cpu - peer_cpu:+.1f} of CPU)')
 
 
 if __name__ == '__main__':

@@ -215,15 +215,22 @@ class Calls:
         if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
             return unwatched(run, func, *arrays)        # as hooks said of another call at once: its line makes no difference
         site = self.sites.eager_site(str(name or NUMPY), NUMPY, func, _plainly_again)
-        if code is not None and len(stamp) < _MOST_KNOWN and hooks.wanted(site, run) is False:
+        wanted = hooks.wanted(site, run)
+        if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
             stamp[key] = code
-
-        @calls_wrapped
-        def call(*inputs: Any) -> Sequence[Any]:
-            return given(func(*inputs))
-
-        outputs = instrument(site, call)(run, list(arrays))
+        call = _giving(func)
+        outputs = around(site, call, run, list(arrays)) if wanted is True else instrument(site, call)(run, list(arrays))
         return outputs.raw if type(outputs) is Given else list(outputs)
+
+
+def _giving(func: Any) -> Callable[..., Sequence[Any]]:
+    """Calls a function, and keeps what it gave as it was."""
+    def call(*inputs: Any) -> Sequence[Any]:
+        return given(func(*inputs))
+    return call
+
+
+calls_wrapped(_giving(None))
 
 
 def _plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:

@@ -36,7 +36,7 @@ class TensorFlowHost:
         """
         if isinstance(value, self._eager):
             try:
-                return np.asarray(value._numpy())
+                return np.asarray(value._numpy_internal())      # what `_numpy` adds is another error
             except Exception:                   # a resource or variant: it has no elements that could be read
                 return _boxed(value)
         if isinstance(value, _PLAIN):
