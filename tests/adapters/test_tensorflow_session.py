@@ -14,6 +14,7 @@ from scripted_user import ScriptedUser
 import pyfuncdbg
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 
@@ -267,3 +268,96 @@ def test_errors_are_those_of_the_session(tf: Any, line: str) -> None:
     with ScriptedUser(repeat(line, 400)) as user:
         found = program.outcomes(pyfuncdbg.DebugSession(session))
     assert found == expected and 'run' in user.phases
+
+
+def test_other_ways_to_run(tf: Any) -> None:
+    """Steps of a partial run, callables, runs with metadata: cards for each, and what the session gives."""
+    v1 = tf.compat.v1
+    graph = tf.Graph()
+    with graph.as_default():
+        a, b = (v1.placeholder(tf.float32, [], name=name) for name in 'ab')
+        first, count = tf.add(a, 1.0, name='first'), v1.get_variable('count', [], initializer=v1.zeros_initializer())
+        second, more = tf.multiply(first, b, name='second'), v1.assign_add(count, 1.0)
+
+    def results(session: Any) -> list[Any]:
+        session.run(count.initializer)
+        handle = session.partial_run_setup([first, second], [a, b])
+        steps = [session.partial_run(handle, first, {a: 2}), session.partial_run(handle, second, {b: 5})]
+        call, fed = session.make_callable(more), session.make_callable([second, first], [a, b])
+        metadata = v1.RunMetadata()
+        traced = session.run(second, {a: 1, b: 1}, v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE), metadata)
+        return [*steps, call(), call(), *fed(1, 2), traced, bool(metadata.step_stats.dev_stats)]
+
+    with v1.Session(graph=graph) as session:
+        expected = results(session)
+        with ScriptedUser(repeat('run', 50)) as user:
+            assert results(pyfuncdbg.DebugSession(session)) == expected == [3, 15, 1, 2, 4, 2, 2, True]
+    assert user.phases == ['run', 'end'] * 7
+
+
+def test_a_session_of_a_server(tf: Any) -> None:
+    v1 = tf.compat.v1
+    server = v1.train.Server.create_local_server()
+    with tf.Graph().as_default() as graph:
+        product = tf.multiply(tf.constant(3.0), 2.0, name='product')
+    with v1.Session(server.target, graph=graph) as session, ScriptedUser(repeat('node', 50)) as user:
+        assert pyfuncdbg.DebugSession(session).run(product) == 6
+    assert user.phases[0] == 'run' and 'node' not in user.phases       # another process may run its nodes
+
+
+def test_the_trace_has_the_graph_and_every_node(tf: Any, tmp_path: Any) -> None:
+    program = Training(tf)
+    with tf.compat.v1.Session(graph=program.graph) as session, pyfuncdbg.record(tmp_path / 'nodes.pfd', ops=True):
+        session.run(program.init)
+        loss = session.run([program.loss, program.train], program.feed(1))[0]
+    with Trace.open(tmp_path / 'nodes.pfd') as trace:
+        run = trace.runs()[-1]
+        sites = {site.name: site for site in trace.sites()}
+        assert [tensor.name for tensor in run.feeds] == ['x:0', 'y:0'] and [t.name for t in run.fetches] == ['loss:0']
+        assert {'mm', 'noted', 'Adam/update_first/ResourceApplyAdam'} <= sites.keys() and len(run.sites) == 101
+        multiplied, = trace.calls(site='mm', run=run.id)
+        mean, = trace.calls(site='loss', run=run.id)
+        assert mean.outputs[0].to_numpy() == loss and multiplied.inputs[0].name == 'x:0'
+        product = program.feed(1)[program.x] @ multiplied.inputs[1].to_numpy()
+        np.testing.assert_allclose(multiplied.outputs[0].to_numpy(), product, rtol=1e-5)
+        assert sites['mm'].op_type == 'MatMul' and sites['mm'].stack[-1].filename == __file__
+        assert sites['logits'].attrs['data_format'] == 'NHWC'
+        assert [site.function.rpartition('.')[2] for site in trace.sites() if site.kind == 'python'] == ['note']
+        assert 'Adam/update_first/ResourceApplyAdam' in sites['Adam/ReadVariableOp'].attrs['_control']
+        assert ['Adam/beta1:0', 'float32', [], [pytest.approx(0.9)]] in sites['Adam/mul'].attrs['_constants']
+
+
+def test_nothing_of_ours_stays_on_a_graph(tf: Any) -> None:
+    graph, x, fetches = flowing(tf)
+    ours = ('_pyfuncdbg_plans', '_pyfuncdbg_sites')     # its class lists no attributes
+    with tf.compat.v1.Session(graph=graph) as session, ScriptedUser(repeat('run', 9)):
+        pyfuncdbg.DebugSession(session).run(fetches, {x: [1, 2, 3]})
+        assert all(hasattr(graph, name) for name in ours)
+        pyfuncdbg.detach('tensorflow')
+    assert not any(hasattr(graph, name) for name in ours)
+
+
+FUSED = {
+    'relu': lambda tf, x: tf.nn.relu(tf.nn.bias_add(tf.matmul(x, x), x[0])),
+    'folded': lambda tf, x: 3.3 * (x * 1.7) + (0.1 + (0.2 + (0.3 + x))) + x / 3.0 / 7.0,
+    'normalized': lambda tf, x: (x - tf.reduce_mean(x, -1, keepdims=True)) / tf.sqrt(tf.math.reduce_variance(x) + 1e-5),
+    'swish': lambda tf, x: tf.sigmoid(x) * x + tf.pow(x, 3.0),
+    'convolved': lambda tf, x: tf.nn.relu(tf.nn.conv2d(tf.reshape(x, [4, 8, 8, 1]), tf.reshape(x[0, :9], [3, 3, 1, 1]), 1,
+                                                       'SAME') * 0.3),
+}
+
+
+@pytest.mark.parametrize('name', FUSED)
+def test_what_tensorflow_fuses_comes_out_the_same_unless_one_steps(tf: Any, name: str) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [16, 16], name='x')
+        made = FUSED[name](tf, x)
+    value = np.random.RandomState(1).rand(16, 16).astype('f')
+    with tf.compat.v1.Session(graph=graph) as session:
+        expected = session.run(made, {x: value})
+        for line in ('run', 'run -f has_nan', 'node'):
+            with ScriptedUser(repeat(line, 99)):
+                found = pyfuncdbg.DebugSession(session).run(made, {x: value})
+            assert line == 'node' or found.tobytes() == expected.tobytes()
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-5)
