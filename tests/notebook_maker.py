@@ -22,7 +22,8 @@ import pyfuncdbg
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'notebooks'
-HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+PACKAGE = Path(pyfuncdbg.__file__).resolve().parent
+_PROGRAMS = '.programs'
 METADATA = {'kernelspec': {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'},
             'language_info': {'name': 'python'}}
 
@@ -67,12 +68,15 @@ def run(book: Any, *, pages: bool = False) -> Any:
     """
     done = nbformat.from_dict(book)
     with tempfile.TemporaryDirectory(prefix='notebook-') as place:
-        programs = Path(place, '.programs')
+        programs = Path(place, _PROGRAMS)
         programs.mkdir()
+        (programs / 'lib').mkdir()
+        (programs / 'lib' / 'pyfuncdbg').symlink_to(PACKAGE)     # tables have the same room for its paths everywhere
         command = programs / 'pyfuncdbg'        # this one, whatever is installed
         command.write_text(f'#!/bin/sh\nexec {sys.executable} -m pyfuncdbg "$@"\n', encoding='utf-8')
         command.chmod(command.stat().st_mode | stat.S_IXUSR)
-        environment = dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='100', LINES='40', NO_COLOR='1', TERM='dumb',
+        environment = dict(os.environ, PYTHONPATH=str(programs / 'lib'), COLUMNS='100', LINES='40',
+                           NO_COLOR='1', TERM='dumb',
                            PATH=os.pathsep.join((str(programs), str(Path(sys.executable).parent), os.environ['PATH'])),
                            IPYTHONDIR=str(programs), TF_CPP_MIN_LOG_LEVEL='3', PYTHONHASHSEED='0')
         client = NotebookClient(done, timeout=100, kernel_name='python3', record_timing=False,
@@ -111,7 +115,7 @@ def kept(output: Any, place: str, *, pages: bool = False) -> Any:
 
 def _clean(text: str, place: str) -> str:
     text = _BLANKS.sub('', _ANSI.sub('', text).replace('\r\n', '\n'))
-    for path in (place, str(HERE), str(ROOT), sys.prefix):
+    for path in (f'{place}/{_PROGRAMS}/lib', place, str(PACKAGE.parent), str(ROOT), sys.prefix):
         text = text.replace(path + '/', '').replace(path, '.')
     return _TRACES.sub('/tmp/', _CELL.sub('cell.py', text))
 

@@ -8,9 +8,10 @@ import os.path
 import re
 from types import CodeType
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep     # pathlib takes 3 ms to import
-_DEMO = os.path.join(_PACKAGE, 'demo') + os.sep
-_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
+_FILES = __file__, os.path.realpath(__file__)       # the name that code has may lead through links
+_PACKAGE = tuple([os.path.dirname(os.path.dirname(file)) + os.sep for file in _FILES])     # pathlib takes 3 ms to import
+_DEMO = tuple([os.path.join(place, 'demo') + os.sep for place in _PACKAGE])
+_LIBRARY = tuple([os.path.dirname(file) + os.sep for file in (os.__file__, os.path.realpath(os.__file__))])
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """What runs the cells of a notebook, and stands for its `sys.stdout`."""
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
@@ -42,5 +43,5 @@ def is_package(filename: str) -> bool:
 
 def is_library(filename: str) -> bool:
     """Whether a source file is the interpreter's or an installed package's: neither the program nor part of us."""
-    return (filename.startswith((_LIBRARY, '<__array_function__')) or '/site-packages/' in filename
+    return (filename.startswith((*_LIBRARY, '<__array_function__')) or '/site-packages/' in filename
             or '/dist-packages/' in filename) and not filename.startswith(_DEMO)

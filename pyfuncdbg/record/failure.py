@@ -20,12 +20,12 @@ from pyfuncdbg.record.snapshot import Copied, Snapshot, Snapshots
 _LONGEST_MESSAGE = 16 << 10
 _LONGEST_TRACEBACK = 64 << 10
 _MOST_FRAMES = 400
-_PACKAGE = Path(__file__).resolve().parent.parent
 _MOST_BYTES = 16 << 20
 """Of all arrays among the variables of one exception; larger ones are not looked at."""
 _COST = 150
 """Bytes that a variable takes in the queue and on disk, its texts apart."""
-_MACHINERY = (str(_PACKAGE / 'hooks'), str(_PACKAGE / 'record'))
+_MACHINERY = tuple([str(file.parents[1] / room) for file in (Path(__file__), Path(__file__).resolve())
+                    for room in ('hooks', 'record')])
 
 
 class Failure:
