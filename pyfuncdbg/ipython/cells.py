@@ -151,6 +151,9 @@ class Cells:
         except PyfuncdbgError as error:
             say(f'no report: {one_line(str(error))}')
             return
+        except KeyboardInterrupt:
+            say('no report: interrupted; %pyfunc report shows it')
+            return
         display(Result(answer))  # type: ignore[no-untyped-call]
         names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]
         if names:
