@@ -4,8 +4,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from growing_texts import no_style_is_inherited
 from inspected_program import PROGRAM
 from inspecting import record
+
+__all__ = ['no_style_is_inherited', 'trace']
 
 
 @pytest.fixture(scope='session')

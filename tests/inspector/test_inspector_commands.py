@@ -239,3 +239,49 @@ def test_keys_work_while_a_command_runs_and_break_it_off(trace) -> None:
 async def type_line_while_busy(pilot, line: str) -> None:
     send(pilot, 'colon', *line, 'enter')
     await pilot.pause()
+
+
+@pytest.mark.parametrize(('width', 'there'), [
+    (80, ['& filter', '? help', 'q quit']), (48, ['? help', 'q quit']), (160, [': type', '& filter', '. next', 'q quit'])])
+def test_the_keys_at_the_bottom_fit_and_the_way_out_is_among_them(trace, width, there) -> None:
+    async def test() -> None:
+        async with opened(trace, (160, 30)) as pilot:
+            await pilot.resize_terminal(width, 30)
+            await settled(pilot)
+            last = screen(pilot).rstrip().split('\n')[-1]
+            assert all(f' {key} ' in f' {last} ' for key in there) and last.endswith('q quit')
+            assert (': type' in last) == (': type' in there)
+    drive(test)
+
+
+def test_the_header_has_whole_words_or_says_that_it_is_cut(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, (160, 30)) as pilot:
+            assert screen(pilot).split('\n')[0].rstrip().endswith('KB')
+            for width in range(150, 40, -7):
+                await pilot.resize_terminal(width, 30)
+                await settled(pilot)
+                header = screen(pilot).split('\n')[0].rstrip()
+                assert header.endswith(('KB', '…')) or header.endswith(' in run #5'), header
+    drive(test)
+
+
+def test_values_of_options_are_completed(trace) -> None:
+    desk = SavedDesk(trace)
+    try:
+        assert desk.complete('calls --sort d', 14) == (['duration'], 13)
+        words, start = desk.complete('lt --sort ', 10)
+        assert start == 10 and {'time', 'bytes', 'flags'} <= set(words) and not any('#' in word for word in words)
+    finally:
+        desk.close()
+
+
+def test_times_of_one_run_count_from_its_start(trace) -> None:
+    desk = SavedDesk(trace)
+    try:
+        whole, of_run = desk.answer('lt', 160).data, desk.answer('lt --run 4', 160).data
+        assert whole['begun'] == 0 and of_run['begun'] > 0
+        run = desk.trace.calls(kind='run', run=4)[0]
+        assert of_run['begun'] == run.started <= min(call['started'] for call, _ in of_run['rows'])
+    finally:
+        desk.close()

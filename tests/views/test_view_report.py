@@ -193,6 +193,14 @@ def test_losses_are_shown(draw):
     assert '1 call had not finished' in text
 
 
+def test_at_a_stop_nothing_is_said_of_an_end(draw):
+    for calls in ((), (replace(sample().call(1), duration=None),)):
+        summary = replace(summarized(trace_of(*calls)), info=replace(trace_of().info(), complete=False))
+        saved, live = draw(report(summary), 100), draw(report(replace(summary, live=True)), 100)
+        assert 'killed' in saved and 'killed' not in live and 'ended' not in live
+    assert '1 call had not finished yet' in live
+
+
 def test_without_the_bytes_the_statistics_still_lead(draw):
     call = sample().call(3)
     out = TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', Stats(12, nan=4, pos=8, min=0, max=1, first_bad=(1, 0)))
