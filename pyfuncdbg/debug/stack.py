@@ -5,6 +5,8 @@ Worked out on the stopped thread when somebody asks; a stop keeps it (`Stop.stac
 """
 from __future__ import annotations
 
+import sys
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -216,12 +218,11 @@ class _Builder:
 
 def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     """Every frame, ours too: from the outermost to the stopped one, then those that an error went through."""
-    frames: list[tuple[FrameType, int]] = []
-    frame = stop.frame
-    while frame is not None and not runs_cells(frame.f_code):
-        frames.append((frame, frame.f_lineno))
-        frame = frame.f_back
-    frames.reverse()
+    frames = _outwards(stop.frame)
+    waits = stop.run.thread if stop.run is not None else 0
+    if waits not in (0, stop.thread):           # the program stands there, and waits for this thread
+        idents = [one.ident for one in threading.enumerate() if one.native_id == waits]
+        frames = [*_outwards(sys._current_frames().get(idents[0] or 0) if idents else None), *frames]
     known = {id(frame) for frame, _ in frames}
     yield from frames
     for error in _errors(stop):
@@ -231,6 +232,15 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
                 known.add(id(traceback.tb_frame))
                 yield traceback.tb_frame, traceback.tb_lineno
             traceback = traceback.tb_next
+
+
+def _outwards(frame: FrameType | None) -> list[tuple[FrameType, int]]:
+    """A frame and those around it, the outermost first."""
+    frames: list[tuple[FrameType, int]] = []
+    while frame is not None and not runs_cells(frame.f_code):
+        frames.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return frames[::-1]
 
 
 def raised_by_host(error: BaseException) -> bool:

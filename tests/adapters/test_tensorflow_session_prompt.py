@@ -53,7 +53,7 @@ def test_stepping_through_the_nodes_into_the_function(tmp_path: Path, losses: li
         inside = terminal.type('into', 'STOPPED in penalty at session_training.py', 'spread = weights.var() * scale')
         assert 'Dummy-' in inside                   # on TensorFlow's own thread
         terminal.type('next', 'rooted = np.sqrt(spread)', 'spread  float32 0.')
-        terminal.type('bt', 'Session.run  fetches loss:0', 'node price', 'in penalty')
+        terminal.type('bt', 'in main', 'session.run(', 'Session.run  fetches loss:0', 'node price', 'in penalty')
         terminal.type('return', 'STOPPED after call', 'price:0  float32 0.')
         terminal.type('node', "STOPPED before node 'loss'", 'fit:0', 'price:0')
         terminal.type('inject price:0 100', 'replaced, in the run')
