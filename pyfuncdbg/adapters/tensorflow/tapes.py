@@ -41,6 +41,8 @@ class Tapes:
         self._host = host
         self._thread = threading.local()
         self._rule: Callable[..., Any] = parts.tape._gradient_function
+        self._watched_rule = self._rules()
+        self._asked = False
         self._site = CallSite(_LABEL, 'GradientTape', 'run', host)
         self._gradients = gradients
         self._steps = Steps(host, gradients)
@@ -63,12 +65,11 @@ class Tapes:
             patches.replace(parts.record, name, self._recording(getattr(parts.record, name)))
         for name in ('jacobian', 'batch_jacobian'):
             patches.replace(parts.tape.GradientTape, name, self._rows(getattr(parts.tape.GradientTape, name)))
-        parts.native.TFE_Py_RegisterGradientFunction(self._rules())
 
     def remove(self) -> None:
         """Give TensorFlow its own rules back; what a patch replaced is put back by its list."""
         self.on = self._custom.on = self._symbolic.on = False
-        self._parts.native.TFE_Py_RegisterGradientFunction(self._rule)
+        self._between(False)
         self.forward.remove()
 
     @property
@@ -81,6 +82,8 @@ class Tapes:
     def _passes(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def imperative_grad(tape: Any, target: Any, sources: Any, *args: Any, **options: Any) -> Any:
             if not self.on or not (hooks.gradient or hooks.run):
+                if self._asked:
+                    self._between(False)
                 return original(tape, target, sources, *args, **options)
             try:
                 return self._watched(original, tape, list(target), list(sources), args, options)
@@ -91,6 +94,7 @@ class Tapes:
 
     def _watched(self, original: Callable[..., Any], tape: Any, targets: list[Any], sources: list[Any], args: Any,
                  options: dict[str, Any]) -> list[Any]:
+        self._between(True)
         named = self._sinks.named(options.get('sources_raw') or sources, sources)
         within = current.get()
         inside = within is not None and within.site.kind == 'gradient' and within.site.op_type == 'EagerPyFunc'
@@ -149,6 +153,12 @@ class Tapes:
         return rows
 
     # ------------------------------------------------------------------ its steps
+    def _between(self, stand: bool) -> None:
+        """Stand between TensorFlow and its rules, or no longer: while nobody wants gradients a step costs nothing more."""
+        if stand is not self._asked:
+            self._asked = stand
+            self._parts.native.TFE_Py_RegisterGradientFunction(self._watched_rule if stand else self._rule)
+
     def _rules(self) -> Callable[..., Any]:
         original = self._rule
 
