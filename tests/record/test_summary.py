@@ -1,0 +1,59 @@
+"""Counts in the place of values, what it cost a framework to hand over its ops, and who hears of hooks that come and go."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plain_host import new_run, new_site
+
+from pyfuncdbg.hooks import op_cost
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.summary import Summary
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+
+COUNTED = Summary(np.dtype(np.float32), (2, 3), nan=1, neg_inf=0, neg=2, zero=1, pos=1, pos_inf=1)
+
+
+@pytest.mark.parametrize(('options', 'kept'), [({'full_limit': 0}, True), ({}, True), ({'level': 'none'}, False)])
+def test_counts_are_recorded_as_they_are(tmp_path: Path, options: dict[str, Any], kept: bool) -> None:
+    with Recorder(tmp_path / 'a.pfd', ops=True, **options) as recorder:
+        assert hooks.summaries is (options == {'full_limit': 0}) and recorder.summaries is hooks.summaries
+        around(new_site(None, 'log', 'op'), lambda *_: [COUNTED, None], new_run(), [COUNTED])
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        (call,) = trace.calls(kind='op')
+        bad = trace.count(kind='op', bad=True)
+    given, made, nothing = *call.inputs, *call.outputs
+    assert (given.dtype, given.shape, given.nbytes, given.key) == ('float32', (2, 3), 24, None) and nothing.absent
+    assert bad == int(kept) and (made.stats is not None) is kept
+    if made.stats is not None:
+        stats = made.stats
+        assert (stats.size, stats.nan, stats.neg_inf, stats.neg, stats.zero, stats.pos, stats.pos_inf, stats.bad) == (
+            6, 1, 0, 2, 1, 1, 1, 2)
+
+
+def test_what_handing_over_cost_is_that_of_the_recording(tmp_path: Path) -> None:
+    op_cost.add(1.0, 500)                       # before it
+    with Recorder(tmp_path / 'a.pfd', ops=True):
+        op_cost.add(0.25, 100)
+        op_cost.add(0.5, 20)
+    with Recorder(tmp_path / 'none.pfd', ops=True):
+        pass
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        assert trace.info().op_cost == op_cost.OpCost(2, 0.75, 120)
+    with Trace.open(tmp_path / 'none.pfd') as trace:
+        assert trace.info().op_cost is None
+
+
+def test_hosts_hear_of_hooks_that_come_and_go(tmp_path: Path) -> None:
+    heard: list[int] = []
+    end = hooks.follow(lambda: heard.append(len(hooks.op)))
+    with Recorder(tmp_path / 'a.pfd', ops=True):
+        assert heard == [1]
+    assert heard[0] == 1 and set(heard[1:]) == {0}
+    end()
+    known = list(heard)
+    with Recorder(tmp_path / 'b.pfd', ops=True):
+        assert heard == known
