@@ -4,6 +4,8 @@
 """
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -14,6 +16,16 @@ from pyfuncdbg.record.recorder import DEPTH, Recorder
 
 _OURS = 'pyfuncdbg'
 """How the names of our own threads begin."""
+_WAITING = (f'{os.sep}threading.py', f'{os.sep}queue.py')
+_POOLS = (os.path.join('concurrent', 'futures', 'thread.py'), os.path.join('multiprocessing', 'pool.py'))
+
+
+def _waits_for_work(thread: threading.Thread) -> bool:
+    """Whether it is one of a pool and has nothing to do: what it is given next is that of another cell."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code.co_filename.endswith(_WAITING):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.endswith(_POOLS)
 
 
 class Threads:
@@ -25,7 +37,8 @@ class Threads:
     def left(self) -> list[threading.Thread]:
         """Those that began since and go on."""
         return [thread for thread in threading.enumerate() if thread not in self._before and thread.native_id is not None
-                and not thread.name.startswith(_OURS) and not isinstance(thread, threading._DummyThread)]
+                and not thread.name.startswith(_OURS) and not isinstance(thread, threading._DummyThread)
+                and not _waits_for_work(thread)]
 
 
 class Lingering:
@@ -51,7 +64,7 @@ class Lingering:
 
     def names(self) -> list[str]:
         """Of the threads that still run; the number of one that has ended may be another thread's soon."""
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads = [thread for thread in self._threads if thread.is_alive() and not _waits_for_work(thread)]
         self._numbers = frozenset(thread.native_id for thread in self._threads)
         return [thread.name for thread in self._threads]
 
