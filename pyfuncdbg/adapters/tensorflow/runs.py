@@ -65,9 +65,12 @@ class Runs:
         going = self._sessions.get(entry.root)
         if going:
             try:
-                return going[-1]
+                run = going[-1]
             except IndexError:                  # it has ended meanwhile
                 return self.graphs
+            if isinstance(run.control, (Pending, Walk)) and entry.site is not None:
+                run.control.calls.began(entry.site)
+            return run
         return self.graphs
 
     # ------------------------------------------------------------------ sessions

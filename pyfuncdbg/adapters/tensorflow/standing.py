@@ -4,6 +4,7 @@ Asked on the thread of the call, which is one of TensorFlow's.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -35,6 +36,23 @@ class Known(Protocol):
         """Why the run cannot go back."""
 
 
+class Calls:
+    """In which Python call each thread is that makes those of a run."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._sites: dict[int, int] = {}
+
+    def began(self, site: CallSite) -> None:
+        """This thread begins a call."""
+        self._sites[threading.get_ident()] = site.id
+
+    def place(self) -> int | None:
+        """Where in the run the call of this thread is; None on one that makes none."""
+        known = self._sites.get(threading.get_ident())
+        return next((place for place, site in enumerate(self._plan.sites) if site.id == known), None)
+
+
 class Pending:
     """A run that has not begun, or that TensorFlow does in one go: `Pausable`. What is asked of it is done after that.
 
@@ -43,6 +61,7 @@ class Pending:
         on_pause: What is called then.
         place: Before which node.
         known: What is known of it meanwhile.
+        calls: In which Python calls its threads are.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -51,10 +70,11 @@ class Pending:
         self.on_pause: Callable[[], None] | None = None
         self.place = 0
         self.known: Known | None = None
+        self.calls = Calls(plan)
 
     def pause(self, on_pause: Callable[[], None]) -> None:
         """Call `on_pause` before the first node, or the one after the Python call that this is said in."""
-        place = place_of_call(self._plan)
+        place = self.calls.place()
         self.paused, self.on_pause = True, on_pause
         self.place = 0 if place is None else place + 1
 
@@ -67,7 +87,7 @@ class Pending:
 
     def look(self) -> RunView | None:
         """What is known in a Python call."""
-        return None if self.known is None else Standing(self.known, place_of_call(self._plan))
+        return None if self.known is None else Standing(self.known, self.calls.place())
 
 
 class Standing:
@@ -110,11 +130,3 @@ class Standing:
     def _given(self) -> dict[str, Any]:
         call = current.get()
         return {} if call is None or call.site.kind != 'python' else dict(zip(call.site.inputs, call.inputs, strict=False))
-
-
-def place_of_call(plan: Plan) -> int | None:
-    """Where in the run the Python call is in which somebody asks."""
-    call = current.get()
-    if call is None:
-        return None
-    return next((place for place, site in enumerate(plan.sites) if site.id == call.site.id), None)

@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.adapters.tensorflow import kernels
 from pyfuncdbg.adapters.tensorflow.graphs import Plan
 from pyfuncdbg.adapters.tensorflow.outcomes import Outcomes
-from pyfuncdbg.adapters.tensorflow.standing import Pending, Standing, place_of_call
+from pyfuncdbg.adapters.tensorflow.standing import Calls, Pending, Standing
 from pyfuncdbg.adapters.tensorflow.units import Unit
 from pyfuncdbg.adapters.tensorflow.variables import SessionRun
 from pyfuncdbg.adapters.tensorflow.walk_values import Handle, WalkValues, own
@@ -41,6 +41,7 @@ class Walk:
     Attributes:
         error: What the node at the position has raised, while somebody is asked about it.
         position: Place of the node that is next.
+        calls: In which Python calls its threads are.
     """
 
     repeats = False
@@ -61,6 +62,7 @@ class Walk:
         self._asking = False
         self.error: Exception | None = None
         self.position = 0
+        self.calls = Calls(plan)
 
     # ------------------------------------------------------------------ running
     def start(self, at_once: bool) -> list[Any]:
@@ -241,7 +243,7 @@ class Walk:
 
     def look(self) -> RunView:
         """This, or what is known in a Python call."""
-        return self if self._asking else Standing(self, place_of_call(self._plan))
+        return self if self._asking else Standing(self, self.calls.place())
 
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there."""
