@@ -389,6 +389,39 @@ def test_no_tensor_is_kept_alive(tf: Any, tmp_path: Path) -> None:
         assert alive() is None
 
 
+def test_a_gradient_lives_no_longer_than_without_us(tf: Any, tmp_path: Path) -> None:
+    import weakref
+    counts: list[int] = []
+    made: list[Any] = []
+
+    def link() -> Any:
+        @tf.custom_gradient
+        def passed(v: Any) -> Any:
+            def rule(dy: Any) -> Any:
+                counts.append(sum(one() is not None for one in made))
+                found = dy * 2.0
+                made.append(weakref.ref(found))
+                return found
+            return v * 2.0, rule
+        return passed
+
+    x, links = tf.Variable(np.ones(1000, 'f')), [link() for _ in range(6)]
+
+    def program() -> list[int]:
+        counts.clear()
+        made.clear()
+        with tf.GradientTape() as tape:
+            value = x
+            for one in links:
+                value = one(value) + 1.0
+        tape.gradient(value, x)
+        return list(counts)
+
+    plain = program()
+    with recorded(tmp_path):
+        assert program() == plain and max(plain) <= 1
+
+
 @pytest.mark.parametrize('ops', [False, True])
 def test_gradients_of_a_session(tf: Any, tmp_path: Path, ops: bool) -> None:
     v1 = tf.compat.v1

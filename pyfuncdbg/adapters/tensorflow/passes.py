@@ -5,6 +5,7 @@ it is. The tensors that ops were made of do, where the tape's log has them; else
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ class Pass:
         self.forward = forward
         self.ended: set[int] = set()
         self._known: dict[int, list[_Parts]] = {}
-        self._held: list[Any] = []              # an object that is gone gives its id to another
+        self._held: dict[int, Any] = {}         # weakly: TensorFlow lets a gradient go when it has been used
         self._done: set[int] = set()
 
     # ------------------------------------------------------------------ what comes into a step
@@ -114,9 +115,21 @@ class Pass:
     def _add(self, gradient: Any, parts: _Parts) -> None:
         known = self._known.get(id(gradient))
         if known is None:
-            self._held.append(gradient)
             known = self._known[id(gradient)] = []
+            self._hold(gradient)
         known.append(parts)
+
+    def _hold(self, gradient: Any) -> None:
+        """An object that is gone gives its id to another, which is not this gradient."""
+        key, known, held = id(gradient), self._known, self._held
+
+        def gone(_: Any) -> None:
+            known.pop(key, None)
+            held.pop(key, None)
+        try:
+            held[key] = weakref.ref(gradient, gone)
+        except TypeError:                       # takes no weak references
+            held[key] = gradient
 
     def of_source(self, gradient: Any, tensor: int) -> list[_Flow]:
         """The flows that the gradient of a source is the sum of."""

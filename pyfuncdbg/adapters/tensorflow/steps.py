@@ -93,8 +93,7 @@ class Steps:
               given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:
         where = made.where if made is not None else None
         kind = rule.type
-        traced = _TRACED.match(kind)
-        if traced is not None:
+        if kind.startswith('__') and (traced := _TRACED.match(kind)) is not None:
             kind, name = 'PartitionedCall', traced[1]
         name = name or (made.name if made is not None else '') or (f'{rule.scope}/{kind}' if rule.scope else kind)
         names = input_names(made, log) if made is not None and made.name else ()

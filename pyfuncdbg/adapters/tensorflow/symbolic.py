@@ -48,7 +48,7 @@ class SymbolicPass(Pass):
             frames = creation(op)
             token = op.get_attr('token').decode() if op.type == 'EagerPyFunc' else ''
             known = self.made[id(op)] = Made(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None, token)
-            self._held.append(op)
+            self._held[id(op)] = op
             if self.log is not None:
                 self.log.add(known)
         return known
