@@ -112,7 +112,7 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
     return NodeCard(
         name, 'node' if node is not None else 'constant' if graph.constant(name) is not None else 'feed',
         node.site if node is not None else None,
-        {key: value for key, value in attrs.items() if key not in ('_device', '_control', '_constants')},
+        {key: value for key, value in attrs.items() if key not in ('_device', '_control', '_constants', '_no_rank')},
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
         graph.plan.runs if graph.plan is not None else 0, graph.run,
         tuple(_given(graph, values, use) for use in graph.inputs(name)) or _given_to(newest),
