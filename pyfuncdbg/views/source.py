@@ -62,7 +62,8 @@ def place(filename: str, line: int, *, full: bool = False) -> Text:
     """'model.py:42', underlined; the whole path if `full`."""
     if not filename:
         return Text('unknown place', 'dim')
-    name = cell.labels[filename] if filename in cell.labels else filename if full or filename.startswith('<') else filename.replace('\\', '/').rsplit('/', 1)[-1]
+    name = filename if full or filename.startswith('<') else filename.replace('\\', '/').rsplit('/', 1)[-1]
+    name = cell.labels.get(filename, name)
     return Text(one_line(f'{name}:{line}' if line else name, 0 if full else 60), 'underline', overflow='fold')
 
 
