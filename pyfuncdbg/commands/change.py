@@ -116,7 +116,14 @@ def _places(stop: Stop, name: str) -> Iterator[_Holder]:
                 return
             raise CommandError(f'{error.args[0]}') from None
         host = control and run.host  # type: ignore[union-attr]
-        yield _Holder('the run', old, lambda new: control.inject(name, host.to_numpy(new)))
+        yield _Holder('the run', old, lambda new: _put_into(control, name, host.to_numpy(new)))
+
+
+def _put_into(control: Any, name: str, value: Any) -> None:
+    try:
+        control.inject(name, value)
+    except ValueError as error:                 # the host refuses, and has changed nothing
+        raise CommandError(f'{name} cannot be replaced: {error}') from None
 
 
 def _holder(what: str, values: list[Any], index: int) -> _Holder:

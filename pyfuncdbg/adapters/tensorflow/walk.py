@@ -23,8 +23,8 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.host import RunView
 
-_DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more: say node or to at the card '
-         'before a run to go through it node by node')
+_DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more; node, to or into at the card '
+         'before a run goes through it node by node')
 _HANDLE = Handle('')
 
 
