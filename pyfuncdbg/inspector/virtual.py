@@ -81,7 +81,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._fetching = self._calling = False
         self._failed = ''
         self._sought = ''
-        self._goal = ''                         # a key that was chosen elsewhere and is still to be found
+        self._goal = ''                         # a key that was chosen elsewhere: looked for in new rows, too
         self._asked = ''                        # the key under the cursor when rows were last asked for
         self._led = False                       # whether the cursor is where the user has put it
         self._settling: Timer | None = None
@@ -257,8 +257,6 @@ class VirtualList(ScrollView, can_focus=True):
         """Go to what was sought."""
         if message.opened is not self._feed.opened:
             return                              # a goal is sought in the new rows
-        if message.at is not None and message.text == self._goal:
-            self._goal = ''
         if message.sought:
             self.post_message(Told(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
                                    f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
