@@ -34,8 +34,6 @@ def run_card_view(card: RunCard) -> Page:
     grid.add_row('breakpoints', _lines([label(line) for line in card.breakpoints], 'none'))
     if card.remark:
         grid.add_row('stepping', label(card.remark, limit=200))
-    if card.remark:
-        grid.add_row('stepping', label(card.remark, limit=200))
     title = f'run #{card.run}  {one_line(card.label, 40)}  {_whose(card.number, card.title)}'
     body = Group(grid, Text(), _suggested(card.suggestions, card.number))
     return _panel(title, 'blue', body, _where(card.thread, card.thread_name))
