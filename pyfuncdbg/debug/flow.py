@@ -68,7 +68,7 @@ class Flows(dict[int, Flow]):
             super().__setitem__(threading.get_native_id(), mine)
 
     def of(self, call: Call, make: Callable[[int], Flow]) -> Flow | None:
-        """What is wanted of the thread of a call; one that works for a thread that waits takes over what was wanted of that."""
+        """What is wanted of the thread of a call, also what was wanted of another that waits for it."""
         waits = call.run.thread
         waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
         if waiting is None or not (waiting.entering or waiting.next_call):
