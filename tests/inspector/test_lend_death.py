@@ -7,6 +7,7 @@ import signal
 import struct
 import termios
 import time
+from pathlib import Path
 
 import pytest
 from lent_terminal import Terminal, gone
@@ -77,8 +78,10 @@ def test_the_program_dies_and_the_terminal_is_as_before(tmp_path, name) -> None:
 def test_ctrl_z_suspends_both_and_fg_goes_on(tmp_path) -> None:
     with Terminal(tmp_path, "train(2, 'inspector')", shell=True) as terminal:
         terminal.stopped('1st run of')
+        state = Path(f'/proc/{terminal.inspector()}/stat')
         terminal.key('\x1a')
         terminal.until('Stopped', 'shell>', full=False)
+        wait_until(lambda: state.read_text().rpartition(')')[2].split()[0] == 'T')     # nobody types 'fg' sooner
         assert not terminal.display.mouse()
         terminal.child.send('echo here $((40 + 2))\r')
         terminal.until('here 42', full=False)
