@@ -29,6 +29,8 @@ from pyfuncdbg.views.graph import differences_view, injected_view, swapped_view
 
 _LISTED = 20
 """Python nodes that a refusal names."""
+_TOLD = 6
+"""Tensors that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def _inject(context: Context, args: argparse.Namespace) -> Injected:
     host = stop.run.host
     places = list(_places(stop, args.tensor))
     if not places:
-        raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{nearest(args.tensor, _known(stop))}')
+        raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{_instead(args.tensor, _known(stop))}')
     old = places[0].value
     new = stand_in(evaluate(text, names), old, host, args.tensor)
     for place in places:
@@ -104,8 +106,8 @@ def _places(stop: Stop, name: str) -> Iterator[_Holder]:
             if name in labels:
                 yield _holder('this call', call.inputs, index)
     if call is not None and stop.phase == 'after' and stop.outputs is not None:
-        for index in range(len(stop.outputs)):
-            if name in (f'out{index}', *call.site.outputs[index:index + 1], 'out' if len(stop.outputs) == 1 else ''):
+        for index, labels in enumerate(_outputs(call, len(stop.outputs))):
+            if name in labels:
                 yield _holder('this call', stop.outputs, index)
     control: Any = run.control if run is not None else None
     if hasattr(control, 'inject') and name.rpartition(':')[2].isdigit():
@@ -140,13 +142,25 @@ def _inputs(call: Call) -> Iterator[tuple[str, ...]]:
         yield (f'in{index}', *call.site.inputs[index:index + 1], *parameters[index:index + 1])
 
 
+def _outputs(call: Call, count: int) -> Iterator[tuple[str, ...]]:
+    """The names of each output of a call: 'out0', the tensor; those of eager calls go by their node, as in `lt`."""
+    for index in range(count):
+        yield (f'out{index}', *(call.site.outputs[index:index + 1] or (f'{call.site.name}:{index}',)),
+               *(('out',) if count == 1 else ()))
+
+
+def _instead(name: str, known: list[str]) -> str:
+    """What can be given: the nearest names, else the first."""
+    return nearest(name, known) or (f' These can: {", ".join(known[:_TOLD])}.' if known else '')
+
+
 def _known(stop: Stop) -> list[str]:
     """Names that can be given to `inject` at a stop."""
     found: list[str] = []
     if stop.call is not None and stop.phase == 'before':
         found += [name for names in _inputs(stop.call) for name in names]
     if stop.call is not None and stop.phase == 'after':
-        found += [*stop.call.site.outputs, *(f'out{i}' for i in range(len(stop.outputs or ())))]
+        found += [name for names in _outputs(stop.call, len(stop.outputs or ())) for name in names]
     if hasattr(getattr(stop.run, 'control', None), 'inject') and stop.control is not None:
         found += [name for site in stop.control.sites for name in (*site.inputs, *site.outputs)]
     return found

@@ -104,6 +104,8 @@ def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, oth
         raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}')
     if found is None:
         known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
+        if spec.name in known:
+            raise CommandError(f'no value of {spec.name!r} is recorded: no call that makes it has returned')
         raise CommandError(f"no tensor {spec.name!r} in this trace; 'lt' lists them.{nearest(spec.name, known)}")
     return found
 

@@ -17,7 +17,7 @@ from pyfuncdbg.commands.recording import size
 from pyfuncdbg.commands.stop_options import add_breaks
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError, UsageError
-from pyfuncdbg.record.folder import MANIFEST
+from pyfuncdbg.record.folder import MANIFEST, taken
 from pyfuncdbg.record.recorder import SMALLEST_BUDGET
 
 Capture = Literal['tee', 'only', 'off']
@@ -118,7 +118,7 @@ def _quoted(condition: str) -> str:
 def _check_free(path: Path) -> None:
     """A trace can be made there."""
     if (path / MANIFEST).exists():
-        raise CommandError(f'--record {path}: already holds a trace; give another path, or remove it first')
+        raise CommandError(f'--record {taken(path)}')
     if path.is_dir() and any(path.iterdir()):
         raise CommandError(f'--record {path}: is a folder with other files in it; give a path that does not exist yet')
     if path.exists() and not path.is_dir():

@@ -52,7 +52,7 @@ def create(path: Path, budget: int) -> Manifest:
     try:
         path.mkdir(exist_ok=True)
         if (path / MANIFEST).exists():
-            raise _taken(path)
+            raise taken(path)
         if any(path.iterdir()):
             raise TraceError(f'{path}: is a folder with other files in it; give a path that does not exist yet')
         manifest = Manifest(uuid.uuid4().hex, VERSION, time.time(), budget)
@@ -60,7 +60,7 @@ def create(path: Path, budget: int) -> Manifest:
             with open(path / LEDGER, 'xb') as ledger:       # of two programs that come at once, one makes it
                 ledger.write(_LEDGER.pack(0, 0))
         except FileExistsError:
-            raise _taken(path) from None
+            raise taken(path) from None
         _write_whole(path / MANIFEST, json.dumps({
             'format': _FORMAT, 'version': VERSION, 'id': manifest.id, 'created': manifest.created, 'budget': budget}))
     except FileExistsError as error:
@@ -70,8 +70,8 @@ def create(path: Path, budget: int) -> Manifest:
     return manifest
 
 
-def _taken(path: Path) -> TraceError:
-    """Say that a trace is there, and whether it is being recorded."""
+def taken(path: Path) -> TraceError:
+    """Says that a trace is there, and whether it is being recorded."""
     for _, log in logs(path):
         process = int(log.name.partition('-')[0])
         if process != os.getpid() and Path(f'/proc/{process}').exists():

@@ -536,3 +536,13 @@ def test_interact_reads_python_until_the_end(monkeypatch, capsys):
     assert 'ZeroDivisionError' in said.err
     assert typist.shown('p eps') == '0.5\n'
     assert typist.lines[-1] == ('function', FIRST + 2)
+
+
+def test_an_eager_output_is_replaced_under_the_name_that_lists_have_for_it():
+    def half(x):
+        return x / 2
+    with typing('return', 'inject in0 x', 'inject half:0 x * 0', 'cont') as typist:
+        result = tf.numpy_function(half, [np.ones(2)], tf.float64, name='half')
+    assert typist.shown('inject in0 x') == "*** no tensor 'in0' can be replaced here. These can: out0, half:0, out."
+    assert typist.shown('inject half:0 x * 0').startswith('half:0 replaced, in this call')
+    assert result.numpy().tolist() == [0, 0]

@@ -9,6 +9,7 @@ from time import perf_counter_ns
 import numpy as np
 import pytest
 
+from pyfuncdbg import tf
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.queries import Queries
@@ -151,3 +152,24 @@ def test_names_that_do_not_exist(context):
         with pytest.raises(CommandError) as caught:
             execute(line, context)
         assert message in str(caught.value)
+
+
+def test_a_tensor_that_no_call_has_made_yet(tmp_path):
+    told = []
+
+    def first(x):
+        recorder.flush()
+        with Trace.open(tmp_path / 'first.pfd') as trace:
+            for name in ('first', 'first:0', 'frist'):
+                with pytest.raises(CommandError) as caught:
+                    execute(f'pt {name}', Context(trace))
+                told.append(str(caught.value))
+        return x
+    with Recorder(tmp_path / 'first.pfd', ops=True) as recorder:
+        graph = tf.Graph()
+        with graph.as_default():
+            out = tf.numpy_function(first, [tf.constant([1.0])], tf.float32, name='first')
+        with tf.compat.v1.Session(graph=graph) as session:
+            session.run(out)
+    assert told[0] == told[1] == "no value of 'first:0' is recorded: no call that makes it has returned"
+    assert told[2] == "no tensor 'frist:0' in this trace; 'lt' lists them. Did you mean 'first:0'?"

@@ -105,7 +105,7 @@ def test_a_recorded_cell_on_a_path_that_another_kernel_records_to(notebook: Note
     with started() as other:
         assert other.run(f'{NORM}\nrecorder = pyfuncdbg.record({str(path)!r}).start()\n{RUN}').status == 'ok'
         cell = notebook.run(f'%%pyfunc --record {path}\n{RUN}')
-        assert re.search(r'cell\.pfd: already holds a trace; give another path', cell.text)
+        assert re.search(r'--record \S*cell\.pfd: process \d+ records there; give another path', cell.text)
         assert other.run(f'{RUN}\nrecorder.stop()').status == 'ok'
     with pyfuncdbg.load(path) as trace:
         assert len(list(trace.calls(kind='python'))) == 2
