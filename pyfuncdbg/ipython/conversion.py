@@ -73,7 +73,10 @@ def frame_of(command: str, data: Any) -> Any:
             rows = rows_of(command, data)
         except CommandError:
             raise CommandError(f'{command!r} gave neither a list nor a tensor: .to_dict() has its parts') from None
-        return pandas.DataFrame([columns_of(row) for row in rows])
+        frame = pandas.DataFrame([columns_of(row) for row in rows])
+        if 'time ms' in frame:                  # counted from where the list on the screen counts from
+            frame['time ms'] -= getattr(data, 'begun', 0.0) * 1e3
+        return frame
     if values.ndim > 2:
         raise CommandError(f'a DataFrame has two axes, and this tensor has {values.ndim}: {list(values.shape)}. '
                            'Take a slice of it, or .to_numpy()')

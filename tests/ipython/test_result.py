@@ -20,6 +20,7 @@ from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.ipython.result import Result
 from pyfuncdbg.views.sample import MemoryTrace, sample
+from pyfuncdbg.views.tensors import made_at
 
 
 def result(line: str, trace=None) -> Result:
@@ -104,6 +105,14 @@ def test_tensors_become_a_frame_of_numbers():
     assert list(frame['shape']) == [(3, 4)] * 4
     assert frame['max'][1] == pytest.approx(sample().call(2).outputs[0].stats.max)
     assert list(frame[frame['bad'] > 0]['call']) == ['3', '4']
+
+
+def test_times_of_one_run_count_from_its_start_as_on_the_screen(trace):
+    one = result('lt --run 2', trace)
+    later = one.to_pandas()
+    assert one.data.begun > 0
+    assert later['time ms'].min() + one.data.begun * 1e3 == pytest.approx(
+        min(made_at(call, tensor) for call, tensor in one.data.rows) * 1e3)
 
 
 def test_verdicts_and_profiles_become_frames():
