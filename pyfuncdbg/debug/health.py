@@ -267,7 +267,7 @@ def _unseen(call: CallRecord) -> int | None:
 def _bad_names(run: RunRecord | None) -> list[str]:
     if run is None:
         return []
-    return [tensor.name for tensor in run.feeds if tensor.stats is not None and tensor.stats.bad]
+    return [tensor.name for tensor in run.feeds if tensor.name and tensor.stats is not None and tensor.stats.bad]
 
 
 def _innermost(trace: Queries, findings: list[Finding]) -> tuple[Finding, ...]:

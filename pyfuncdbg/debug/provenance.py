@@ -4,8 +4,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyfuncdbg.debug.fate import fates
-from pyfuncdbg.debug.health import Finding, Health, judge
+from pyfuncdbg.debug.health import Finding, Health, Place, judge
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 
@@ -16,7 +17,7 @@ class Provenance:
     Attributes:
         verdict: On the call where it began: 'born', 'suspected', 'fed' or 'entered'.
         number, label: Of that call: '313', 'normalize[26]'.
-        filename, line: Where in it, or where its function is.
+        filename, line: Where in it, or where its function is, or where the op was made.
         here: The tensor is an output of that very call.
         certain: False if this is only the likely story.
     """
@@ -63,6 +64,8 @@ def _of_fetch(trace: Queries, health: Health, run: CallRecord, tensor: TensorRec
 
 def _began(origin: Finding, here: bool, certain: bool) -> Provenance:
     call = origin.call
-    place = origin.places[0] if origin.places else None
+    place: Place | Frame | None = origin.places[0] if origin.places else None
+    if place is None and not call.site.filename and call.site.stack:    # an op: where it was made
+        place = call.site.stack[-1]
     filename, line = (place.filename, place.line) if place is not None else (call.site.filename, call.site.line)
     return Provenance(origin.verdict, call.number, call.label, filename, line, here, certain)

@@ -349,8 +349,8 @@ def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord 
 
 
 def _name(step: CallRecord, slot: int, names: _Names) -> str:
-    name = forward_name(step)
-    return names.input(name, slot) or f'input {slot} of {name}'
+    name, own = forward_name(step), step.site.attrs.get('inputs', ())      # of eager reads of variables all have one name
+    return (own[slot] if slot < len(own) else '') or names.input(name, slot) or f'input {slot} of {name}'
 
 
 def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord], taken: Mapping[int, CallRecord],

@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.runtime.backward import Step, plain_step
 from pyfuncdbg.runtime.host import host
 
-_eager_sites: dict[tuple[str, str], CallSite] = {}
+_eager_sites: dict[tuple[str, str, str], CallSite] = {}
 
 
 def watched_step(run: Run) -> Step:
@@ -30,12 +30,21 @@ def gradient_site(node: Any) -> CallSite:
     attrs = {'forward': node.name}
     if isinstance(node, Operation):             # which the run may not need itself
         attrs['inputs'] = [tensor.name for tensor in node.inputs]
+    elif variable := _variable(node):
+        attrs['inputs'] = [variable]
     return CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs=attrs)
 
 
+def _variable(node: Any) -> str:
+    """'w:0' of the variable that an eager node reads, '' for other nodes."""
+    storage: Any = getattr(node.inputs[0], '_value', None) if node.type == 'ReadVariableOp' else None
+    variable = storage.variable() if hasattr(storage, 'variable') else None
+    return str(variable.name) if variable is not None else ''
+
+
 def eager_gradient_site(node: Any) -> CallSite:
-    """The site of an eager node's backward step: nodes of one type and name share it."""
-    key = node.type, node.name
+    """The site of an eager node's backward step: nodes of one type and name share it, reads those of one variable."""
+    key = node.type, node.name, _variable(node)
     site = _eager_sites.get(key)
     if site is None:
         site = _eager_sites[key] = gradient_site(node)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 
 import numpy as np
 import pytest
@@ -149,3 +150,28 @@ def test_where_nan_begins_is_named(recorded):
         tape.gradient(y, x)
     text = execute('tape', recorded(program)).text(100)
     assert 'NaN begins in the backward step of Pow' in text or 'NaN begins in the backward step of pow' in text
+
+
+def test_eager_variables_are_the_leaves_by_name(recorded):
+    def two_variables():
+        first, second = tf.Variable(3.0, name='first'), tf.Variable(2.0, name='second')
+        with tf.GradientTape() as tape:
+            product = tf.py_function(lambda a, b: a * b, [first, second], tf.float32, name='product')
+        tape.gradient(product, [first, second])
+    leaves = {edge.gradient.name: edge.gradient.magnitude for edge in execute('tape', recorded(two_variables)).result.leaves}
+    assert leaves == {'first:0': 2.0, 'second:0': 3.0}
+
+
+def test_what_the_backward_pass_takes_from_the_forward_pass_was_not_fed(recorded):
+    def squared():
+        x, w = np.ones((4, 3), np.float32), tf.Variable(np.ones((3, 2), np.float32), name='w')
+        x[2] = 0
+        with tf.GradientTape() as tape, np.errstate(all='ignore'):
+            part = tf.py_function(lambda a: a / tf.reduce_sum(a, axis=1, keepdims=True), [x], tf.float32, name='part')
+            loss = tf.reduce_mean(tf.tanh(tf.matmul(part, w)) ** 2)
+        tape.gradient(loss, w)
+    context = recorded(squared, ops=True)
+    findings = execute('health', context).result.findings
+    assert {finding.verdict for finding in findings} == {'born', 'inherited'}
+    assert [finding.call.site.op_type for finding in findings if finding.verdict == 'born'] == ['RealDiv']
+    assert re.search(r'born in call #\d+ RealDiv\[0\] at\s+test_command_tape.py:', execute('pt part', context).text(100))
