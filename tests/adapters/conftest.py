@@ -9,6 +9,7 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
+from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.hooks.chain import hooks
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -31,3 +32,16 @@ def seen(tf: Any) -> Iterator[Seen]:
             yield hook
         finally:
             hooks.remove(hook)
+
+
+@pytest.fixture
+def replaced(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[Any, str], Any]:
+    """Each attribute that is replaced during the test, by its owner and name, as it was before."""
+    before: dict[tuple[Any, str], Any] = {}
+    replace = Patches.replace
+
+    def noted(patches: Patches, owner: Any, name: str, replacement: Any) -> None:
+        before.setdefault((owner, name), vars(owner).get(name))
+        replace(patches, owner, name, replacement)
+    monkeypatch.setattr(Patches, 'replace', noted)
+    return before

@@ -14,10 +14,15 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg.adapters import Attachment
+from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.debug.diagnosis.diagnose import diagnose
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
 HERE = Path(__file__).parent
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
+SEVERAL = str(HERE / 'several_programs.py')
+TOGETHER = ('taping', 'leaking', 'shaping', 'waiting', 'crowding', 'texts', 'returning', 'writing', 'differentiating',
+            'dropping')
 ENVIRONMENT = {'TF_CPP_MIN_LOG_LEVEL': '3', 'PYTHONPATH': str(ROOT)}
 
 
@@ -26,15 +31,26 @@ def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
                           timeout=200)
 
 
-def doctor(folder: Path, name: str, *args: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """The findings that the trace of a program holds, and what the program printed."""
-    done = run(folder, '-m', 'pyfuncdbg', 'doctor', '--record', 'it.pfd', str(HERE / 'faulty' / f'{name}.py'), *args)
+@pytest.fixture(scope='module')
+def examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of all programs that come to their end, and beside it what they printed: one import of TensorFlow for all."""
+    folder = tmp_path_factory.mktemp('examined')
+    programs = [str(HERE / 'faulty' / f'{name}.py') for name in TOGETHER]
+    done = run(folder, '-m', 'pyfuncdbg', 'doctor', '--record', 'it.pfd', SEVERAL, *programs)
     assert done.returncode == 0, done.stderr
-    shown = run(folder, '-m', 'pyfuncdbg', 'show', 'it.pfd', 'doctor', '--json')
-    found = json.loads(shown.stdout)['findings']
+    (folder / 'printed').write_text(done.stdout)
+    return folder / 'it.pfd'
+
+
+def doctor(examined: Path, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The findings in one of the programs, and what it printed."""
+    with pyfuncdbg.load(examined) as trace:
+        findings = json.loads(to_json(diagnose(trace)))['findings']
+    found = [one for one in findings if Path(one['place']['filename']).stem == name]
     for one in found:                           # every fix can be pasted
         ast.parse('def f():\n' + textwrap.indent(one['fix'] or 'pass', '    '))
-    return found, done.stdout.splitlines()
+    _, _, printed = examined.with_name('printed').read_text().partition(f'== {name}\n')
+    return found, printed.partition('== ')[0].splitlines()
 
 
 def line_of(name: str, text: str) -> int:
@@ -48,8 +64,8 @@ def at(finding: dict[str, Any], name: str) -> tuple[str, int]:
     return finding['kind'], finding['place']['line']
 
 
-def test_each_eager_call_leaks_an_entry_and_what_its_closure_holds(tmp_path: Path) -> None:
-    (found,), printed = doctor(tmp_path, 'leaking')
+def test_each_eager_call_leaks_an_entry_and_what_its_closure_holds(examined: Path) -> None:
+    (found,), printed = doctor(examined, 'leaking')
     assert at(found, 'leaking') == ('leak', line_of('leaking', 'y = tf.py_function'))
     figures = found['figures']
     assert figures['entries'] == figures['calls'] == int(printed[0]) == 25
@@ -58,8 +74,8 @@ def test_each_eager_call_leaks_an_entry_and_what_its_closure_holds(tmp_path: Pat
     assert found['fix'] == 'y = weigher(step)(tf.constant(1.0, tf.float64))'
 
 
-def test_tapes_without_a_gradient_stay_with_inputs_and_outputs(tmp_path: Path) -> None:
-    found, printed = doctor(tmp_path, 'taping')
+def test_tapes_without_a_gradient_stay_with_inputs_and_outputs(examined: Path) -> None:
+    found, printed = doctor(examined, 'taping')
     tapes, leak = sorted(found, key=lambda one: one['kind'] == 'leak')
     line = line_of('taping', 'y = tf.py_function')
     assert (at(tapes, 'taping'), at(leak, 'taping')) == (('tape cache', line), ('leak', line))
@@ -68,8 +84,8 @@ def test_tapes_without_a_gradient_stay_with_inputs_and_outputs(tmp_path: Path) -
     assert leak['fix'] == 'y = square(w * step)'
 
 
-def test_a_lost_shape_comes_with_the_line_that_gives_it_back(tmp_path: Path) -> None:
-    found, printed = doctor(tmp_path, 'shaping')
+def test_a_lost_shape_comes_with_the_line_that_gives_it_back(examined: Path) -> None:
+    found, printed = doctor(examined, 'shaping')
     assert printed[:3] == ['(2, 3)', '(3, 3)', '(4, 3)']
     assert [at(one, 'shaping') for one in found] == [('shape', line_of('shaping', text)) for text in (
         'image = tf', 'half, rest = ', 'return tf.py_function')]
@@ -87,8 +103,8 @@ def test_a_graph_that_could_not_be_made_for_want_of_a_shape(tmp_path: Path) -> N
     assert (at(found, 'untraceable'), found['fix']) == (('shape', line_of('untraceable', 'y = tf')), 'y.set_shape([])')
 
 
-def test_functions_that_wait_for_nothing(tmp_path: Path) -> None:
-    found, _ = doctor(tmp_path, 'waiting')
+def test_functions_that_wait_for_nothing(examined: Path) -> None:
+    found, _ = doctor(examined, 'waiting')
     serial, order = sorted(found, key=lambda one: one['kind'], reverse=True)
     assert at(serial, 'waiting') == ('serial', line_of('waiting', 'y = tf.numpy_function'))
     assert serial['figures']['most at once'] == 1 and serial['figures']['waiting seconds'] >= 20 * 0.02
@@ -98,19 +114,18 @@ def test_functions_that_wait_for_nothing(tmp_path: Path) -> None:
     assert order['fix'] == 'b = tf.numpy_function(right, [x], tf.float32, stateful=False)'
 
 
-def test_how_parallel_a_map_is(tmp_path: Path) -> None:
-    doctor(tmp_path, 'crowding')
-    with pyfuncdbg.load(tmp_path / 'it.pfd') as trace:
+def test_how_parallel_a_map_is(examined: Path) -> None:
+    with pyfuncdbg.load(examined) as trace:
+        (site,) = {call.site.id for call in trace.calls(limit=None) if call.site.function == 'count'}
         facts = [note.data for note in trace.notes('fact') if note.data['kind'] == 'occupancy']
-        (calls,) = {call.site.id for call in trace.calls()}
-    figures = facts[-1]['data']
-    assert facts[-1]['site'] == calls and figures['calls'] == 40 and figures['together'] == figures['threads'] == 2
+    figures = [fact['data'] for fact in facts if fact['site'] == site][-1]
+    assert figures['calls'] == 40 and figures['together'] == figures['threads'] == 2
     assert 0 < figures['cpu'] < 1.25 * figures['busy'] and figures['busy'] < figures['wall']     # two take turns
     assert figures['asked'] > 0 and figures['waited'] > 0
 
 
-def test_bytes_that_are_taken_for_text(tmp_path: Path) -> None:
-    found, printed = doctor(tmp_path, 'texts')
+def test_bytes_that_are_taken_for_text(examined: Path) -> None:
+    found, printed = doctor(examined, 'texts')
     assert printed == ['[0.0, 0.0, 0.0]', 'InvalidArgumentError', 'UnknownError']
     assert [at(one, 'texts') for one in found] == [('text', line_of('texts', text)) for text in (
         "label == 'cat'", 'path.startswith', 'word.upper')]
@@ -119,8 +134,8 @@ def test_bytes_that_are_taken_for_text(tmp_path: Path) -> None:
     assert found[0]['figures']['calls'] == 3 and found[1]['figures']['calls that raised'] == 1
 
 
-def test_results_that_are_not_what_tout_declares(tmp_path: Path) -> None:
-    found, _ = doctor(tmp_path, 'returning')
+def test_results_that_are_not_what_tout_declares(examined: Path) -> None:
+    found, _ = doctor(examined, 'returning')
     place = line_of('returning', 'y = op(')
     assert {at(one, 'returning')[1] for one in found} == {place}
     cast = next(one for one in found if 'says int32' in one['what'])
@@ -134,16 +149,16 @@ def test_results_that_are_not_what_tout_declares(tmp_path: Path) -> None:
         ('outputs', 'The function returns nothing (None), Tout declares 1')]
 
 
-def test_a_function_that_writes_to_the_callers_tensor(tmp_path: Path) -> None:
-    (found,), printed = doctor(tmp_path, 'writing')
+def test_a_function_that_writes_to_the_callers_tensor(examined: Path) -> None:
+    (found,), printed = doctor(examined, 'writing')
     assert printed == ['[0. 2. 0.]']
     assert at(found, 'writing') == ('write', line_of('writing', 'y = tf.numpy_function'))
     assert found['figures'] == {'calls that wrote': 1, 'calls seen': 1, 'argument bytes': 12}
     assert found['fix'] == 'values = values.copy()'
 
 
-def test_gradients_that_are_none_or_fail(tmp_path: Path) -> None:
-    found, printed = doctor(tmp_path, 'differentiating')
+def test_gradients_that_are_none_or_fail(examined: Path) -> None:
+    found, printed = doctor(examined, 'differentiating')
     assert printed == ['None None', 'None', '2.0', 'UnknownError']
     lines = [line_of('differentiating', text) for text in ('tf.numpy_function(double', 'tf.py_function(times', 'np.sin',
                                                            'tf.py_function(double')]
@@ -154,8 +169,8 @@ def test_gradients_that_are_none_or_fail(tmp_path: Path) -> None:
                                                  'y = tf.py_function(times, [x, w], tf.float32)']
 
 
-def test_exceptions_that_a_dataset_drops(tmp_path: Path) -> None:
-    (found,), printed = doctor(tmp_path, 'dropping')
+def test_exceptions_that_a_dataset_drops(examined: Path) -> None:
+    (found,), printed = doctor(examined, 'dropping')
     assert printed == ['6'] and at(found, 'dropping') == ('lost', line_of('dropping', 'raise ValueError'))
     assert found['figures'] == {'calls that raised': 4, 'errors told': 0, 'calls': 10} and '0 is broken' in found['what']
     assert found['fix'] == 'dataset = tf.data.Dataset.range(10).map(element)'
@@ -175,35 +190,29 @@ def test_a_model_that_is_saved_without_its_function(tmp_path: Path) -> None:
     assert told['raised'].startswith('ValueError: Could not find callback')
 
 
-@pytest.mark.parametrize('program', ['faulty/healthy.py', 'keras_digits.py'])
-def test_a_healthy_program_has_no_findings_and_does_what_it_does_alone(tmp_path: Path, program: str) -> None:
-    args = [str(HERE / program), str(ROOT / 'pyfuncdbg' / 'demo' / 'digits.csv.gz')]
+def test_healthy_programs_have_no_findings_and_do_what_they_do_alone(tmp_path: Path) -> None:
+    args = [SEVERAL, str(HERE / 'faulty' / 'healthy.py'), str(HERE / 'keras_digits.py'), '--',
+            str(ROOT / 'pyfuncdbg' / 'demo' / 'digits.csv.gz')]
     plain = run(tmp_path, *args)
     watched = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', *args)
-    assert (watched.returncode, watched.stdout) == (0, plain.stdout) and plain.stdout
+    assert (watched.returncode, watched.stdout) == (0, plain.stdout) and plain.stdout.count('\n') > 5
     assert '0 findings' in watched.stderr and 'None of the known faults was found' in watched.stderr
 
 
-def test_an_examination_is_taken_back(tf: Any) -> None:
-    from tensorflow.python.eager import backprop
+def test_an_examination_is_taken_back(tf: Any, replaced: dict[tuple[Any, str], Any]) -> None:
     from tensorflow.python.framework import errors_impl
-    from tensorflow.python.ops import gradients_util, script_ops
+    from tensorflow.python.ops import script_ops
     from tensorflow.python.saved_model import save
-    owners = [script_ops, script_ops.FuncRegistry, script_ops.EagerFunc, backprop.GradientTape, errors_impl.OpError,
-              gradients_util, save]
-
-    def places() -> dict[tuple[int, str], int]:
-        return {(id(owner), name): id(value) for owner in owners for name, value in vars(owner).items()}
-
-    before = places()
     attachment = Attachment('tensorflow', examine=True)
     attachment.install()
-    during = places()
+    registry = script_ops.FuncRegistry
+    for owner, name in ((registry, 'insert'), (registry, 'get'), (script_ops.EagerFunc, '_call'),
+                        (errors_impl.OpError, '__init__'), (save, 'save_and_return_nodes')):
+        assert vars(owner)[name] is not replaced[owner, name]
     for _ in range(3):
         tf.py_function(tf.sin, [tf.constant(1.0)], tf.float32)
     attachment.detach()
-    assert places() == before
-    assert len([place for place in during if during[place] != before.get(place)]) >= 10
+    assert all(vars(owner).get(name) is original for (owner, name), original in replaced.items())
     (leak,) = [fact for fact in attachment.facts() if fact.kind == 'leak']
     assert (leak.filename, leak.data['entries'], leak.data['calls']) == (__file__, 3, 3)
 

@@ -18,7 +18,7 @@ from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
 from pyfuncdbg.debug.diagnosis.shaping import shape_of
 from pyfuncdbg.debug.diagnosis.statement import script_call, statement_at
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.chain import instrument
+from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
@@ -78,6 +78,13 @@ class Bench:
             found = site.function(*values)  # type: ignore[misc]
             return found if isinstance(found, list) else [found]
         return instrument(site, outputs)(Run('test', site.host, 0), list(inputs))
+
+    def asked(self, source: str, line: int, times: int, **attrs: Any) -> None:
+        """The gradient of a source was asked for."""
+        site = CallSite(f'{source}_grad', 'Variable', 'gradient', PlainHost('tensorflow'),  # type: ignore[arg-type]
+                        attrs={'forward': source, 'source': True, 'asked': (self.filename, line), **attrs})
+        for _ in range(times):
+            around(site, lambda *gradients: list(gradients), Run('test', site.host, 0), [None])
 
     def fact(self, kind: str, line: int = 0, site: CallSite | None = None, **data: Any) -> None:
         self._facts.append(Fact(kind, site.id if site is not None else 0, self.filename if line else '', line, data))
@@ -290,10 +297,16 @@ def test_a_function_that_waits_for_another(bench: Bench) -> None:
 @pytest.mark.parametrize(('reason', 'fix'), [('numpy', 'y = tf.py_function(square, [x, 2.0], tf.float32)'),
                                              ('captured', 'y = tf.py_function(square, [x, 2.0, w], tf.float32)')])
 def test_a_gradient_that_is_none(bench: Bench, reason: str, fix: str) -> None:
-    bench.fact('gradient', 4, reason=reason, function='square', op_type='EagerPyFunc', source='weight', variable='w', none=3,
-               asked=4, asked_in=bench.filename, asked_at=9)
+    culprit = reason, 'square', bench.filename, 4, 'w'
+    bench.call(bench.site(np.float32, 4, 'EagerPyFunc'), 1)
+    bench.asked('weight', 9, 3, dead='why', culprit=culprit)
+    bench.asked('weight', 9, 1)
+    bench.asked('weight', 10, 2)
+    bench.asked('bias', 9, 2, dead='of something else', culprit=None)
     (found,) = bench.findings()
-    assert found.fix == fix and "'weight' is None, in 3 of 4 gradients asked for at line 9" in found.what
+    assert (found.site, found.place, found.fix) == ('square', (bench.filename, 4), fix)
+    assert "'weight' is None, in 3 of 4 gradients asked for at line 9" in found.what
+    assert found.figures == {'None': 3, 'asked': 4, 'source': 'weight'}
 
 
 def test_the_end_of_the_program_inside_of_a_function(bench: Bench) -> None:
@@ -309,9 +322,11 @@ def test_facts_that_are_none_are_no_findings(bench: Bench) -> None:
     site = bench.site(np.float32, 4, shapes='x', shapeless='y', waits_for=3, graph=7)
     bench.call(site, 1)
     names = ('entries', 'bytes', 'calls', 'dtypes', 'declared', 'changed', 'form', 'texts', 'cpu', 'busy', 'span', 'asked')
-    for kind in ('leak', 'tape', 'gradient', 'export', 'missing', 'returned', 'occupancy', 'ended', 'tensorflow'):
-        for value in ('x', -1, 1e300, None, [[]], {'a': 'b'}):
+    for value in ('x', -1, 1e300, None, [[]], {'a': 'b'}):
+        for kind in ('leak', 'tape', 'export', 'missing', 'returned', 'occupancy', 'ended', 'tensorflow'):
             bench.fact(kind, 4, site, **dict.fromkeys(names, value))
+        bench.asked('weight', 9, 1, dead=value, culprit=value)
+        bench.asked('weight', 9, 1, forward=value, asked=value, culprit=['numpy', 'f', value, value, 'w'])
     assert {found.kind for found in bench.findings()} <= {'gradient', 'export'}
 
 

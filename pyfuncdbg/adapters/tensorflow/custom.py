@@ -12,8 +12,9 @@ from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.listed import Listed
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.adapters.tensorflow.runs import Runs
 from pyfuncdbg.adapters.tensorflow.sites import Sites
 from pyfuncdbg.hooks.call import current
@@ -21,16 +22,6 @@ from pyfuncdbg.hooks.chain import hooks, instrument
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
 
 CUSTOM = 'CustomGradient'
-
-
-class _Outputs(list[Any]):
-    """What such a function gave: its result as a list, as long as no hook changes that the result itself."""
-
-    __slots__ = ('raw',)
-
-    def __init__(self, raw: Any) -> None:
-        super().__init__(raw if isinstance(raw, (list, tuple)) else [raw])
-        self.raw = raw
 
 
 class CustomGradients:
@@ -64,8 +55,7 @@ class CustomGradients:
                 finally:
                     self._thread.call = outer
             except BaseException as error:
-                if error.__traceback__ is not None:     # without this frame
-                    error.__traceback__ = error.__traceback__.tb_next
+                without_this_frame(error)
                 raise
         return _eager_mode_decorator
 
@@ -82,11 +72,11 @@ class CustomGradients:
                 call = current.get()
                 number = call.id if call is not None and call.site is site else 0
                 result, rule = f(*inputs, **kwargs)
-                return _Outputs(result)
+                return Listed(result)
 
             outputs = instrument(site, forward)(self._runs.eager(), list(args))
             self._thread.call = number, f.__name__
-            return (outputs.raw if isinstance(outputs, _Outputs) else outputs[0] if len(outputs) == 1 else outputs), rule
+            return (outputs.raw if isinstance(outputs, Listed) else outputs[0] if len(outputs) == 1 else outputs), rule
         return called
 
     def _again(self, kwargs: dict[str, Any], f: Any, inputs: list[Any]) -> Sequence[Any]:

@@ -10,14 +10,13 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FrameType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.adapters.tensorflow.places import program_line
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, say_failed
-from pyfuncdbg.hooks.machinery import is_machinery
 
 _MOST = 200_000
 """Ops that are noted for one tape."""
@@ -152,7 +151,8 @@ class Forward:
             return
         try:
             token = attr_text(attrs, 'token') if op_type in CALLS else ''
-            log.add(Made(_text(op_type), _text(op_name), inputs, outputs, program_line(sys._getframe(1)), token))
+            where = program_line(sys._getframe(1), self._parts.stacks)
+            log.add(Made(_text(op_type), _text(op_name), inputs, outputs, where, token))
         except Exception as error:              # a mistake of ours: the program's op has run, and its result stands
             self.on = False
             say_failed('following the gradient tape failed and is switched off', error)
@@ -169,8 +169,7 @@ class Forward:
             try:
                 found = original(func, inp, Tout, stateful, name)
             except BaseException as error:
-                if error.__traceback__ is not None:     # without this frame
-                    error.__traceback__ = error.__traceback__.tb_next
+                without_this_frame(error)
                 raise
             log = self.current
             if log is not None and log.eager and self.on:
@@ -178,19 +177,10 @@ class Forward:
                 made = found if isinstance(found, (list, tuple)) else [found]
                 log.add(Made('PyFunc', getattr(func, '__name__', '') or 'numpy_function',
                              [getattr(tensor, 'handle', tensor) for tensor in given],
-                             [tensor for tensor in made if hasattr(tensor, 'dtype')], program_line(sys._getframe(1))))
+                             [tensor for tensor in made if hasattr(tensor, 'dtype')],
+                             program_line(sys._getframe(1), self._parts.stacks)))
             return found
         return py_func_common
-
-
-def program_line(frame: FrameType | None) -> Frame | None:
-    """The innermost line of the program below a frame."""
-    while frame is not None:
-        code = frame.f_code
-        if not is_machinery(code.co_filename):
-            return Frame(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back
-    return None
 
 
 def _numbers(tensors: Iterable[Any]) -> Iterator[int]:

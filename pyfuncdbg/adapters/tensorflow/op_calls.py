@@ -19,7 +19,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, is_observed, names_of, outermost, sites_of
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.adapters.tensorflow.runs import Runs
 from pyfuncdbg.adapters.tensorflow.sites import frames_of
 from pyfuncdbg.hooks import op_cost
@@ -159,7 +159,7 @@ class OpCalls:
                     return original(function, *args)
                 return self._run(function, graph, lambda *given: original(function, *given), list(args))
             except BaseException as error:
-                _without_own_frames(error)
+                without_our_frames(error)
                 raise
         return call_flat
 
@@ -283,11 +283,3 @@ def _compiled(graph: Any, around_it: Any) -> bool:
                 control = control.outer_context
             one = getattr(one, 'outer_graph', None)
     return False
-
-
-def _without_own_frames(error: BaseException) -> None:
-    """What a function raises looks as it does without us; called in the handler that raises it again."""
-    entry = error.__traceback__
-    while entry is not None and entry.tb_frame.f_code.co_filename == __file__ and entry.tb_next is not None:
-        entry = entry.tb_next
-    error.__traceback__ = entry

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyfuncdbg.hooks.machinery import is_package
+
 _ABSENT: Any = object()
 
 
@@ -13,6 +15,15 @@ def without_this_frame(error: BaseException) -> None:
     """Take the outermost frame off an exception's traceback: that of a replacement which lets it pass by a bare `raise`."""
     if error.__traceback__ is not None:
         error.__traceback__ = error.__traceback__.tb_next
+
+
+def without_our_frames(error: BaseException) -> None:
+    """Take our frames off the begin of an exception's traceback: what a rule raised looks as it does without us."""
+    entry = error.__traceback__
+    while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
+        entry = entry.tb_next
+    if entry is not None:
+        error.__traceback__ = entry
 
 
 class Patches:

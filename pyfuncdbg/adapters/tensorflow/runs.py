@@ -14,7 +14,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.graphs import Plan, Plans
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.adapters.tensorflow.sites import Entry, Sites
 from pyfuncdbg.adapters.tensorflow.standing import Pending
 from pyfuncdbg.adapters.tensorflow.variables import SessionRun
@@ -112,7 +112,7 @@ class Runs:
                 try:
                     return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
                 except BaseException as error:
-                    _without_own_frame(error)
+                    without_our_frames(error)
                     raise
             graph = session.graph
             stamp = hooks.stamp                 # read first: what changes meanwhile makes another
@@ -122,7 +122,7 @@ class Runs:
                 try:
                     return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
                 except BaseException as error:
-                    _without_own_frame(error)
+                    without_our_frames(error)
                     raise
             label = 'Session.run' if handle is None else 'Session.partial_run'
             going = self._begin(label, plan, graph)
@@ -136,7 +136,7 @@ class Runs:
                 return self._watched(label, going, lambda *fed: self._run(
                     plan, going, plainly, in_part, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
             except BaseException as error:
-                _without_own_frame(error)
+                without_our_frames(error)
                 raise
             finally:
                 self._end(id(graph), going)
@@ -174,7 +174,7 @@ class Runs:
             try:
                 made = original(session, fetches, feed_list, accept_options)
             except BaseException as error:
-                _without_own_frame(error)
+                without_our_frames(error)
                 raise
             if feed_list is not None or self._plans is None:
                 return made
@@ -192,7 +192,7 @@ class Runs:
                     finally:
                         self._end(id(graph), going)
                 except BaseException as error:
-                    _without_own_frame(error)
+                    without_our_frames(error)
                     raise
             return call
         return make_callable
@@ -214,11 +214,3 @@ def _run_of(original: _DoRun, session: Any, handle: Any, options: Any, metadata:
             feeds: Any) -> list[Any]:
     """One run of a session, past everything that watches."""
     return original(session, handle, targets, fetches, feeds, options, metadata)
-
-
-def _without_own_frame(error: BaseException) -> None:
-    """What a session raises looks as it does without us; called in the handler that raises it again."""
-    entry = error.__traceback__
-    while entry is not None and entry.tb_frame.f_code.co_filename == __file__ and entry.tb_next is not None:
-        entry = entry.tb_next
-    error.__traceback__ = entry

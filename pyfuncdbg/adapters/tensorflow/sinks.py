@@ -10,6 +10,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
+from pyfuncdbg.adapters.tensorflow.places import program_line
 from pyfuncdbg.adapters.tensorflow.steps import node_names, step_site
 from pyfuncdbg.adapters.tensorflow.unconnected import Source, Unconnected
 from pyfuncdbg.hooks.call import CallSite
@@ -24,6 +25,7 @@ class Sinks:
     """Tells where a pass has ended."""
 
     def __init__(self, parts: Parts, host: TensorFlowHost) -> None:
+        self._parts = parts
         self._host = host
         self._unconnected = Unconnected(parts)
         self._sites: dict[tuple[Any, ...], CallSite] = {}
@@ -45,14 +47,16 @@ class Sinks:
         if not hooks.gradient:
             return given
         numbers = [getattr(source, '_id', 0) for source in sources]
+        line = program_line(sys._getframe(1), self._parts.stacks)
+        asked = (line.filename, line.line) if line is not None else None
         for i, gradient in enumerate(found):
             flows = going.of_source(gradient, numbers[i]) if gradient is not None else []
             kind = VARIABLE if sources[i].dtype == 'resource' or sources[i].dtype._is_ref_dtype else TENSOR
-            attrs: dict[str, Any] = {'source': True} | ({} if going.eager else {'traced': True})
+            attrs: dict[str, Any] = {'source': True, 'asked': asked} | ({} if going.eager else {'traced': True})
             if not flows and numbers[i] not in going.targets:
                 try:
                     why = self._unconnected.why(going, tape, targets, Source(sources[i], names[i], kind == VARIABLE))
-                    attrs |= {'dead': why.reason, 'fix': why.fix}
+                    attrs |= {'dead': why.reason, 'fix': why.fix, 'culprit': why.culprit and tuple(why.culprit)}
                 except Exception as error:      # a mistake of ours: the gradient is None all the same
                     say_failed('finding out why a gradient is None failed', error)
                     attrs['dead'] = 'it is not known why'

@@ -9,6 +9,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.forward import Log, Made, attr_text
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.listed import Listed
 from pyfuncdbg.adapters.tensorflow.observers import names_of
 from pyfuncdbg.adapters.tensorflow.passes import Pass
 from pyfuncdbg.hooks.call import CallSite, Frame
@@ -33,16 +34,6 @@ class Rule:
     inputs: Any
     outputs: Any
     made: Made | None = None
-
-
-class Rows(list[Any]):
-    """The gradients that a rule gave, and the object in which it gave them."""
-
-    __slots__ = ('raw',)
-
-    def __init__(self, raw: Any) -> None:
-        super().__init__(raw if isinstance(raw, (list, tuple)) else [raw])
-        self.raw = raw
 
 
 class Steps:
@@ -70,12 +61,12 @@ class Steps:
             forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
         slots, number = tuple(slot for _, slot in flows), 0
 
-        def noted(raw: Any) -> Rows:
+        def noted(raw: Any) -> Listed:
             nonlocal number
             number = current_call()
-            return Rows(raw)
+            return Listed(raw)
 
-        def applied(*given: Any) -> Rows:
+        def applied(*given: Any) -> Listed:
             return noted(compute(*given))
 
         inputs, sources = list(gradients), [call for call, _ in flows]
@@ -84,10 +75,10 @@ class Steps:
             found = around(site, applied, going.run, inputs, forward, sources)
         else:                                   # a node that is made under a hook would show the hook in its stack
             raw = compute(*gradients)
-            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(Rows(raw)))
+            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(Listed(raw)))
             found = around(site, lambda *_: noted(raw), going.run, inputs, forward, sources)
         going.gave(number, made, found)
-        return found.raw if isinstance(found, Rows) else list(found)
+        return found.raw if isinstance(found, Listed) else list(found)
 
     def _site(self, rule: Rule, made: Made | None, name: str, slots: tuple[int, ...], log: Log | None,
               given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:

@@ -11,17 +11,16 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.adapters.tensorflow.forward import Log, Made
+from pyfuncdbg.adapters.tensorflow.forward import CALLS, Log, Made
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.adapters.tensorflow.sinks import Sinks
 from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.adapters.tensorflow.steps import Rule, Steps
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.machinery import is_package
 
 _SUM = 'AddN'
 
@@ -46,7 +45,7 @@ class SymbolicPass(Pass):
         known = self.made.get(id(op))
         if known is None:
             frames = creation(op)
-            token = op.get_attr('token').decode() if op.type == 'EagerPyFunc' else ''
+            token = op.get_attr('token').decode() if op.type in CALLS else ''
             known = self.made[id(op)] = Made(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None, token)
             self._held[id(op)] = op
             if self.log is not None:
@@ -92,10 +91,7 @@ class Symbolic:
             try:
                 found = original(ys, xs, *args, **options)
             except BaseException as error:
-                entry = error.__traceback__
-                while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
-                    entry = entry.tb_next
-                error.__traceback__ = entry
+                without_our_frames(error)
                 raise
             finally:
                 self._thread.going = outer

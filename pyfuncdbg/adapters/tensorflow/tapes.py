@@ -11,22 +11,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
-from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.custom import CUSTOM, CustomGradients
-from pyfuncdbg.adapters.tensorflow.forward import Forward, Made, program_line
+from pyfuncdbg.adapters.tensorflow.forward import Forward, Made
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_our_frames
+from pyfuncdbg.adapters.tensorflow.places import program_line
 from pyfuncdbg.adapters.tensorflow.sinks import Sinks
 from pyfuncdbg.adapters.tensorflow.steps import Rule, Steps
 from pyfuncdbg.adapters.tensorflow.symbolic import Symbolic
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.hooks.machinery import is_package
 
 _INSIDE = 'py_function gradient'
 _LABEL = 'GradientTape.gradient'
@@ -88,7 +87,7 @@ class Tapes:
             try:
                 return self._watched(original, tape, list(target), list(sources), args, options)
             except BaseException as error:
-                error.__traceback__ = _theirs(error.__traceback__)
+                without_our_frames(error)
                 raise
         return imperative_grad
 
@@ -146,7 +145,7 @@ class Tapes:
             try:
                 return original(tape, *args, **options)
             except BaseException as error:
-                error.__traceback__ = _theirs(error.__traceback__)
+                without_our_frames(error)
                 raise
             finally:
                 self._thread.asked = outer
@@ -172,7 +171,7 @@ class Tapes:
                     going, Rule(op_name, attrs, scope, inputs, outputs), gradients,
                     lambda *given: original(op_name, attrs, count, inputs, outputs, given, skipped, scope))
             except BaseException as error:
-                error.__traceback__ = _theirs(error.__traceback__)
+                without_our_frames(error)
                 raise
         return _gradient_function
 
@@ -181,7 +180,8 @@ class Tapes:
         def record_operation(op_type: Any, output_tensors: Any, input_tensors: Any, backward_function: Any, *rest: Any,
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):
-                made = Made(op_type, '', list(input_tensors), list(output_tensors), program_line(sys._getframe(1)))
+                where = program_line(sys._getframe(1), self._parts.stacks)
+                made = Made(op_type, '', list(input_tensors), list(output_tensors), where)
                 number, name = self._custom.going
                 if number and name == op_type:          # its body has ended just now
                     made.call, made.type, made.name = number, CUSTOM, name
@@ -198,7 +198,7 @@ class Tapes:
             try:
                 return self._steps.make(going, Rule(made.type, (), '', None, None, made), gradients, backward)
             except BaseException as error:
-                error.__traceback__ = _theirs(error.__traceback__)
+                without_our_frames(error)
                 raise
         return backward_function
 
@@ -230,11 +230,3 @@ class _Sums:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
-
-
-def _theirs(entry: TracebackType | None) -> TracebackType | None:
-    """A traceback without our frames at its begin: what a rule raised looks as it does without us."""
-    first = entry
-    while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
-        entry = entry.tb_next
-    return entry if entry is not None else first

@@ -8,14 +8,15 @@ import os.path
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from pyfuncdbg.adapters.tensorflow.captured import reached_as
 from pyfuncdbg.adapters.tensorflow.forward import Log, Made
 from pyfuncdbg.adapters.tensorflow.functions import user_function
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
 
-_NUMPY = ('PyFunc', 'PyFuncStateless')
+_EAGER, _NUMPY = 'EagerPyFunc', ('PyFunc', 'PyFuncStateless')
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,30 @@ class Source:
     variable: bool
 
 
+class Culprit(NamedTuple):
+    """The wrapped function that is to blame.
+
+    Attributes:
+        how: 'numpy': it has no gradient; 'captured': it gets at the source without being given it.
+        function: Its name.
+        filename, line: Where the program made or called the op.
+        variable: How the function names what it captured.
+    """
+
+    how: str
+    function: str
+    filename: str
+    line: int
+    variable: str = ''
+
+
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The reason, and what mends it; '' if that is not known."""
+    """The reason, and what mends it, '' if that is not known; the culprit if it is a wrapped function."""
 
     reason: str
     fix: str = ''
+    culprit: Culprit | None = None
 
 
 class Unconnected:
@@ -89,10 +108,12 @@ class Unconnected:
         if made.type == 'StopGradient':
             return Why(f'tf.stop_gradient{at} cuts it off', 'take the stop_gradient away if that was not meant')
         if made.type in _NUMPY:
+            function = self._function(made)
             name = f' {made.name!r}' if made.name and made.name != 'PyFunc' else ''
             return Why(f'it goes through numpy_function{name}{at}, which has no gradient: TensorFlow sees no ops in NumPy '
                        'code',
-                       'write it with TensorFlow ops in a tf.py_function, or give it a gradient with tf.custom_gradient')
+                       'write it with TensorFlow ops in a tf.py_function, or give it a gradient with tf.custom_gradient',
+                       _culprit('numpy', made, _name(function) if function is not None else made.name))
         if made.dtype is not None and not (made.dtype.is_floating or made.dtype.is_complex):
             return Why(f'{made.type}{at} makes {made.dtype.name} of it: whole numbers, bools and strings have no gradient',
                        'keep floating point on the way from it to what is differentiated')
@@ -101,14 +122,15 @@ class Unconnected:
     # ------------------------------------------------------------------ no way
     def _apart(self, log: Log, number: int, targets: Sequence[Any], source: Source, watched: bool) -> Why:
         used = [made for made in log.all() if number in made.inputs]
-        if source.variable:
-            for made in log.all():
-                function = self._function(made)
-                if function is not None and _uses(function, source.tensor):
-                    name = getattr(function, '__name__', 'a function')
-                    return Why(f'py_function {name!r}{_place(made)} uses it from outside of its arguments: TensorFlow '
-                               'differentiates by the arguments only',
-                               f'pass it: tf.py_function({name}, [..., {source.name}], Tout), and take it as a parameter')
+        for made in log.all():
+            function = self._function(made) if made.type == _EAGER else None
+            variable = reached_as(function, source.tensor) if function is not None else ''
+            if variable:
+                name = _name(function)
+                return Why(f'py_function {name!r}{_place(made)} uses it from outside of its arguments: TensorFlow '
+                           'differentiates by the arguments only',
+                           f'pass it: tf.py_function({name}, [..., {source.name}], Tout), and take it as a parameter',
+                           _culprit('captured', made, name, variable))
         if not any(getattr(target, '_id', 0) in log.by_output for target in targets):
             return Why('what is differentiated was not computed while the tape recorded',
                        'compute it inside of the with block of the tape')
@@ -124,9 +146,7 @@ class Unconnected:
                    'if it goes on as a NumPy array or a Python number (.numpy(), float(), item()), keep it a tensor')
 
     def _function(self, made: Made) -> Any:
-        if made.type != 'EagerPyFunc' or not made.token:
-            return None
-        registered = self._parts.scripts._py_funcs.get(made.token)
+        registered = self._parts.scripts._py_funcs.get(made.token) if made.token else None
         return user_function(registered) if registered is not None else None
 
 
@@ -167,19 +187,9 @@ def _place(made: Made) -> str:
     return f' ({os.path.basename(made.where.filename)}:{made.where.line})' if made.where is not None else ''
 
 
-def _uses(function: Any, handle: Any) -> bool:
-    """Whether a function gets a variable from its closure, its object or its module."""
-    function = getattr(function, '__func__', function)
-    code = getattr(function, '__code__', None)
-    if code is None:
-        return False
-    held: list[Any] = []
-    for cell in getattr(function, '__closure__', None) or ():
-        try:
-            held.append(cell.cell_contents)
-        except ValueError:                      # not set yet
-            continue
-    names = getattr(function, '__globals__', {})
-    held += [names[name] for name in code.co_names if name in names]
-    held += list(getattr(function, '__defaults__', None) or ())
-    return any(getattr(thing, 'handle', None) is handle for thing in held)
+def _name(function: Any) -> str:
+    return str(getattr(function, '__name__', None) or type(function).__name__)
+
+
+def _culprit(how: str, made: Made, function: str, variable: str = '') -> Culprit | None:
+    return Culprit(how, function, made.where.filename, made.where.line, variable) if made.where is not None else None

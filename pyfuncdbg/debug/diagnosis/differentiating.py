@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known
+from pyfuncdbg.debug.diagnosis.evidence import Evidence
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord
@@ -14,37 +16,70 @@ _NO_TAPE = re.compile(r"KeyError: b'pyfunc_")
 _NO_FLOAT = re.compile(r'TypeError: Cannot convert 0\.0 to EagerTensor of dtype (\w+)')
 
 
+class _Lost(NamedTuple):
+    """A source whose gradient is None.
+
+    Attributes:
+        how: 'numpy': the function has no gradient; 'captured': it gets at the source without being given it.
+        function: Its name.
+        place: Of its op.
+        variable: How it names what it captured.
+        source: Name of the source.
+        asked: Where the program asked for the gradient.
+    """
+
+    how: str
+    function: str
+    place: Place
+    variable: str
+    source: str
+    asked: Place
+
+
 def gradients(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each op and source, one for each way in which backward steps fail."""
-    for known in evidence.having('gradient'):
-        yield _lost(evidence, known)
+    asked: Counter[tuple[str, Place]] = Counter()
+    lost: Counter[_Lost] = Counter()
+    for use in evidence.trace.usage():
+        attrs = use.site.attrs
+        if use.site.kind == 'gradient' and attrs.get('source'):
+            source, line = str(attrs.get('forward', '')), _place(attrs.get('asked'))
+            asked[source, line] += use.calls
+            match attrs.get('culprit'):
+                case [str(how), str(function), *place, str(variable)]:
+                    lost[_Lost(how, function, _place(place), variable, source, line)] += use.calls
+    for one, count in lost.items():
+        yield _finding(evidence, one, count, asked[one.source, one.asked])
     yield from _failed(evidence)
 
 
-def _lost(evidence: Evidence, known: Known) -> Finding:
-    call = evidence.script_call(known.place)
-    source, asked = known.text('source'), Place(known.text('asked_in'), known.number('asked_at'))
-    name = known.text('function')
-    times = f'in {known.number("none"):,} of {known.number("asked"):,} gradients asked for at line {asked.line}'
-    figures: dict[str, Figure] = {'None': known.number('none'), 'asked': known.number('asked'), 'source': source}
-    if known.text('reason') == 'numpy':
+def _place(told: object) -> Place:
+    match told:
+        case [str(filename), int(line)]:
+            return Place(filename, line)
+    return Place('', 0)
+
+
+def _finding(evidence: Evidence, lost: _Lost, count: int, asked: int) -> Finding:
+    call = evidence.script_call(lost.place)
+    name, source, fix = lost.function, lost.source, ''
+    times = f'in {count:,} of {asked:,} gradients asked for at line {lost.asked.line}'
+    figures: dict[str, Figure] = {'None': count, 'asked': asked, 'source': source}
+    if lost.how == 'numpy':
         what = (f'The gradient of {source!r} is None, {times}: numpy_function has no gradient, and the way leads through '
                 f'{name}')
-        fix = ''
         if call is not None:
             other = call.call.replace(call.op, f'{call.op.rpartition(".")[0]}.py_function'.lstrip('.'), 1)
             fix = call.statement.replace(call.call, other.replace(', stateful=False', '').replace(', stateful=True', ''))
-        return Finding('gradient', name, known.place, what, figures, fix,
+        return Finding('gradient', name, lost.place, what, figures, fix,
                        'py_function has one, if the function computes with TensorFlow ops (tf.sin, not np.sin); or give it '
                        'one by tf.custom_gradient')
-    variable = known.text('variable') or source
-    what = (f'The gradient of {source!r} is None, {times}: {name} takes it from outside ({variable}), and only what is in '
-            f'inp has a gradient')
-    fix = ''
+    what = (f'The gradient of {source!r} is None, {times}: {name} takes it from outside ({lost.variable}), and only what is '
+            f'in inp has a gradient')
     if call is not None and call.inputs is not None:
-        arguments = ', '.join([call.function, f'[{", ".join([*call.inputs, variable])}]', *call.rest])
+        arguments = ', '.join([call.function, f'[{", ".join([*call.inputs, lost.variable])}]', *call.rest])
         fix = call.statement.replace(call.call, f'{call.op}({arguments})')
-    return Finding('gradient', name, known.place, what, figures, fix, 'pass it in inp, and take it as one more parameter')
+    return Finding('gradient', name, lost.place, what, figures, fix, 'pass it in inp, and take it as one more parameter')
 
 
 def _failed(evidence: Evidence) -> Iterator[Finding]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyfuncdbg.adapters.tensorflow.causes import Causes
-from pyfuncdbg.adapters.tensorflow.examination import exports, failures, leaks, lost_gradients, returns
+from pyfuncdbg.adapters.tensorflow.examination import exports, failures, leaks, returns
 from pyfuncdbg.adapters.tensorflow.examination.exports import Exports
 from pyfuncdbg.adapters.tensorflow.examination.failures import Failures
 from pyfuncdbg.adapters.tensorflow.examination.leaks import Leaks
-from pyfuncdbg.adapters.tensorflow.examination.lost_gradients import LostGradients
 from pyfuncdbg.adapters.tensorflow.examination.nodes import node_facts
 from pyfuncdbg.adapters.tensorflow.examination.returns import Returns
 from pyfuncdbg.adapters.tensorflow.parts import Parts
@@ -16,7 +15,7 @@ from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.sites import Sites
 from pyfuncdbg.hooks.facts import Fact
 
-FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, lost_gradients, returns))
+FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, returns))
 """Whose frames are between the program's and TensorFlow's."""
 
 
@@ -26,8 +25,7 @@ class Examination:
     def __init__(self, parts: Parts, causes: Causes) -> None:
         self._version = parts.version
         entries = Leaks(parts)
-        self._parts = (entries, LostGradients(parts), Exports(parts, entries.place_of), Returns(parts),
-                       Failures(parts, causes))
+        self._parts = (entries, Exports(parts, entries.place_of), Returns(parts), Failures(parts, causes))
 
     def install(self, patches: Patches, sites: Sites) -> None:
         """Take places in TensorFlow, on top of those of the attachment."""

@@ -12,22 +12,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pyfuncdbg.adapters.tensorflow.examination.places import NOWHERE, Place
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.adapters.tensorflow.places import NOWHERE
 from pyfuncdbg.adapters.tensorflow.sites import TYPES
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 
 
 class Exports:
     """Knows which saved models need functions of this process, and which functions were asked for in vain."""
 
-    def __init__(self, parts: Parts, place_of: Callable[[str], Place | None]) -> None:
+    def __init__(self, parts: Parts, place_of: Callable[[str], Frame | None]) -> None:
         """`place_of` tells where the op of a token was made."""
         self._parts = parts
         self._place_of = place_of
         self._lock = threading.Lock()
-        self._saved: dict[tuple[str, str, str], Place] = {}
+        self._saved: dict[tuple[str, str, str], Frame] = {}
         self._missing: Counter[str] = Counter()
 
     def install(self, patches: Patches) -> None:

@@ -4,7 +4,6 @@ Asked when facts are gathered, on any thread. It only looks: no attribute of the
 """
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
+
+from pyfuncdbg.adapters.tensorflow.captured import closed_over
 
 _MOST = 20_000
 _DEEPEST = 8
@@ -91,15 +92,6 @@ def _inside(value: Any, kind: type) -> list[Any] | None:
     except AttributeError:
         return None
     return list(held.values())[:_ITEMS] if type(held) is dict else None
-
-
-def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
-    """The variables that a function closes over, but for those that have no value yet."""
-    found = []
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        with contextlib.suppress(ValueError):
-            found.append((name, cell.cell_contents))
-    return found
 
 
 def _size_of(tensor: Any) -> int:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.examination.holdings import Holding, holding
-from pyfuncdbg.adapters.tensorflow.examination.places import Place, here
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.places import NOWHERE, program_line
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, STATELESS
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 
 
@@ -27,7 +28,7 @@ from pyfuncdbg.hooks.facts import Fact
 class _Entry:
     """Who made an entry: a place, for which function, and whether that is a backward step."""
 
-    place: Place
+    place: Frame
     op_type: str
     function: str
     backward: bool
@@ -66,7 +67,8 @@ class Leaks:
         backward = is_gradient(registered)
         function = None if backward else user_function(registered)
         name = str(getattr(function, '__qualname__', None) or type(function).__name__) if function is not None else ''
-        made = _Entry(here(self._parts.stacks), EAGER if eager else NUMPY if stateful else STATELESS, name, backward)
+        place = program_line(sys._getframe(1), self._parts.stacks) or NOWHERE
+        made = _Entry(place, EAGER if eager else NUMPY if stateful else STATELESS, name, backward)
         with self._lock:
             made = self._known.setdefault(made, made)
             self._entries[token] = made
@@ -74,7 +76,7 @@ class Leaks:
             if not self._parts.context.executing_eagerly():
                 self._graphs[token] = weakref.ref(self._parts.ops.get_default_graph())
 
-    def place_of(self, token: str) -> Place | None:
+    def place_of(self, token: str) -> Frame | None:
         """Where the op with this token was made."""
         known = self._entries.get(token)
         return known.place if known is not None else None

@@ -1,0 +1,72 @@
+"""How a function gets at what it is not given: the name that a message tells, and what is not looked at."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from pyfuncdbg.adapters.tensorflow.captured import closed_over, reached_as
+
+WEIGHT, OTHER = object(), object()
+WEIGHTS = [OTHER, WEIGHT]
+
+
+class Layer:
+    def __init__(self, kernel: object) -> None:
+        self.kernel = kernel
+
+    def call(self, x: Any) -> Any:
+        return self.kernel, x
+
+
+def closure(bias: object) -> Callable[[Any], Any]:
+    return lambda x: (x, bias)
+
+
+def of_module(x: Any) -> Any:
+    return x, WEIGHT
+
+
+def of_list(x: Any) -> Any:
+    return x, WEIGHTS[1]
+
+
+def by_default(x: Any, weight: object = WEIGHT) -> Any:
+    return x, weight
+
+
+def given(x: Any) -> Any:
+    return x
+
+
+@pytest.mark.parametrize(('function', 'name'), [
+    (closure(WEIGHT), 'bias'), (closure(OTHER), ''), (of_module, 'WEIGHT'), (of_list, 'WEIGHTS'), (by_default, 'a default'),
+    (Layer(WEIGHT).call, 'self.kernel'), (Layer(OTHER).call, ''), (partial(of_module, 1), 'WEIGHT'), (given, ''), (abs, '')])
+def test_the_name_under_which_a_function_reaches_a_tensor(function: Callable[..., Any], name: str) -> None:
+    assert reached_as(function, WEIGHT) == name
+
+
+def test_a_variable_without_a_value_is_passed_over() -> None:
+    if not WEIGHTS:
+        late = 1
+
+    def function() -> Any:
+        return late, WEIGHT
+    assert closed_over(function) == [] and reached_as(function, WEIGHT) == 'WEIGHT'
+
+
+class Handled:
+    asked = 0
+
+    @property
+    def handle(self) -> object:
+        Handled.asked += 1
+        return WEIGHT
+
+
+def test_no_property_of_the_program_is_computed() -> None:
+    assert reached_as(closure(Handled()), WEIGHT) == '' and Handled.asked == 0
+    framework = type('Variable', (Handled,), {'__module__': 'tensorflow.python.ops.variables'})
+    assert reached_as(closure(framework()), WEIGHT) == 'bias' and Handled.asked == 1
