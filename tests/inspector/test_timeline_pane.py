@@ -11,6 +11,7 @@ import pytest
 from inspecting import drive, inspector, opened, press, screen, settled, until
 from plain_sites import record_calls, wrapped_site
 
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.inspector.panes.time_window import MOST, looked_at
 from pyfuncdbg.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.record.recorder import Recorder
@@ -19,38 +20,55 @@ from pyfuncdbg.record.trace import Trace
 WIDE = (160, 64)
 
 
+class Clock:
+    """The time that calls are recorded with: each thread sets its own, in ms, so that a busy machine changes nothing."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter_ns()
+        self._thread = threading.local()
+
+    def at(self, ms: int) -> None:
+        """It is so late on this thread now."""
+        self._thread.ms = ms
+
+    def __call__(self) -> int:
+        return self._begun + self._thread.ms * 1_000_000
+
+
 @pytest.fixture(scope='module')
 def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two threads: `outer` calls `inner` for 20 ms, then sleeps; beside it `other` runs twice and gives NaN, then raises."""
+    """Two threads: `outer` calls `inner`, twice; beside it `other` gives NaN, then raises."""
     path = tmp_path_factory.mktemp('threads') / 't.pfd'
-    begun = threading.Event()
+    clock, both = Clock(), threading.Barrier(2)
 
-    def work(seconds: float, value: float = 0.0) -> tuple[np.float32]:
-        time.sleep(seconds)
+    def work(ends: int, value: float = 0.0) -> tuple[np.float32]:
+        clock.at(ends)
         if value < 0:
             raise ValueError('no')
         return (np.float32(value),)
-    inner = wrapped_site(lambda: work(0.02), 'inner')
+    inner = wrapped_site(work, 'inner')
 
-    def nest() -> tuple[np.float32]:
-        begun.set()
-        time.sleep(0.02)
-        inner()
-        time.sleep(0.02)
+    def nest(begins: int) -> tuple[np.float32]:
+        clock.at(begins + 20)
+        inner(begins + 40)
+        clock.at(begins + 60)
         return (np.float32(1),)
     outer, other = wrapped_site(nest, 'outer'), wrapped_site(work, 'other')
 
     def one() -> None:
-        outer()
-        time.sleep(0.05)
-        outer()
+        for begins in (0, 110):
+            clock.at(begins)
+            outer(begins)
+        both.wait()                             # a thread that has ended may have given its number to the other
 
     def two() -> None:
-        begun.wait()
-        other(0.06, float('nan'))
+        both.wait()
+        clock.at(2)
+        other(62, float('nan'))
         with pytest.raises(ValueError, match='no'):
-            other(0.06, -1.0)
-    with Recorder(path):
+            other(122, -1.0)
+    with Recorder(path), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain, 'perf_counter_ns', clock)
         first, second = threading.Thread(target=one), threading.Thread(target=two)
         first.start()
         second.start()
@@ -102,7 +120,7 @@ def test_a_window_has_a_row_for_each_thread_and_for_calls_inside_of_calls(trace_
     found = seen.call_at(0, outer.text.plain.index('[outer[0]') + 3)
     assert found is not None and found.number == calls[0].number
     assert seen.call_at(9, 0) is None
-    middle = calls[0].started + 0.03                # outer[0] and inner[0] began before the window, and are in it
+    middle = extent.start + 0.03                    # outer[0] and inner[0] began before the window, and are in it
     narrow = looked_at(spans, extent, middle, middle + 1e-4, 100, seen.lanes)
     assert [span.label for row in narrow.rows for span in row.spans] == ['outer[0]', 'inner[0]', 'other[0]']
     late = looked_at(spans, extent, extent.end - 1e-5, extent.end, 100, seen.lanes)
