@@ -17,6 +17,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from notebook_pictures import pictures
 
 import pyfuncdbg
 
@@ -84,7 +85,7 @@ def run(book: Any, *, pages: bool = False) -> Any:
         client.execute(env=environment)
         for cell in done.cells:
             if cell.cell_type == 'code':
-                cell.outputs = [kept(output, place, pages=pages) for output in _joined(cell.outputs)]
+                cell.outputs = [one for output in _joined(cell.outputs) for one in kept(output, place, pages=pages)]
     return done
 
 
@@ -99,18 +100,20 @@ def _joined(outputs: list[Any]) -> list[Any]:
     return joined
 
 
-def kept(output: Any, place: str, *, pages: bool = False) -> Any:
-    """An output without what belongs to this machine and this moment."""
+def kept(output: Any, place: str, *, pages: bool = False) -> list[Any]:
+    """An output without what belongs to this machine and this moment, and its pictures behind it, as images."""
+    images: list[Any] = []
     if output.output_type == 'stream':
         output.text = _clean(output.text, place)
     elif 'data' in output:
         if 'text/plain' in output.data and not pages:
-            output.data.pop('text/html', None)
+            images = [nbformat.v4.new_output('display_data', {'image/svg+xml': image})
+                      for image in pictures(output.data.pop('text/html', ''))]
         for kind, text in output.data.items():
             if isinstance(text, str) and not kind.startswith('image/'):
                 output.data[kind] = _clean(text, place)
         output.metadata = {}
-    return output
+    return [output, *images]
 
 
 def _clean(text: str, place: str) -> str:

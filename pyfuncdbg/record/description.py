@@ -52,7 +52,7 @@ class SiteNote:
 
 
 def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:
-    """Qualified name and code of the function the user wrote, below partials, methods and callable objects."""
+    """Qualified name and code of the function the user wrote, below partials, methods, decorators and callable objects."""
     if function is None:
         return '', None
     name = getattr(function, '__qualname__', None)
@@ -61,6 +61,8 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
             function = function.func
         elif isinstance(function, types.MethodType):
             function = function.__func__
+        elif isinstance(function, types.FunctionType) and callable(wrapped := vars(function).get('__wrapped__')):
+            function = wrapped                  # by functools.wraps, which gives the wrapper its name
         else:
             break
         name = name or getattr(function, '__qualname__', None)

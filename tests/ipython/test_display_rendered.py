@@ -137,3 +137,16 @@ def test_tables_look_as_ours_where_the_notebook_has_rules_for_tables(tmp_path):
                 style(rows[0].cells[2]).fontFamily == style(document.querySelector(".pyfuncdbg")).fontFamily]''', tmp_path,
                     attributes=f'data-jp-theme-light="false" style="{JP_DARK}"')
     assert said == [['rgba(0, 0, 0, 0)'] * 5, 'left', 'right', True]
+
+
+@pytest.mark.parametrize(('width', 'columns'), [
+    (1000, 'time ms, name, call, shape, min, hist, max, mean, flags'),
+    (1400, 'time ms, name, call, kind, dtype, shape, bytes, min, hist, max, mean, std, flags')])
+def test_flags_are_seen_however_wide_the_output_is(width, columns, tmp_path):
+    body = f'<div style="width:{width}px">{answer_bundle(execute("lt", Context(sample())))["text/html"]}</div>'
+    said = rendered(body, """
+        const heads = [...document.querySelectorAll("th")].filter(seen);
+        return [heads.map(e => e.textContent.replace(/ [v^]$/, "")), heads.at(-1).getBoundingClientRect().right]""",
+                    tmp_path, width=1600)
+    assert ', '.join(said[0]) == columns
+    assert said[1] <= width + 20

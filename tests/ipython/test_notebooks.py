@@ -4,9 +4,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 import notebook_maker as maker
 import pytest
+from notebook_pictures import pictures
 
 ON_TENSORFLOW = '06-tensorflow'
 
@@ -62,3 +64,24 @@ def test_what_differs_from_run_to_run_is_masked() -> None:
     assert stream(one) != stream(other.replace('2 calls', '3 calls'))
     assert stream(one) != stream(other.replace('#3', '#4'))
     assert stream('loss 2.5') != stream('loss 2.6')
+
+
+@pytest.mark.parametrize(('name', 'drawn'), [('03-nan', 'heat map of 32 x 64'), ('04-gradients', 'anchors:0'),
+                                             ('05-saved-trace', 'hidden_w:0')])
+def test_pictures_are_kept_as_images(name: str, drawn: str) -> None:
+    shown = [output.data for cell in maker.read(name).cells for output in cell.get('outputs', ()) if 'data' in output]
+    images = [data['image/svg+xml'] for data in shown if 'image/svg+xml' in data]
+    assert any(drawn in image for image in images)
+    for image in images:
+        root = ElementTree.fromstring(image)
+        assert {one.tag.rpartition('}')[2] for one in root.iter()} <= {'svg', 'style', 'g', 'rect', 'path', 'text', 'circle'}
+
+
+def test_only_what_is_seen_at_once_is_a_picture() -> None:
+    def svg(kind: str) -> str:
+        return f'<svg class="pf-{kind}" role="img" width="90" height="40"><rect><title>1</title></rect></svg>'
+    page = (f'<details><summary>in 0</summary>{svg("map")}</details>{svg("tape")}{svg("hist")}'
+            f'<details open><summary>out 0</summary>{svg("map")}</details>')
+    images = pictures(page)
+    assert [re.findall('class="(pf-[a-z]+)"', image) for image in images] == [['pf-tape'], ['pf-map']]
+    assert all('<title>' not in image and 'width="106" height="56"' in image for image in images)

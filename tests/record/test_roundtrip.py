@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import time
 
@@ -315,3 +316,21 @@ def test_a_recorder_is_used_once(tmp_path):
         pass
     with pytest.raises(TraceError, match='started before'):
         recorder.start()
+
+
+def test_a_decorated_function_is_where_it_was_written(tmp_path):
+    def decorator(function):
+        @functools.wraps(function)
+        def wrapper(*args):
+            return function(*args)
+        return wrapper
+
+    def doubled(x):
+        return (x * 2,)
+    with Recorder(tmp_path / 'decorated.pfd'):
+        wrapped(decorator(decorator(doubled)))(np.ones(2))
+    with Trace.open(tmp_path / 'decorated.pfd') as trace:
+        (call,) = trace.calls()
+    assert call.site.function.endswith('.doubled')
+    assert (call.site.filename, call.site.line) == (__file__, doubled.__code__.co_firstlineno)
+    assert call.site.source.strip().startswith('def doubled(x):')

@@ -22,6 +22,8 @@ _WIDE, _TALL = 640, 400
 _LEAST, _WIDEST, _TALLEST = 8, 56, 24
 _LETTERED = 40
 """Pixels of a cell that has room for its value."""
+_LETTERS = 7
+"""Of a value that is put into one."""
 _LEFT, _TOP = 36, 16
 """Room for the numbers of rows and columns."""
 
@@ -76,7 +78,7 @@ class _Cells:
         box = element('rect', title, x=x, y=y, width=w, height=h, fill=color.hex)
         if w < _LETTERED:
             return box
-        number = element('text', value(float(self._grid.cells[row, column]), 3), x=x + w / 2, y=y + h / 2,
+        number = element('text', _short(float(self._grid.cells[row, column])), x=x + w / 2, y=y + h / 2,
                          class_='pf-number', fill=_ink(color))
         return Html(box + number)
 
@@ -92,6 +94,11 @@ class _Cells:
         words = [] if bad == part.size else [f'mean {value(float(self._grid.cells[row, column]), 6)}']
         words += [f'{bad:,} of {part.size:,} not finite'] if bad else []
         return f'[{top}:{bottom}, {left}:{right}] {", ".join(words)}'
+
+
+def _short(number: float) -> str:
+    """A value with as many digits as a cell has room for."""
+    return next((text for digits in (3, 2) if len(text := value(number, digits)) <= _LETTERS), f'{number:.0e}')
 
 
 def _ink(ground: ColorTriplet) -> str:

@@ -20,7 +20,7 @@ from pyfuncdbg.views.units import milliseconds, shape, size, value
 
 _TITLES = ('time ms', 'name', 'call', 'kind', 'dtype', 'shape', 'bytes', 'min', 'hist', 'max', 'mean', 'std', 'flags')
 _RIGHT = frozenset(('time ms', 'bytes', 'min', 'mean', 'std'))
-_DISPENSABLE = frozenset(('call', 'dtype', 'bytes', 'std'))
+_DISPENSABLE = frozenset(('kind', 'dtype', 'bytes', 'std'))
 """Columns that are left out where there is little room."""
 _NAME = 80
 """Characters of a name; its whole is there on hover."""

@@ -23,7 +23,7 @@ _SAYS_DARK = ('[data-jp-theme-light="false"]', '.vscode-dark', '.vscode-high-con
 _RULES = '''
 .pyfuncdbg{color:var(--pf-fg);background:var(--pf-bg);font:13px/1.45 var(--pf-font);max-width:100%;overflow-wrap:anywhere}
 .pyfuncdbg>.pf-plain{display:none}
-.pyfuncdbg>.pf-rich[hidden]{display:block!important;padding:6px 8px}
+.pyfuncdbg>.pf-rich[hidden]{display:block!important;padding:6px 8px;container:pyfuncdbg/inline-size}
 .pyfuncdbg .pf-line{white-space:pre-wrap}
 .pyfuncdbg .pf-pad{padding-left:2ch}
 .pyfuncdbg .pf-scroll,.pyfuncdbg .pf-wide{overflow:auto;max-width:100%}
@@ -47,7 +47,7 @@ text-align:left;vertical-align:top;white-space:pre;overflow-wrap:normal;font:inh
 .pyfuncdbg table :is(td,th).pf-r{text-align:right}
 .pyfuncdbg table td.pf-f{white-space:pre-wrap;overflow-wrap:anywhere;min-width:24ch}
 .pyfuncdbg table :is(td,th).pf-d{color:var(--pf-dim)}
-@media (max-width:900px){.pyfuncdbg table :is(td,th).pf-low{display:none}}
+@container pyfuncdbg (max-width:1250px){.pyfuncdbg table :is(td,th).pf-low{display:none}}
 .pyfuncdbg form.pf-pages{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:baseline;margin:2px 0}
 .pyfuncdbg .pf-pages>section{order:1;flex:0 0 100%;min-width:0}
 .pyfuncdbg .pf-pages>label{cursor:pointer;white-space:nowrap;margin:0;font:inherit}
