@@ -101,7 +101,7 @@ class Plans:
     def _made(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
         found = needed([*(tensor.op for tensor in fetches), *targets], feeds)
         made = {op: place for place, op in enumerate(graph.get_operations())}
-        units = Units([op for op in found if not is_constant(op)], made, fetches)
+        units = Units([op for op in found if not is_constant(op)], made, fetches, targets)
         return Plan(graph, units, tuple(self.site(op) for op in units.nodes), feeds, fetches, targets)
 
     def site(self, op: Any) -> CallSite:

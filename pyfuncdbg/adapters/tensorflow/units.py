@@ -31,11 +31,12 @@ class Unit:
         nodes: They.
         session: Whether the session has to run it.
         feeds: Tensors that it is given, those of them that are known.
+        current: Variables that it reads itself, after what it waits for, unless somebody has put another value.
         fetches: Those that it gives; `needed` are wanted elsewhere.
         targets: Nodes that are asked for though they give nothing.
     """
 
-    __slots__ = ('end', 'feeds', 'fetches', 'flows', 'needed', 'nodes', 'session', 'start', 'targets')
+    __slots__ = ('current', 'end', 'feeds', 'fetches', 'flows', 'needed', 'nodes', 'session', 'start', 'targets')
 
     def __init__(self, nodes: Sequence[Any], start: int) -> None:
         self.nodes = nodes
@@ -43,6 +44,7 @@ class Unit:
         self.end = start + len(nodes)
         self.session = self.flows = False
         self.feeds: list[Any] = []
+        self.current: list[Any] = []
         self.fetches: list[Any] = []
         self.needed: list[Any] = []
         self.targets: list[Any] = []
@@ -57,7 +59,7 @@ class Units:
         sorts: Of every node.
     """
 
-    def __init__(self, ops: Iterable[Any], made: Mapping[Any, int], fetches: Iterable[Any]) -> None:
+    def __init__(self, ops: Iterable[Any], made: Mapping[Any, int], fetches: Iterable[Any], targets: Iterable[Any]) -> None:
         nodes = sorted(ops, key=made.__getitem__)
         together = _flowing(nodes)
         self._flowing = {op for pair in together for op in pair}
@@ -77,7 +79,7 @@ class Units:
         self.of = [unit for unit in self.all for _ in unit.nodes]
         wanted = {tensor.name for tensor in fetches}
         for unit in self.all:
-            self._complete(unit, wanted)
+            self._complete(unit, wanted, set(targets))
 
     @property
     def nodes(self) -> list[Any]:
@@ -97,7 +99,7 @@ class Units:
             return 'handle'
         if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
             return 'effect'
-        if not Kernel.fits(op) or any(not feedable(t) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
+        if not Kernel.fits(op) or any(not _given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
             return 'read'
         return 'pure'
 
@@ -105,7 +107,7 @@ class Units:
         """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else."""
         effects: set[Any] = set()
         seen: dict[Any, None] = {}
-        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not feedable(tensor))]
+        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not _given(tensor, op))]
         while stack:
             other = stack.pop()
             if other in seen or other not in self.sorts or other is op:
@@ -114,14 +116,14 @@ class Units:
                 effects.add(other)
                 continue
             seen[other] = None
-            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not feedable(tensor))]
+            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not _given(tensor, other))]
         return effects, list(seen)
 
     def waits_for_effects(self, op: Any) -> bool:
         """Whether a session that is asked for a node also runs others that have effects."""
         return bool(self._reached(op)[0])
 
-    def _complete(self, unit: Unit, wanted: set[str]) -> None:
+    def _complete(self, unit: Unit, wanted: set[str], targets: set[Any]) -> None:
         """What a unit takes and gives."""
         own = set(unit.nodes)
         unit.flows = any(op in self._flowing for op in unit.nodes)
@@ -130,7 +132,8 @@ class Units:
             return
         beside = dict.fromkeys(other for op in unit.nodes for other in self._reached(op)[1])
         for op in (*unit.nodes, *beside):
-            unit.feeds += [t for t in op.inputs if t.op not in own and feedable(t) and not is_constant(t.op)]
+            unit.feeds += [t for t in op.inputs if t.op not in own and _given(t, op) and not is_constant(t.op)]
+            unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not _given(t, op)]
         for op in unit.nodes:
             if self.sorts[op] in ('nothing', 'handle'):
                 continue
@@ -139,13 +142,25 @@ class Units:
                 other in self.sorts and other not in own for other in t.consumers())]
             unit.needed += needed
             unit.fetches += needed if unit.flows else given
-            if self.sorts[op] == 'effect' and (not op.outputs or not (given or unit.flows)):
+            awaited = op in targets or any(other in self.sorts and other not in own for other in op._control_outputs)
+            if self.sorts[op] == 'effect' and not needed and (awaited or not op.outputs or not (given or unit.flows)):
                 unit.targets.append(op)
+        unit.session = bool(unit.fetches or unit.targets)   # else nothing can be asked for: whoever takes it runs it too
 
 
 def feedable(tensor: Any) -> bool:
     """Whether a value can be given in the place of a tensor."""
     return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ('resource', 'variant')
+
+
+def _given(tensor: Any, op: Any) -> bool:
+    """Whether a node is given the value of an input: not that of a v1 variable that it reads after what it waits for."""
+    return feedable(tensor) and not (op.control_inputs and _is_variable(tensor))
+
+
+def _is_variable(tensor: Any) -> bool:
+    """Whether it is the memory of a v1 variable (`v/read:0`): an assignment that comes later shows in it."""
+    return bool(tensor.op.type == 'Identity' and tensor.op.inputs[0].dtype._is_ref_dtype)
 
 
 def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:

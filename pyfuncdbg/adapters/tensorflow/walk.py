@@ -56,7 +56,6 @@ class Walk:
         self._values = WalkValues(plan, run.host, feeds)
         self._outcomes = Outcomes(run.host, session_run)
         self._given: dict[str, Any] | None = None
-        self._injected = False
         self._on_pause: Callable[[], None] | None = None
         self._goal: int | None = None
         self._asking = False
@@ -330,6 +329,7 @@ class Walk:
         if self._given is not None:
             raise ValueError(_DONE)
         self._values.known[tensor] = self._run.host.from_numpy(np.asarray(value), old)
+        self._values.injected.add(tensor)
 
     def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
         """Replace the function of a Python site from now on. If it was called already, the run goes back before it.

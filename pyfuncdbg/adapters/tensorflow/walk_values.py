@@ -22,12 +22,14 @@ class WalkValues:
 
     Attributes:
         known: Eager tensors of what was computed alone, arrays of what a session gave and the program fed.
+        injected: Names of those that somebody has put another value for, or the program fed.
     """
 
     def __init__(self, plan: Plan, host: Host, feeds: Mapping[str, Any]) -> None:
         self._plan = plan
         self._host = host
         self.known: dict[str, Any] = dict(feeds)
+        self.injected = set(feeds)
         self._constants = {tensor.name: tensor.op for op in plan.nodes for tensor in op.inputs if is_constant(tensor.op)
                            and tensor.name not in feeds}
         self._names = {tensor.name for op in plan.nodes for tensor in op.outputs} | feeds.keys() | self._constants.keys()
@@ -59,6 +61,7 @@ class WalkValues:
         """The node has not run."""
         for tensor in op.outputs:
             self.known.pop(tensor.name, None)
+            self.injected.discard(tensor.name)
 
     def of(self, op: Any) -> list[Any]:
         """The outputs of a node; None for one that is not known."""
@@ -95,8 +98,8 @@ class WalkValues:
 
     def feeds(self, unit: Unit) -> dict[Any, Any]:
         """What a session is given for a unit, as `_do_run` takes it."""
-        return {tensor.ref(): self._host.to_numpy(self.known[tensor.name]) for tensor in unit.feeds
-                if tensor.name in self.known}
+        given = [*unit.feeds, *(tensor for tensor in unit.current if tensor.name in self.injected)]
+        return {tensor.ref(): self._host.to_numpy(self.known[tensor.name]) for tensor in given if tensor.name in self.known}
 
 
 class Handle:
