@@ -1,20 +1,20 @@
-"""What a host knows of its own faults and no call shows: leaked entries, values that were cast, gradients that got lost.
+"""What a host knows of its own faults and no call shows: leaked entries, values that were cast, functions that stay behind.
 
 An adapter gathers them when asked, on any thread; observers judge from them and from the calls.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was counted or measured.
+    """One thing that was counted or measured: a total since the program began, not what is new.
 
     Attributes:
-        kind: 'leak', 'tape', 'returned', 'gradient', 'export', 'missing', ...
+        kind: 'leak', 'tape', 'returned', 'export', 'missing', ...
         site: Id of the call site it is about; 0 if it is about a place in the program.
         filename, line: Place in the program's own code; '' and 0 if unknown.
         data: Figures, as plain data.
@@ -25,10 +25,3 @@ class Fact:
     filename: str = ''
     line: int = 0
     data: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Witness(Protocol):
-    """Knows facts."""
-
-    def facts(self) -> Iterable[Fact]:
-        """All it knows by now: totals since the program began, not what is new. Any thread."""

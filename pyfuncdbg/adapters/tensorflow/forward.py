@@ -30,7 +30,7 @@ class Made:
         type: Of the op; the name of a function with a gradient of its own.
         name: Of the node; '' of an op that ran at once.
         inputs: Numbers of its input tensors; `outputs` those of what it made.
-        dtype: Of the first output, '' for none.
+        dtype: Of the first output, None for none.
         where: The program's line.
         token: Of a wrapped function, in TensorFlow's registry.
         call: Id of the call that it is, 0 if it is none.

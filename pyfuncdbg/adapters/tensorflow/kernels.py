@@ -5,12 +5,9 @@ thread of the run.
 """
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
-
-_EAGER_TEXT = re.compile(r'^\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])?(?: name: \S*)?$')
 
 
 class Kernel:
@@ -73,11 +70,6 @@ def eager(value: Any, dtype: Any) -> Any:
 def is_constant(op: Any) -> bool:
     """Whether its value is known before a run; one that waits for other nodes is a node like any."""
     return op.type == 'Const' and not op.control_inputs
-
-
-def own_message(text: str) -> str:
-    """An error of an eager op without what eager mode adds to it."""
-    return _EAGER_TEXT.sub('', text)
 
 
 def _eager_attr(kind: str, value: Any) -> Any:

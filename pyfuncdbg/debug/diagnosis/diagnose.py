@@ -1,4 +1,7 @@
-"""All judges on one trace: what `pyfuncdbg doctor` and `show TRACE doctor` answer."""
+"""All judges on one trace: what `pyfuncdbg doctor` and `show TRACE doctor` answer.
+
+Called by `commands/doctor`, on the thread that asks; a trace that is being written may be judged too.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

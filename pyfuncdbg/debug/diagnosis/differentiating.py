@@ -1,4 +1,7 @@
-"""Gradients that are None because of a script op, and backward steps that fail by a fault of TensorFlow's."""
+"""Gradients that are None because of a script op, and backward steps that fail by a fault of TensorFlow's.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 import re

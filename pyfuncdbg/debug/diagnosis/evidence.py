@@ -1,4 +1,7 @@
-"""What the judges look at: calls by place in the program, facts, and the program's statements, all from a trace."""
+"""What the judges look at: calls by place in the program, facts, and the program's statements, all from a trace.
+
+`Gatherer` writes them there, in the program's process; `Evidence` reads them, on the thread that asks for a diagnosis.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""A fault at a script op: what is wrong where, with figures, and the line of code that mends it."""
+"""A fault at a script op: what is wrong where, with figures, and the line of code that mends it.
+
+Made by the judges of `diagnose`, drawn by `views/doctor`; plain data.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Entries of TensorFlow's registry, and tapes in its cache, that stay for ever."""
+"""Entries of TensorFlow's registry, and tapes in its cache, that stay for ever.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""What does not get out of the process or out of a function: functions of saved models, and the end of the program."""
+"""What does not get out of the process or out of a function: functions of saved models, and the end of the program.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 import re

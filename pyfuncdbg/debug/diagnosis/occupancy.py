@@ -78,7 +78,7 @@ class Occupancy:
             use.threads.add(call.thread)
         if use.calls <= _LOOKED_AT:
             for slot, value in enumerate(call.inputs):
-                kind = _text_kind(value, site.host)
+                kind = _text_kind(value)
                 if kind:
                     use.texts[slot] = kind
         cpu = thread_time_ns()
@@ -126,7 +126,7 @@ class Occupancy:
                     'waited': use.waited, 'texts': {str(slot): kind for slot, kind in use.texts.items()}})
 
 
-def _text_kind(value: Any, host: Any) -> str:
+def _text_kind(value: Any) -> str:
     """'bytes', 'str', 'array of bytes', 'array of str', 'tensor'; '' for a value that is no text."""
     if isinstance(value, bytes | str):
         return type(value).__name__

@@ -1,4 +1,7 @@
-"""What a function returns against what `Tout` declares: other dtypes, other counts, nothing at all."""
+"""What a function returns against what `Tout` declares: other dtypes, other counts, nothing at all.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 import ast

@@ -1,4 +1,7 @@
-"""Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out."""
+"""Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 import re

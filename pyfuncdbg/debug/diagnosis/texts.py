@@ -1,4 +1,7 @@
-"""Strings of TensorFlow are bytes: functions that take them for `str` raise, or compare in vain."""
+"""Strings of TensorFlow are bytes: functions that take them for `str` raise, or compare in vain.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 import ast

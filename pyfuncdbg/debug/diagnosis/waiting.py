@@ -1,4 +1,7 @@
-"""What makes a pipeline slower than it has to be: functions that wait for one another, for the GIL, or run one at a time."""
+"""What makes a pipeline slower than it has to be: functions that wait for one another, for the GIL, or run one at a time.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator

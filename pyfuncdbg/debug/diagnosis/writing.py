@@ -1,4 +1,7 @@
-"""Functions that write to an argument, which TensorFlow shares with others."""
+"""Functions that write to an argument, which TensorFlow shares with others.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator
