@@ -4,7 +4,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,6 @@ from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64, name="twice")'
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    with fresh_shell() as shell:
-        yield shell
 
 
 # ---------------------------------------------------------------- commands
