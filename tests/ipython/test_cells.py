@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ipython_shell import Shell, fresh_shell
+from ipython_shell import Shell
 
 import pyfuncdbg
 from pyfuncdbg.debug.debugger import debugger
@@ -17,14 +16,6 @@ from pyfuncdbg.record.recorder import recorders
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64)'
 FAIL = 'tf.numpy_function(fail, [1.0], tf.float64)'
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    with fresh_shell() as shell:
-        yield shell
-    assert recorders() == ()
 
 
 def calls(shell: Shell, what: str = '') -> list[dict[str, Any]]:
@@ -137,7 +128,27 @@ def test_commands_look_at_what_was_recorded_last(shell: Shell) -> None:
     assert len(calls(shell)) == 1
     assert len(calls(shell)) == 1
     shell.shown(CALL)
-    assert len(calls(shell)) == 4
+    assert len(calls(shell)) == 3
+    live.stop()
+
+
+def test_what_the_debugger_records_besides_leaves_a_recorded_cell_alone(shell: Shell) -> None:
+    live = debugger.live.recorder()
+    assert 'doubling' not in shell.shown(f'%%pyfunc --capture only\n{CALL}').partition('pyfuncdbg  ')[0]
+    assert 'doubling' in shell.shown(CALL)
+    assert len(calls(shell)) == 1
+    live.stop()
+
+
+def test_commands_stay_at_the_cell_whose_threads_went_on(shell: Shell) -> None:
+    live = debugger.live.recorder()
+    shell.shown(CALL)
+    shell.shown('%%pyfunc\nimport threading\ngo = threading.Event()\ndef later():\n    go.wait(20)\n    ' + CALL.replace(
+        '\n', '\n    ') + '\nthread = threading.Thread(target=later)\nthread.start()')
+    shell.shown('go.set()\nthread.join(20)')
+    assert len(calls(shell)) == 1
+    shell.shown(CALL)
+    assert len(calls(shell)) == 3
     live.stop()
 
 
