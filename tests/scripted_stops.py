@@ -22,6 +22,7 @@ class Typist:
         cards: What `stop` showed at each.
         said: (line, what it showed) of each command; what was refused begins with '*** '.
         answers: The answer of each command that was carried out, by its line.
+        trace: What commands look at.
     """
 
     name = 'typist'
@@ -34,12 +35,13 @@ class Typist:
         self.said: list[tuple[str, str]] = []
         self.answers: dict[str, Answer] = {}
         self.threads: list[int] = []
+        self.trace: Any = None
 
     def usable(self) -> bool:
         return True
 
     def interact(self, stop: Stop, broker: Broker) -> None:
-        context = Context(None, stop, 80, debugger)  # type: ignore[arg-type]
+        context = Context(self.trace, stop, 80, debugger)  # type: ignore[arg-type]
         frame = stop.frame if stop.phase in ('call', 'line', 'return', 'exception') else None
         self.stops.append((stop.phase, frame.f_code.co_name if frame else '', frame.f_lineno if frame else 0))
         self.threads.append(threading.get_native_id())

@@ -14,7 +14,11 @@ from pyfuncdbg.commands.live import LiveValue, live_value
 from pyfuncdbg.commands.lookup import Found, TensorSpec, earlier, elements, find_call, find_tensor, of_call, parse_tensor
 from pyfuncdbg.commands.writing import written
 from pyfuncdbg.debug.differences import difference
+from pyfuncdbg.debug.evaluate import evaluate
 from pyfuncdbg.debug.provenance import Provenance, provenance
+from pyfuncdbg.debug.scope import scope_of
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.views.preview import Ranges
@@ -41,7 +45,7 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
     spec = parse_tensor(args.tensor)
     ranges = parse_ranges(args.ranges) if args.ranges else ()
     live = live_value(context, spec) if args.run is None else None
-    found = find_tensor(context.trace, spec, run=args.run) if live is None else live
+    found = _recorded(context, spec, args.run) if live is None else live
     if args.diff or args.against:
         return _difference(context, args, spec, found)
     tensor, values = found.tensor, None if live is None else live.values
@@ -58,6 +62,25 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
     file = written(values, args.write) if args.write and values is not None else ''
     return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, file, origin,
                        not args.no_picture)
+
+
+def _recorded(context: Context, spec: TensorSpec, run: int | None) -> Found:
+    try:
+        return find_tensor(context.trace, spec, run=run)
+    except CommandError as error:
+        if context.stop is None or not _is_variable(context.stop, spec.owner):
+            raise
+        raise CommandError(f"{spec.owner!r} is a variable of Python: 'p {spec.owner}' prints it; {error}") from None
+
+
+def _is_variable(stop: Stop, name: str) -> bool:
+    if not name.isidentifier():
+        return False
+    try:
+        evaluate(*scope_of(stop, name))
+    except CommandError:
+        return False
+    return True
 
 
 def _typed(text: str) -> str:

@@ -31,9 +31,9 @@ class LiveTrace:
         """The newest recorder that is on; a new one in a temporary folder if there is none."""
         with self._lock:
             on = recorders()
-            if self._asleep and self._own is not None and self._own in on:
-                hooks.add(self._own, depth=DEPTH)
-            self._asleep = False
+            if on and on[-1] is not self._own:
+                return on[-1]                   # the debugger's own need not record the same once more
+            self._wake()
             if on:
                 return on[-1]
             folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
@@ -41,12 +41,25 @@ class LiveTrace:
             self._own = Recorder(Path(folder) / 'live.pfd', budget=_BUDGET, ops=ops).start()
             return self._own
 
-    def sleep(self) -> None:
-        """Nobody debugs: what was recorded for the debugger alone stays, and no more is added until it is asked for."""
+    def sleep(self) -> bool:
+        """Nobody debugs, or another recording is on: what was recorded for the debugger alone stays, and no more is added
+        until it is asked for. Whether anything was added until now."""
         with self._lock:
-            if self._own is not None and self._own in hooks:
-                self._asleep = True
-                hooks.remove(self._own)
+            if self._own is None or self._own not in hooks:
+                return False
+            self._asleep = True
+            hooks.remove(self._own)
+            return True
+
+    def wake(self) -> None:
+        """Go on recording."""
+        with self._lock:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._asleep and self._own is not None and self._own in recorders():
+            hooks.add(self._own, depth=DEPTH)
+        self._asleep = False
 
     def trace(self) -> Trace:
         """The trace so far.

@@ -41,6 +41,8 @@ class Begun:
         threads: What tells its threads from others.
         breakpoints: Numbers of those that are its own.
         before: Who was asked at stops, and whether errors stopped, before it.
+        interrupted: The debugger's own recording was on before it. It sleeps meanwhile: it would record the same, and show
+            what shall only be recorded.
     """
 
     label: str
@@ -51,6 +53,7 @@ class Begun:
     threads: Threads
     breakpoints: tuple[int, ...]
     before: tuple[str, bool]
+    interrupted: bool
 
 
 class Recordings:
@@ -80,6 +83,7 @@ class Recordings:
         path = options.record or self._fresh(label)
         recorder = _started(options, path)
         others = Others(recorder, [held for _, held in self.lingering]) if self.lingering else None
+        interrupted = debugger.live.sleep()
         before = debugger.broker.wanted, debugger.catching
         numbers: list[int] = []
         for place, condition in options.breaks:
@@ -91,7 +95,8 @@ class Recordings:
         if numbers or options.catch:
             install(debugger)
             debugger.start()
-        return Begun(label, options, recorder, others, perf_counter_ns(), Threads(), tuple(numbers), before)
+        return Begun(label, options, recorder, others, perf_counter_ns(), Threads(), tuple(numbers), before,
+                     interrupted)
 
     def end(self, begun: Begun) -> Trace:
         """The cell is over: its trace, which is what commands look at from now on. Its threads go on being recorded."""
@@ -108,6 +113,8 @@ class Recordings:
             begun.recorder.stop()
         if begun.others is not None:
             begun.others.stop()
+        if begun.interrupted:
+            debugger.live.wake()
         return self._show(Trace.open(begun.recorder.path), begun.label, begun.recorder)
 
     def tidy(self) -> None:
@@ -116,6 +123,8 @@ class Recordings:
             if not entry[1].names():
                 entry[1].stop()
                 self.lingering.remove(entry)
+                if entry[1].recorder is self._recorder:
+                    self._since = time.time()   # what its threads did until now is in its trace
 
     def _fresh(self, label: str) -> Path:
         """A folder for the trace of a cell; the oldest of those that are kept goes."""
