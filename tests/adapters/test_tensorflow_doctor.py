@@ -223,7 +223,12 @@ import tensorflow as tf
 for i in range(20):
     tf.py_function(tf.sin, [tf.constant(1.0)], tf.float32)
 print('out', flush=True)
-time.sleep(3)
+import pyfuncdbg
+gathered = False
+while not gathered:
+    time.sleep(0.1)
+    with pyfuncdbg.load('it.pfd') as trace:
+        gathered = any(note.data['kind'] == 'leak' and note.data['data']['entries'] == 20 for note in trace.notes('fact'))
 %s
 """
 
@@ -231,6 +236,6 @@ time.sleep(3)
 @pytest.mark.parametrize(('end', 'code'), [('os._exit(5)', 5), ('os.kill(os.getpid(), signal.SIGKILL)', 128 + 9)])
 def test_who_leaves_without_ending_has_left_what_was_gathered(tmp_path: Path, end: str, code: int) -> None:
     (tmp_path / 'leaves.py').write_text(LEAVES % end)
-    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', 'leaves.py')
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--record', 'it.pfd', 'leaves.py')
     assert (done.returncode, done.stdout) == (code, 'out\n')
     assert 'LEAK  leaves.py:5' in done.stderr and 'entries 20' in done.stderr and 'left by os._exit' in done.stderr
