@@ -37,7 +37,7 @@ def gradient_site(node: Any) -> CallSite:
 
 def _variable(node: Any) -> str:
     """'w:0' of the variable that an eager node reads, '' for other nodes."""
-    storage: Any = getattr(node.inputs[0], '_value', None) if node.type == 'ReadVariableOp' else None
+    storage: Any = getattr(node.inputs[0], '_value', None) if node.inputs else None
     variable = storage.variable() if hasattr(storage, 'variable') else None
     return str(variable.name) if variable is not None else ''
 
