@@ -292,6 +292,9 @@ def test_a_traced_pass_shows_its_structure_and_what_is_missing(tf: Any, tmp_path
     assert python.incoming[0].magnitude == 2 and python.inside == 1     # of when it ran
     (dead,) = tape.dead
     assert dead.name == 'cut' and 'Round' in dead.dead
+    line = train.python_function.__code__.co_firstlineno + 3
+    made = f'test_tensorflow_tape.py:{line}'            # the program's own line, not that of AutoGraph's
+    assert {node.place for node in tape.nodes} <= {made, ''} and python.place == made and f'Round ({made})' in dead.dead
 
 
 def test_what_a_rule_raises_is_as_without_us(tf: Any, tmp_path: Path) -> None:
