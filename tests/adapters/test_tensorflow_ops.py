@@ -239,3 +239,26 @@ def test_the_cost_is_told(tf: Any, tmp_path: Path) -> None:
         f(tf.zeros([2]))
     with Trace.open(nothing) as trace:
         assert trace.info().op_cost is None
+
+
+def test_what_makes_nodes_gets_the_lists_that_tensorflow_gives(tf: Any, tmp_path: Path) -> None:
+    made: list[Any] = []
+
+    class Model(tf.Module):                 # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = tf.Variable([1.0, 2.0])
+
+        @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+        def scaled(self, x: Any) -> Any:
+            return x * self.weight
+
+    def work() -> None:
+        with tf.Graph().as_default():
+            made.append(tf.raw_ops.Unpack(value=tf.zeros([2, 3]), num=2, axis=0))
+        tf.saved_model.save(Model(), str(tmp_path / 'model'))      # takes its tensors off such a list
+        loaded = tf.saved_model.load(str(tmp_path / 'model'))
+        made.append(loaded.scaled(tf.constant([3.0, 4.0])).numpy().tolist())
+
+    recorded(tmp_path, work)
+    assert type(made[0]) is list and made[1] == [3, 8]

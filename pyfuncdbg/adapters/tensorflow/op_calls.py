@@ -229,7 +229,8 @@ class OpCalls:
     def _eager(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
         """What TensorFlow calls after each op of a thread, and after each node that is made."""
         if graph is not None:
-            return outputs                      # the next callback is given what this one returns
+            # What this one returns goes to the next callback, and to the program, which has lists.
+            return list(outputs) if outputs is not None else None
         if not self._wanted() or getattr(self._inside, 'op', False):
             return None
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
