@@ -129,6 +129,8 @@ class Cells:
                 break
         self._recordings.tidy()
         if not self._running:
+            if self._recordings.session is not None:
+                self._recordings.session.flush()    # whatever becomes of the kernel, this cell is in the trace
             for text in left_behind(self._shell.user_ns, cell.label):
                 print(f'pyfuncdbg: {one_line(text)}')
 
