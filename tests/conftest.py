@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,10 @@ settings.load_profile('shared machine')
 # xdist's workers have them: programs in terminals of the tests would take them for the size, whatever the terminal says.
 for name in ('COLUMNS', 'LINES'):
     os.environ.pop(name, None)
+
+# Programs in terminals of the tests are to die of a hang-up, also where the tests themselves run under nohup.
+if hasattr(signal, 'SIGHUP') and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_xdist_auto_num_workers() -> int | None:

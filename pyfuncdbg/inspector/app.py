@@ -20,7 +20,7 @@ from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
-from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told
+from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
 from pyfuncdbg.inspector.moves import call_after, flagged_after
 from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
@@ -124,6 +124,7 @@ class Inspector(App[int]):
         if scene.stop is None and self.result.visited.leave_card():
             self._show()
 
+    @while_open
     def on_panes_painted(self) -> None:
         """The trace may hold more by now."""
         self._title()
@@ -141,15 +142,15 @@ class Inspector(App[int]):
         else:
             self.exit(0)
 
+    @while_open
     def _release(self) -> None:
         """The program has stopped, or runs on; or the app is being closed."""
         self._lines.held = False
-        if not self.query(Panes):
-            return
         if self.scene.stop is not None and self.desk.stop() is None:
             self.follow(Scene(self.scene.call))
         self._lines.go_on(self.result)
 
+    @while_open
     def on_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
         self._lines.asked = ''
@@ -218,15 +219,18 @@ class Inspector(App[int]):
         """Look at a call, by number or label: every pane follows."""
         self._seeker.seek(lambda desk, scene: desk.trace.call(name), self.scene)
 
+    @while_open
     def on_picked(self, message: Picked) -> None:
         """The cursor of a list of calls rests on one; a list that just fills does not decide what is looked at first."""
         if self.scene != Scene() and not self.scene.is_at(message.key):
             self.select_call(message.key)
 
+    @while_open
     def on_told(self, message: Told) -> None:
         """What came of a search."""
         self.say(message.text)
 
+    @while_open
     def on_found(self, message: Found) -> None:
         """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
         if message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number)):
@@ -243,6 +247,7 @@ class Inspector(App[int]):
             self.follow(Scene(None, self.desk.stop()))
 
     # ------------------------------------------------------------------ events
+    @while_open
     def on_happened(self, message: Happened) -> None:
         """The program stopped, went on or said something; the trace has grown."""
         event = message.event

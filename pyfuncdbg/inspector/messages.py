@@ -1,11 +1,28 @@
 """What worker threads, the desk and lists tell the app."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from textual.app import App
 from textual.message import Message
 
 from pyfuncdbg.inspector.desk import Event, Reply
 from pyfuncdbg.inspector.picture import Drawing
 from pyfuncdbg.record.records import CallRecord
+
+_Given = ParamSpec('_Given')
+_App = TypeVar('_App', bound=App[Any])
+
+
+def while_open(handle: Callable[Concatenate[_App, _Given], None]) -> Callable[Concatenate[_App, _Given], None]:
+    """A handler for what threads post: what comes when the app is being closed, and its panes are gone, is dropped."""
+    @wraps(handle)
+    def handled(app: _App, /, *args: _Given.args, **kwargs: _Given.kwargs) -> None:
+        if app.query('Panes'):
+            handle(app, *args, **kwargs)
+    return handled
 
 
 class Answered(Message):

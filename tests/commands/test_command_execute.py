@@ -19,8 +19,8 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
-LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph', 'ni norm',
-         'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline']
+LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',
+         'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline']
 ELSEWHERE = ('eval', 'tape', 'check')        # see test_command_eval, test_command_tape, test_debug_check
 
 

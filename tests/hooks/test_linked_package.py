@@ -25,7 +25,7 @@ def test_frames_of_a_linked_package_are_left_out(tmp_path: Path) -> None:
     (tmp_path / 'linked').mkdir()
     (tmp_path / 'linked' / 'pyfuncdbg').symlink_to(Path(pyfuncdbg.__file__).resolve().parent)
     (tmp_path / 'prog.py').write_text(PROGRAM)
-    environment = dict(os.environ, PYTHONPATH=str(tmp_path / 'linked'), COLUMNS='100')
+    environment = dict(os.environ, PYTHONPATH=str(tmp_path / 'linked'), COLUMNS='400')
 
     def run(*words: str) -> str:
         return subprocess.run([sys.executable, '-m', 'pyfuncdbg', *words], cwd=tmp_path, env=environment, check=True,

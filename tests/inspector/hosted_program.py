@@ -162,6 +162,13 @@ class Person:
             self.child.close(force=True)
 
 
+def hang_up(child: pexpect.spawn) -> None:
+    """Close the terminal. By the file that owns the descriptor: else that file closes whatever has the number next."""
+    child.ptyproc.fileobj.close()
+    child.ptyproc.fd = child.child_fd = -1
+    child.ptyproc.closed = child.closed = True
+
+
 def under(folder: Path, source: str, *options: str, args: tuple[str, ...] = (), **more: Any) -> Person:
     """Start a program under `pyfuncdbg run`."""
     (folder / 'script.py').write_text(source)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hosted_program import INSPECTOR, ITS_KEYS, LIVE, Person, under
+from hosted_program import INSPECTOR, ITS_KEYS, LIVE, Person, hang_up, under
 
 pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
               pytest.mark.timeout(180)]
@@ -141,9 +141,7 @@ def test_the_terminal_hangs_up(tmp_path: Path, front: tuple[str, ...]) -> None:
         person.until('begin')
         person.until(ITS_KEYS)
         pids = person.processes()
-        os.close(person.child.child_fd)
-        person.child.child_fd = -1
-        person.child.closed = True
+        hang_up(person.child)
         assert len(pids) == 4
         assert all(is_gone(pid) for pid in pids)
 
@@ -154,9 +152,7 @@ def test_a_program_that_outlives_its_terminal_does_so(tmp_path: Path) -> None:
         person.until('begin')
         person.until(ITS_KEYS)
         program, screen = person.program, person.screen_process
-        os.close(person.child.child_fd)
-        person.child.child_fd = -1
-        person.child.closed = True
+        hang_up(person.child)
         assert is_gone(screen)
         assert runs_on(tmp_path)
         (tmp_path / 'enough').touch()

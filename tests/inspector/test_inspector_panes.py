@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import pytest
-from inspecting import click, drive, inspector, opened, press, screen, type_line
+from inspecting import click, drive, inspector, opened, press, screen, settled, type_line
+
+from pyfuncdbg.inspector.desk import Event
+from pyfuncdbg.inspector.messages import Found, Happened, Picked, Told
 
 WIDE = (160, 50)
 
@@ -145,4 +148,16 @@ def test_a_scrollbar_takes_no_column_of_what_is_drawn_anew(trace) -> None:
             assert short.here and not short.show_vertical_scrollbar and short.columns == 79
             await type_line(pilot, 'help')
             assert short.show_vertical_scrollbar and short.columns == 79
+    drive(test)
+
+
+def test_what_is_found_when_the_app_is_being_closed_is_dropped(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, WIDE) as pilot:
+            app = inspector(pilot)
+            call = app.scene.call
+            await app.panes.remove()
+            for late in (Found(call), Told('late'), Picked('1'), Happened(Event('grown'))):
+                app.post_message(late)
+            await settled(pilot)                        # the app would end with an error of its own
     drive(test)

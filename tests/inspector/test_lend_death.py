@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hosted_program import hang_up
 from lent_terminal import Terminal, gone
 from listening import wait_until
 
@@ -194,7 +195,7 @@ train(2, 'inspector')
     with Terminal(tmp_path, source) as terminal:
         terminal.stopped('1st run of')
         inspector, program = terminal.inspector(), terminal.child.pid
-        os.close(terminal.child.child_fd)
+        hang_up(terminal.child)
         wait_until(lambda: gone(inspector))
         wait_until(lambda: gone(program))
 
@@ -212,7 +213,7 @@ Path('result').write_text(repr(got))
     with Terminal(tmp_path, source) as terminal:
         terminal.stopped('1st run of')
         inspector = terminal.inspector()
-        os.close(terminal.child.child_fd)
+        hang_up(terminal.child)
         wait_until(lambda: gone(inspector))
         wait_until((tmp_path / 'result').exists)
         assert (tmp_path / 'result').read_text() == '[2.0, 2.0]'
