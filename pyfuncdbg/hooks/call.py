@@ -93,10 +93,11 @@ class Run:
         element: Of a dataset: the index of the element that it works on; None elsewhere.
         stepwise: Somebody may stop at a node of it, so that a host which can choose goes node by node.
         remark: What its host has to say to who looks into it as it stands, for cards; '' mostly.
+        form: The same object for all runs of this label, host, names and sites, where its host can tell; else None.
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
 
-    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'feeds', 'fetches', 'host', 'id',
+    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'feeds', 'fetches', 'form', 'host', 'id',
                  'label', 'remark', 'started', 'stepwise', 'thread')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
@@ -113,6 +114,7 @@ class Run:
         self.control = control
         self.aborted: BaseException | None = None
         self.stepwise = False
+        self.form: object = None
         self.thread = 0
         self.remark = ''
         self._announce = sites

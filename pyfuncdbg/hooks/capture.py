@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import Token
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from pyfuncdbg.hooks import floating, messages, streams
 from pyfuncdbg.hooks.call import Call, Kind
@@ -22,6 +23,9 @@ from pyfuncdbg.hooks.output import SILENCE, Entry, Output
 from pyfuncdbg.hooks.streams import Standing, Streams
 
 __all__ = ['Capture', 'Entry', 'Output']
+
+Heard = tuple[Call | None, Any, Token[Any]]
+"""Who has listened before, NumPy's error state in the call, and what puts back the one before."""
 
 Mode = Literal['tee', 'only']
 
@@ -77,13 +81,24 @@ class Capture:
                 _process.release()
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        heard = self.begins(call)
+        try:
+            outputs = proceed()
+        except BaseException as error:          # raised again, without the frames of what watches
+            self.raised(call, heard, error)
+            raise
+        self.returned(call, heard, outputs)
+        return outputs
+
+    def begins(self, call: Call) -> Heard | None:
+        """Listen to a call from now on; gives what was in force before, None if somebody else listens or nobody."""
         if call.speaker is call:
-            return proceed()                    # another Capture outside of this one is at work
+            return None                         # another Capture outside of this one is at work
         process = _process
         process.inside.append(None)
         if not process.users:                   # stopped since this call read the list of hooks
             process.leave()
-            return proceed()
+            return None
         standing = self._standing
         try:
             held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
@@ -99,23 +114,30 @@ class Capture:
         call.standing = standing
         call.speaker = call
         within = states.get(user := state.get(DEFAULT)) or floating.watched(user)
-        errors = state.set(within)
-        try:
-            return proceed()
-        except Exception as error:              # raised again, without the frames of what watches
+        return outer, within, state.set(within)
+
+    def returned(self, call: Call, heard: Heard | None, outputs: Outputs) -> None:
+        """The call is over: it says no more."""
+        if heard is None:
+            return
+        outer, within, errors = heard
+        if state.get() is within:
+            state.reset(errors)
+        elif outer is None:                     # in a nested call it stays watched, for the outer one
+            floating.unwatch()
+        call.speaker = outer
+        if (output := call.output) is not SILENCE and output is not None:
+            output.open = False
+        process = _process
+        process.inside.pop()
+        if not process.users:
+            process.undo_if_idle()
+
+    def raised(self, call: Call, heard: Heard | None, error: BaseException) -> None:
+        """As `returned`; and the error has no frames of what watches."""
+        if heard is not None and isinstance(error, Exception):
             _drop_watchers(error.__traceback__)
-            raise
-        finally:
-            if state.get() is within:
-                state.reset(errors)
-            elif outer is None:                 # in a nested call it stays watched, for the outer one
-                floating.unwatch()
-            call.speaker = outer
-            if (output := call.output) is not SILENCE and output is not None:
-                output.open = False
-            process.inside.pop()
-            if not process.users:
-                process.undo_if_idle()
+        self.returned(call, heard, ())
 
     def _look(self) -> Standing:
         """Watch the streams that stand there now."""

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import Hook, _Passage, instrument
+from pyfuncdbg.hooks.chain import _INNERMOST, Hook, _looked_on, instrument
 from pyfuncdbg.hooks.machinery import is_machinery
 
 _Function = TypeVar('_Function', bound=Callable[..., Any])
@@ -78,15 +78,14 @@ def failed_at(frame: FrameType) -> tuple[CallSite, Run] | None:
 
 def calls_function(frame: FrameType) -> bool:
     """Whether what this frame calls is a wrapped function."""
-    return frame.f_code in _callers or frame.f_code is _EXECUTE
+    return frame.f_code in _callers or frame.f_code in _INNERMOST
 
 
 def entrance_of(frame: FrameType) -> Entrance | None:
     """The call that this frame of ours begins, None if it begins none."""
-    if frame.f_code is _EXECUTE:
-        passage = frame.f_locals['self']
-        call = passage.call
-        return Entrance(call.site, call.run, call.inputs, call, passage.hooks)
+    if frame.f_code in _INNERMOST:
+        call, hooks = _passing(frame)
+        return Entrance(call.site, call.run, call.inputs, call, hooks)
     describe = _beginnings.get(frame.f_code)
     return describe(frame) if describe is not None else None
 
@@ -97,9 +96,9 @@ def function_call(frame: FrameType, hook: Hook | None) -> Call | None:
     if caller is None or not calls_function(caller):
         return None
     while caller is not None and is_machinery(caller.f_code.co_filename):
-        if caller.f_code is _EXECUTE:
-            passage = caller.f_locals['self']
-            return passage.call if any(hook is known for known in passage.hooks) else None
+        if caller.f_code in _INNERMOST:
+            call, hooks = _passing(caller)
+            return call if any(hook is known for known in hooks) else None
         if caller.f_code in _beginnings:
             return None
         caller = caller.f_back
@@ -114,10 +113,19 @@ def begins_function(frame: FrameType) -> bool:
 def inside(frame: FrameType | None) -> bool:
     """Whether a frame is in a wrapped function, or was called by one, however deep."""
     while frame is not None:
-        if frame.f_code is _EXECUTE or frame.f_code in _beginnings:
+        if frame.f_code in _INNERMOST or frame.f_code in _beginnings:
             return True
         frame = frame.f_back
     return False
+
+
+def _passing(frame: FrameType) -> tuple[Call, tuple[Hook, ...]]:
+    """The call that a frame of the chain executes, and the hooks around it."""
+    names = frame.f_locals
+    if frame.f_code is _looked_on.__code__:
+        return names['call'], (names['watcher'],)
+    passage = names['self']
+    return passage.call, passage.hooks
 
 
 def _of_invoke(frame: FrameType) -> Entrance:
@@ -125,7 +133,6 @@ def _of_invoke(frame: FrameType) -> Entrance:
     return Entrance(names['site'], names['run'], names['inputs'])
 
 
-_EXECUTE = _Passage.execute.__code__
 _INVOKE = next(const for const in instrument.__code__.co_consts if isinstance(const, CodeType))
 _beginnings[_INVOKE] = _of_invoke               # of hosts that leave the call to `instrument`
 _callers.add(_INVOKE)

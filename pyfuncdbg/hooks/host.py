@@ -70,6 +70,11 @@ class Host(Protocol):
         """Put back what `rng_state` returned."""
 
 
+READERS: dict[type, Callable[[Any], Any]] = {}
+"""By type of a host's immutable values: what gives an array, or a NumPy scalar, in a hurry. It may raise where `to_numpy`
+does not."""
+
+
 class RunView(Protocol):
     """What a run is at. Asked for on the run's thread, at a pause or from within one of its Python calls.
 

@@ -48,16 +48,31 @@ class Hook(Protocol):
         """
 
 
+class Watcher(Hook, Protocol):
+    """A hook that changes nothing, and can see a call in two halves: where it is the only one, no frame of it is around the
+    function. What it raises itself switches it off, as a hook."""
+
+    def begins(self, call: Call) -> Any:
+        """The call begins; gives what the other half needs."""
+
+    def returned(self, call: Call, kept: Any, outputs: Outputs) -> None:
+        """It has returned. `kept` is what `begins` gave."""
+
+    def raised(self, call: Call, kept: Any, error: BaseException) -> None:
+        """It has raised; called where the error is handled, with the function's frames in its traceback."""
+
+
 class Hooks:
     """The installed hooks by kind, outermost first. One per process: `hooks`.
 
     Attributes:
         stamp: Another object whenever hooks or their interests have changed. Who finds a site unwanted keeps the stamp
             that it read before it asked: as long as this one is the same, so is the answer.
+        alone: By kind: the hook that is the only one, if it is a `Watcher`.
         choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
     """
 
-    __slots__ = ('_all', '_failed', '_followers', '_lock', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
+    __slots__ = ('_all', '_failed', '_followers', '_lock', 'alone', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,6 +83,7 @@ class Hooks:
         self.op: tuple[Hook, ...] = ()
         self.gradient: tuple[Hook, ...] = ()
         self.run: tuple[Hook, ...] = ()
+        self.alone: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.choosy: frozenset[Kind] = frozenset()
         self.stamp: dict[Any, Any] = {}
 
@@ -146,6 +162,7 @@ class Hooks:
     def _publish(self) -> None:
         for kind in KINDS:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
+        self.alone = {kind: _alone(getattr(self, kind)) for kind in KINDS}
         self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
         self.reconsider()                       # last: an answer of before is thrown away
 
@@ -157,6 +174,10 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
         return hook.wants(site, run)  # type: ignore[no-any-return]
     except Exception:                           # the hook is broken: its `around` will be told of and switched off
         return True
+
+
+def _alone(installed: tuple[Any, ...]) -> Watcher | None:
+    return installed[0] if len(installed) == 1 and hasattr(installed[0], 'begins') else None
 
 
 hooks = Hooks()

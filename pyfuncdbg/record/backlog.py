@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.capture import Heard
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote
 from pyfuncdbg.record.pool import Allowance
@@ -19,6 +20,10 @@ from pyfuncdbg.record.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 # Measured: tuple, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
 _ROW_SIZE = 768
 _WAIT = 0.05
+
+
+Running = tuple[Call, Sequence[Any], Heard | None]
+"""A call that has not returned, copies of its inputs, and what was in force before somebody listened to it."""
 
 
 class Losses:
@@ -59,7 +64,7 @@ class Backlog:
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
         self.runs: deque[tuple[int, ...]] = deque()
         self.notes: deque[list[Any]] = deque()
-        self.running: dict[int, tuple[Call, Sequence[Any]]] = {}
+        self.running: dict[int, Running] = {}
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
         self.wake = threading.Event()

@@ -25,7 +25,7 @@ from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.output import SILENCE
 from pyfuncdbg.record import alive, folder, fork
-from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release, release_said
+from pyfuncdbg.record.backlog import Backlog, Running, Said, lost_with, release, release_said
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote, plain, plan_key
 from pyfuncdbg.record.failure import Failure
@@ -96,7 +96,6 @@ class Recorder:
         keeps_scalars = level == 'full' or (level == 'stats' and self.full_limit >= _LARGEST_SCALAR)
         self._scalars: frozenset[type] = frozenset(SCALARS) if keeps_scalars else frozenset()
         self._capture = Capture(capture) if capture != 'off' else None
-        self._listen = self._capture.around if self._capture is not None else _unheard
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
         self._lock = threading.RLock()
@@ -203,16 +202,26 @@ class Recorder:
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """Record one call."""
+        kept = self.begins(call)
+        try:
+            outputs = proceed()
+        except BaseException as error:
+            self.raised(call, kept, error)
+            raise
+        self.returned(call, kept, outputs)
+        return outputs
+
+    def begins(self, call: Call) -> Running:
+        """A call begins: copy what it gets, and listen."""
         run, site = call.run, call.site
         if run.id not in self._known_runs or site.id not in self._known_sites:
             self._announce(run, site)
-        scalars = self._scalars
-        values = call.inputs
-        inputs: Sequence[Any] = ()
-        reuse = self._reuse
-        if reuse is not None:
-            if site.kind == 'op':
-                return self._around_op(call, proceed, reuse)
+        kind, values, scalars = site.kind, call.inputs, self._scalars
+        inputs: Sequence[Any]
+        if (reuse := self._reuse) is not None:
+            if kind == 'op':                    # what a graph node gets another one has made, mostly
+                kept = self._running[call.id] = (call, reuse.inputs(call), None)
+                return kept
             reuse.forget_given()
         # A loop for the usual few values: 0.05 µs less than `issuperset(map(type, values))`.
         for value in values:
@@ -221,44 +230,39 @@ class Recorder:
                 break
         else:
             inputs = tuple(values)
-        key = call.id
-        self._running[key] = (call, inputs)
-        try:
-            # A hook of its own for the capture would cost 0.2 µs more.
-            outputs = self._listen(call, proceed) if site.kind == 'python' else proceed()
-        except BaseException as error:
-            self._running.pop(key, None)
-            self._finish(call, inputs, (), Failure(error, site.host, self._snapshots if site.kind != 'run' else None))
-            raise
-        self._running.pop(key, None)            # asked for again: after a fork it is another one
-        if type(inputs) is list or (call.output is not SILENCE and call.output is not None) or call.sources:
-            self._finish(call, inputs, outputs, None)
-            return outputs
-        for value in outputs:
-            if type(value) not in scalars:
-                self._finish(call, inputs, outputs, None)
-                return outputs
-        row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
-               call.forward, call.parent, inputs, tuple(outputs), None, None, None, None, False)
-        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
-        return outputs
+        # A hook of its own for the capture would cost 0.2 µs more.
+        heard = self._capture.begins(call) if self._capture is not None and kind == 'python' else None
+        made = self._running[call.id] = (call, inputs, heard)
+        return made
 
-    def _around_op(self, call: Call, proceed: Callable[[], Outputs], reuse: Reuse) -> Outputs:
-        """Record a graph node: what it gets another node has made, mostly."""
-        inputs = reuse.inputs(call)
-        key = call.id
-        self._running[key] = (call, inputs)
-        try:
-            outputs = proceed()
-        except BaseException as error:
-            self._running.pop(key, None)
-            self._finish(call, inputs, (), Failure(error))
-            raise
-        self._running.pop(key, None)
-        row = (key, call.run.id, call.site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
-               call.forward, call.parent, tuple(inputs), tuple(reuse.outputs(call, outputs)), None, None, None, None, True)
+    def raised(self, call: Call, kept: Running, error: BaseException) -> None:
+        """It has raised: keep the error, with its variables where the function is Python."""
+        self._running.pop(call.id, None)
+        site, (_, inputs, heard) = call.site, kept
+        if heard is not None and self._capture is not None:
+            self._capture.raised(call, heard, error)
+        self._finish(call, inputs, (), Failure(error, site.host, None if site.kind in ('run', 'op') else self._snapshots))
+
+    def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
+        """It has returned: copy what it gave, and queue it."""
+        key, site, (_, inputs, heard) = call.id, call.site, kept
+        if heard is not None and self._capture is not None:
+            self._capture.returned(call, heard, outputs)
+        self._running.pop(key, None)            # asked for again: after a fork it is another one
+        reuse = self._reuse
+        if node := reuse is not None and site.kind == 'op':
+            inputs, outputs = tuple(inputs), reuse.outputs(call, outputs)
+        else:
+            if type(inputs) is list or (call.output is not SILENCE and call.output is not None) or call.sources:
+                self._finish(call, inputs, outputs, None)
+                return
+            for value in outputs:
+                if type(value) not in self._scalars:
+                    self._finish(call, inputs, outputs, None)
+                    return
+        row = (key, call.run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
+               call.forward, call.parent, inputs, tuple(outputs), None, None, None, None, node)
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
-        return outputs
 
     def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None,
                 snapshots: Snapshots | None = None) -> None:
@@ -294,7 +298,7 @@ class Recorder:
     def _announce(self, run: Run, site: CallSite) -> None:
         """Put what is not in the log yet on its way: the run with all its sites, and this site."""
         if run.id not in self._known_runs:
-            key = plan_key(run)
+            key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
             number = self._plans.get(key)
             if number is None:
                 number = next(self._backlog.plan_numbers)
@@ -356,9 +360,9 @@ class Recorder:
         self._writer = None
         self._lock = threading.RLock()
         self._reset()
-        for call, inputs in inside:
-            self._announce(call.run, call.site)
-            self._running[call.id] = (call, inputs)
+        for held in inside:
+            self._announce(held[0].run, held[0].site)
+            self._running[held[0].id] = held
 
 
 class _Names:
@@ -391,10 +395,6 @@ def fresh_path(directory: Path | None = None) -> Path:
         path = place / f'{name}-{number}.pfd'
         number += 1
     return path
-
-
-def _unheard(call: Call, proceed: Callable[[], Outputs]) -> Outputs:
-    return proceed()
 
 
 __all__ = ['DEPTH', 'Recorder', 'Snapshot', 'fresh_path']

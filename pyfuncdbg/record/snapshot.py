@@ -13,7 +13,7 @@ import numpy as np
 import xxhash
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.summary import Summary
 from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_of
 from pyfuncdbg.record.pool import Allowance, Pool
@@ -109,7 +109,16 @@ class Snapshots:
             kind = type(value)
             if kind in scalars:
                 taken.append(value)
-            elif kind is np.ndarray and (size := value.nbytes) <= small and not (dtype := value.dtype).hasobject:
+                continue
+            if kind in READERS:
+                try:
+                    value = READERS[kind](value)
+                except Exception:               # it has no elements that could be read; `take` says so
+                    break
+                if (kind := type(value)) in scalars:
+                    taken.append(value)
+                    continue
+            if kind is np.ndarray and (size := value.nbytes) <= small and not (dtype := value.dtype).hasobject:
                 if size > TINY:
                     total += size
                 taken.append((dtype, value.shape, value.tobytes(), False))

@@ -293,7 +293,7 @@ class Writer:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
         now = time.perf_counter_ns()
         rows: list[Row] = []
-        for call, inputs in list(self._backlog.running.values()):
+        for call, inputs, _ in list(self._backlog.running.values()):
             if not everything and now - call.started < _LONG_RUNNING:
                 continue
             entries = call.output.entries if call.output is not None else ()

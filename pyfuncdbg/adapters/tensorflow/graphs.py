@@ -31,6 +31,7 @@ class Plan:
         sites: Of the nodes: of one that calls a Python function, the function's.
         feeds, fetches, targets: Tensors and nodes that the program named.
         constants: By name, those that were asked for.
+        form: As in `Run`.
         asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
     """
 
@@ -43,6 +44,7 @@ class Plan:
         self.feeds = tuple(feeds)
         self.fetches = tuple(fetches)
         self.targets = tuple(targets)
+        self.form = object()
         self.asked: tuple[object, bool] = None, True
         self.feed_names = tuple(tensor.name for tensor in feeds)
         self.fetch_names = tuple(tensor.name for tensor in fetches)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hooks.host import READERS, Changed
 
 _PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 _MOST_DENSE = 1 << 20
@@ -28,6 +28,7 @@ class TensorFlowHost:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._eager = parts.ops.EagerTensor
+        READERS[self._eager] = self._eager._numpy_internal      # immutable, and its memory is shown
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind an eager tensor, a variable, an array; rows of a ragged tensor; a 0-d object array for others.

@@ -91,6 +91,7 @@ class Runs:
         going = Run(label, self._host, perf_counter_ns(), sites=lambda: plan.sites, feeds=plan.feed_names,
                     fetches=plan.fetch_names)
         going.thread = threading.get_native_id()
+        going.form = plan.form if label == 'Session.run' else None
         with self._lock:
             self._sessions.setdefault(id(graph), []).append(going)
         return going
@@ -163,9 +164,9 @@ class Runs:
 
     def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
         site = self._sites[label]
-        if not hooks.run or hooks.wanted(site, going) is False:
+        if not hooks.run or ('run' in hooks.choosy and hooks.wanted(site, going) is False):
             return call(*fed)
-        outputs: Sequence[Any] = around(site, call, going, fed)
+        outputs: Sequence[Any] = around(site, call, going, fed, thread=going.thread)
         return outputs if isinstance(outputs, list) else list(outputs)
 
     def _make_callable(self, original: Callable[..., Any], handler: Any) -> Callable[..., Any]:
