@@ -29,6 +29,7 @@ def alike(found: list[Any], expected: list[Any], graph: RandomGraph, looser: flo
 
 
 @pytest.mark.tensorflow
+@pytest.mark.timeout(600)            # many graphs in one test, on machines that are shared
 @hypothesis.settings(max_examples=60, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @hypothesis.given(random_graphs())
 def test_a_session_gives_the_same_values_and_gradients(tensorflow: Any, graph: RandomGraph) -> None:
@@ -40,6 +41,7 @@ def test_a_session_gives_the_same_values_and_gradients(tensorflow: Any, graph: R
 
 
 @pytest.mark.tensorflow
+@pytest.mark.timeout(600)            # many graphs in one test, on machines that are shared
 @hypothesis.settings(max_examples=40, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @hypothesis.given(random_graphs())
 def test_tapes_give_the_same_gradients_to_second_order(tensorflow: Any, graph: RandomGraph) -> None:
