@@ -108,6 +108,7 @@ class Effects:
             with tf.control_dependencies([self.more, first]):
                 self.after = tf.identity(self.count.read_value(), name='after')
                 self.current = tf.identity(self.count, name='current') if references else self.after
+                self.double = self.count * 2.0 if references else self.after * 2.0
             self.again = v1.py_func(self.named('again'), [tf.add(first, self.after, name='both')], tf.float32, name='again')
             self.queue = v1.FIFOQueue(10, [tf.float32], name='queue')
             self.put = self.queue.enqueue([self.x[0]], name='put')
@@ -116,7 +117,7 @@ class Effects:
             self.element = v1.data.make_one_shot_iterator(tf.data.Dataset.range(100)).get_next()
             self.noise = tf.random.normal([2], seed=4, name='noise')
             self.init = v1.global_variables_initializer()
-            self.fetches = [self.again, self.got, self.element, self.noise, self.current]
+            self.fetches = [self.again, self.got, self.element, self.noise, self.current, self.double]
 
     def named(self, name: str) -> Callable[[Any], Any]:
         def function(value: Any) -> Any:
@@ -136,7 +137,7 @@ def test_what_has_effects_runs_exactly_once(tf: Any, line: str, references: bool
     with tf.compat.v1.Session(graph=plain.graph) as session:
         expected = plain.run(session)
     assert [values[2] for values in expected] == [0, 1, 2] and expected[2][1] == 5
-    assert [values[4] for values in expected] == [1, 2, 3]
+    assert [values[4:] for values in expected] == [[1, 2], [2, 4], [3, 6]]
     program = Effects(tf, references)
     with ScriptedUser(repeat(line, 400)) as user, tf.compat.v1.Session(graph=program.graph) as session:
         assert program.run(pyfuncdbg.DebugSession(session)) == expected

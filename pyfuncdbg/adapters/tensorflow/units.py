@@ -64,6 +64,7 @@ class Units:
         together = _flowing(nodes)
         self._flowing = {op for pair in together for op in pair}
         self.sorts: dict[Any, Sort] = {}
+        self._late = _late_readers(nodes)
         for op in nodes:
             self.sorts[op] = 'effect' if op in self._flowing else self._sort(op)
         groups = _Groups(nodes)
@@ -99,7 +100,7 @@ class Units:
             return 'handle'
         if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
             return 'effect'
-        if not Kernel.fits(op) or any(not _given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
+        if not Kernel.fits(op) or any(not self._given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
             return 'read'
         return 'pure'
 
@@ -107,7 +108,7 @@ class Units:
         """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else."""
         effects: set[Any] = set()
         seen: dict[Any, None] = {}
-        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not _given(tensor, op))]
+        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not self._given(tensor, op))]
         while stack:
             other = stack.pop()
             if other in seen or other not in self.sorts or other is op:
@@ -116,8 +117,12 @@ class Units:
                 effects.add(other)
                 continue
             seen[other] = None
-            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not _given(tensor, other))]
+            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not self._given(tensor, other))]
         return effects, list(seen)
+
+    def _given(self, tensor: Any, op: Any) -> bool:
+        """Whether a node is given the value of an input: a v1 variable that was assigned meanwhile is read anew."""
+        return feedable(tensor) and op not in self._late.get(tensor.name, ())
 
     def waits_for_effects(self, op: Any) -> bool:
         """Whether a session that is asked for a node also runs others that have effects."""
@@ -132,8 +137,8 @@ class Units:
             return
         beside = dict.fromkeys(other for op in unit.nodes for other in self._reached(op)[1])
         for op in (*unit.nodes, *beside):
-            unit.feeds += [t for t in op.inputs if t.op not in own and _given(t, op) and not is_constant(t.op)]
-            unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not _given(t, op)]
+            unit.feeds += [t for t in op.inputs if t.op not in own and self._given(t, op) and not is_constant(t.op)]
+            unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not self._given(t, op)]
         for op in unit.nodes:
             if self.sorts[op] in ('nothing', 'handle'):
                 continue
@@ -153,14 +158,21 @@ def feedable(tensor: Any) -> bool:
     return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ('resource', 'variant')
 
 
-def _given(tensor: Any, op: Any) -> bool:
-    """Whether a node is given the value of an input: not that of a v1 variable that it reads after what it waits for."""
-    return feedable(tensor) and not (op.control_inputs and _is_variable(tensor))
-
-
-def _is_variable(tensor: Any) -> bool:
-    """Whether it is the memory of a v1 variable (`v/read:0`): an assignment that comes later shows in it."""
-    return bool(tensor.op.type == 'Identity' and tensor.op.inputs[0].dtype._is_ref_dtype)
+def _late_readers(nodes: Sequence[Any]) -> dict[str, set[Any]]:
+    """By the name of a v1 variable's memory (`v/read:0`): nodes that come after an assignment, which shows in it."""
+    known = set(nodes)
+    found: dict[str, set[Any]] = {}
+    for op in nodes:
+        if op.type == 'Identity' and op.inputs[0].dtype._is_ref_dtype:
+            after = found[op.outputs[0].name] = set()
+            stack = [user for user in op.inputs[0].consumers() if any(arg.is_ref for arg in user.op_def.input_arg)]
+            while stack:
+                last = stack.pop()
+                for other in (*(user for tensor in last.outputs for user in tensor.consumers()), *last._control_outputs):
+                    if other in known and other not in after:
+                        after.add(other)
+                        stack.append(other)
+    return found
 
 
 def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
