@@ -17,9 +17,10 @@ settings.load_profile('shared machine')
 for name in ('COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 
-# Programs in terminals of the tests are to die of a hang-up, also where the tests themselves run under nohup.
-if hasattr(signal, 'SIGHUP') and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Programs of the tests are to hear what is typed and to die of a hang-up, also where a shell runs the tests in the background.
+for name in ('SIGHUP', 'SIGINT', 'SIGQUIT'):
+    if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, name), signal.default_int_handler if name == 'SIGINT' else signal.SIG_DFL)
 
 
 def pytest_xdist_auto_num_workers() -> int | None:

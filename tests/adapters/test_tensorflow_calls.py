@@ -107,7 +107,7 @@ def test_a_function_made_before_attaching_has_its_node(tf: Any) -> None:
     (call,) = hook.calls
     assert call.site.function is add_one and call.site.name == 'early_node' and call.site.op_type == 'EagerPyFunc'
     assert call.site.inputs == ['x:0'] and call.site.outputs == ['early_node:0']
-    assert call.site.stack[-1].function == 'early' and call.site.stack[-1].filename == __file__
+    assert call.site.stack == ()                # TensorFlow may have lost the code of that stack: to ask is to crash
     assert (hook.inputs[0][0], hook.outputs[0][0]) == (5, 6)
 
 

@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
-from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.adapters.tensorflow.units import Units
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import Host

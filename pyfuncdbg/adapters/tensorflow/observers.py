@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.summary import Summary
 

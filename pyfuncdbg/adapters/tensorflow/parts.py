@@ -75,7 +75,7 @@ _MODULES = {
     'context': ('tensorflow.python.eager.context', 'executing_eagerly eager_mode context'),
     'core': ('tensorflow.python.eager.core', '_status_to_exception'),
     'errors': ('tensorflow.python.framework.errors_impl', 'OpError'),
-    'ops': ('tensorflow.python.framework.ops', 'Graph get_default_graph EagerTensor convert_to_tensor'),
+    'ops': ('tensorflow.python.framework.ops', 'Graph get_default_graph EagerTensor convert_to_tensor _create_c_op'),
     'conversion': ('tensorflow.python.autograph.impl.api', 'do_not_convert'),
     'stacks': ('tensorflow.python.util.tf_stack', 'StackTraceFilter SentinelFilter _source_filter_stacks'),
     'session': ('tensorflow.python.client.session', 'BaseSession'),

@@ -13,6 +13,7 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
@@ -236,12 +237,6 @@ def _outermost(graph: Any) -> Any:
     while getattr(graph, 'outer_graph', None) is not None and getattr(graph.outer_graph, 'building_function', False):
         graph = graph.outer_graph
     return graph
-
-
-def creation(op: Any) -> tuple[Frame, ...]:
-    """Where the program made a node."""
-    frames = [Frame(frame.filename, frame.lineno, frame.name) for frame in op.traceback or ()]
-    return tuple(frame for frame in frames if not is_machinery(frame.filename))[-_DEEPEST:]
 
 
 def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.forward import CALLS, Log, Made
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
 from pyfuncdbg.adapters.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.adapters.tensorflow.sinks import Sinks
-from pyfuncdbg.adapters.tensorflow.sites import creation
 from pyfuncdbg.adapters.tensorflow.steps import Rule, Steps
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks

@@ -1,0 +1,65 @@
+"""Where the program made a node of a graph.
+
+TensorFlow notes the stack under which a node is made without owning its code objects: where one is gone, as those of a
+notebook's cell, of `exec` and of an imported module's top level are once they have run, asking for the stack kills the
+process (2.21 and before). So the attachment keeps the code of nodes that are made, as long as their graph lives, and nobody
+asks for the stack of a node that was made before.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.machinery import is_machinery
+
+_DEEPEST = 64
+
+
+class _Kept:
+    """Of one graph: the nodes whose stacks can be asked for, and the code in these."""
+
+    __slots__ = ('code', 'nodes')
+
+    def __init__(self) -> None:
+        self.nodes: set[str] = set()
+        self.code: dict[int, CodeType] = {}
+
+
+_graphs: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
+"""Stays when TensorFlow is detached: the stacks still point to the code."""
+
+
+def install(parts: Parts, patches: Patches) -> None:
+    """Keep the code of each node that is made from now on."""
+    patches.replace(parts.ops, '_create_c_op', _keeping(parts.ops._create_c_op))
+
+
+def _keeping(original: Callable[..., Any]) -> Callable[..., Any]:
+    def _create_c_op(graph: Any, node_def: Any, *args: Any, **options: Any) -> Any:
+        made = original(graph, node_def, *args, **options)
+        kept = _graphs.get(graph)
+        if kept is None:
+            kept = _graphs.setdefault(graph, _Kept())
+        code = kept.code
+        frame = sys._getframe(1)
+        while frame is not None:
+            code[id(frame.f_code)] = frame.f_code
+            frame = frame.f_back  # type: ignore[assignment]
+        kept.nodes.add(node_def.name)
+        return made
+    return _create_c_op
+
+
+def creation(op: Any) -> tuple[Frame, ...]:
+    """The program's frames under which a node was made, innermost last; none if it was made before attaching."""
+    kept = _graphs.get(op.graph)
+    if kept is None or op.name not in kept.nodes:
+        return ()
+    frames = [Frame(frame.filename, frame.lineno, frame.name) for frame in op.traceback or ()]
+    return tuple(frame for frame in frames if not is_machinery(frame.filename))[-_DEEPEST:]

@@ -1,0 +1,55 @@
+"""Stacks of nodes whose code is gone: TensorFlow's own pointers to it dangle, and to follow one kills the process."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pyfuncdbg
+
+pytestmark = pytest.mark.tensorflow
+
+PROGRAM = '''
+import gc, sys
+import tensorflow as tf
+import pyfuncdbg
+
+BUILD = """
+def add(x): return x + 1
+with graph.as_default():
+    x = tf.compat.v1.placeholder(tf.float32, ())
+    y = tf.negative(tf.compat.v1.py_func(add, [x], tf.float32, name='py'), name='y')
+"""
+
+def build(space):
+    exec(compile(BUILD, 'cell.py', 'exec'), space)
+
+space = {'tf': tf, 'graph': tf.Graph()}
+if sys.argv[1] == 'before':
+    build(space)
+with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record('t.pfd', ops=True):
+    if sys.argv[1] == 'after':
+        build(space)
+    gc.collect()
+    with tf.compat.v1.Session(graph=space['graph']) as session:
+        print(session.run(space['y'], {space['x']: 1.0}))
+'''
+
+
+@pytest.mark.parametrize(('made', 'place'), [('before', None), ('after', ('cell.py', 5))])
+def test_a_node_whose_code_is_gone_can_be_looked_at(tmp_path: Path, made: str, place: tuple[str, int] | None) -> None:
+    (tmp_path / 'prog.py').write_text(PROGRAM)
+    environment = dict(os.environ, PYTHONPATH=str(Path(pyfuncdbg.__file__).parents[1]), TF_CPP_MIN_LOG_LEVEL='3',
+                       PYTHONMALLOC='debug')            # memory that is freed holds no address any more
+    done = subprocess.run([sys.executable, 'prog.py', made], cwd=tmp_path, env=environment, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=100)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == '-2.0\n'
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        stacks = {call.site.name: call.site.stack for call in trace.calls() if call.site.name in ('py', 'y')}
+    assert set(stacks) == {'py', 'y'}
+    for stack in stacks.values():
+        assert (tuple((Path(stack[-1].filename).name, stack[-1].line)) if stack else None) == place
