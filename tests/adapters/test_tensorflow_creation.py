@@ -52,4 +52,4 @@ def test_a_node_whose_code_is_gone_can_be_looked_at(tmp_path: Path, made: str, p
         stacks = {call.site.name: call.site.stack for call in trace.calls() if call.site.name in ('py', 'y')}
     assert set(stacks) == {'py', 'y'}
     for stack in stacks.values():
-        assert (tuple((Path(stack[-1].filename).name, stack[-1].line)) if stack else None) == place
+        assert ((Path(stack[-1].filename).name, stack[-1].line) if stack else None) == place
