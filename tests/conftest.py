@@ -17,7 +17,7 @@ settings.load_profile('shared machine')
 for name in ('COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 
-# Programs of the tests are to hear what is typed and to die of a hang-up, also where a shell runs the tests in the background.
+# Programs of the tests are to hear Ctrl-C and to die of a hang-up, also where a shell runs the tests in the background.
 for name in ('SIGHUP', 'SIGINT', 'SIGQUIT'):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), signal.default_int_handler if name == 'SIGINT' else signal.SIG_DFL)
