@@ -53,3 +53,31 @@ def test_a_node_whose_code_is_gone_can_be_looked_at(tmp_path: Path, made: str, p
     assert set(stacks) == {'py', 'y'}
     for stack in stacks.values():
         assert ((Path(stack[-1].filename).name, stack[-1].line) if stack else None) == place
+
+
+REFUSED = """
+import sys
+import tensorflow as tf
+if sys.argv[1] == 'watched':
+    import pyfuncdbg
+    pyfuncdbg.attach('tensorflow')
+tf.debugging.disable_traceback_filtering()
+with tf.Graph().as_default():
+    x = tf.compat.v1.placeholder(tf.float32, (2,))
+    tf.raw_ops.MatMul(a=x, b=x)
+"""
+
+
+def test_a_node_that_is_refused_is_refused_as_without_us(tmp_path: Path) -> None:
+    (tmp_path / 'prog.py').write_text(REFUSED)
+    environment = dict(os.environ, PYTHONPATH=str(Path(pyfuncdbg.__file__).parents[1]), TF_CPP_MIN_LOG_LEVEL='3')
+
+    def said(how: str) -> list[str]:
+        done = subprocess.run([sys.executable, 'prog.py', how], cwd=tmp_path, env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=100)
+        assert done.returncode == 1
+        return done.stderr[done.stderr.index('Traceback'):].splitlines()
+
+    watched = said('watched')
+    assert 'rank 2' in watched[-1]
+    assert watched == said('plain')

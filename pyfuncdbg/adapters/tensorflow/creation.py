@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.machinery import is_machinery
 
@@ -42,7 +42,11 @@ def install(parts: Parts, patches: Patches) -> None:
 
 def _keeping(original: Callable[..., Any]) -> Callable[..., Any]:
     def _create_c_op(graph: Any, node_def: Any, *args: Any, **options: Any) -> Any:
-        made = original(graph, node_def, *args, **options)
+        try:
+            made = original(graph, node_def, *args, **options)
+        except BaseException as error:
+            without_this_frame(error)
+            raise
         kept = _graphs.get(graph)
         if kept is None:
             kept = _graphs.setdefault(graph, _Kept())
