@@ -73,8 +73,8 @@ def test_a_node_that_is_refused_is_refused_as_without_us(tmp_path: Path) -> None
     environment = dict(os.environ, PYTHONPATH=str(Path(pyfuncdbg.__file__).parents[1]), TF_CPP_MIN_LOG_LEVEL='3')
 
     def said(how: str) -> list[str]:
-        done = subprocess.run([sys.executable, 'prog.py', how], cwd=tmp_path, env=environment, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=100)
+        done = subprocess.run([sys.executable, 'prog.py', how], cwd=tmp_path, env=environment, capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=100)
         assert done.returncode == 1
         return done.stderr[done.stderr.index('Traceback'):].splitlines()
 
