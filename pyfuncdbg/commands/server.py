@@ -91,10 +91,10 @@ class Server:
         until = time.monotonic() + _LAST_WORDS
         while any(client.busy for client in self.clients) and time.monotonic() < until:
             time.sleep(0.002)                   # who said `cont` just now is to hear that it was understood
-        self._ending = True
         for client in self.clients:
             client.send({'event': 'ended'})
             client.last = True
+        self._ending = True                     # not before: who has nothing to be sent then is dismissed
         self.wake()
         self._ended.wait(_LAST_WORDS)
 

@@ -309,3 +309,22 @@ def test_a_client_that_is_connected_already_gets_the_first_stop(tmp_path: Path, 
         finally:
             program.kill()
             user.close()
+
+
+def test_the_end_is_told_though_the_servers_thread_is_faster(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    code = ('import socket, sys, time\nfrom pyfuncdbg.commands.clients import Client\n'
+            'from pyfuncdbg.commands.socket import adopt\nsend = Client.send\n'
+            'def slow(client, message):\n'
+            '    if message.get("event") == "ended":\n        client._wake()\n        time.sleep(0.2)\n'
+            '    send(client, message)\n'
+            'Client.send = slow\nadopt(socket.socket(fileno=int(sys.argv[1])), attached=True)\n')
+    with theirs, subprocess.Popen([sys.executable, '-c', code, str(theirs.fileno())], stdin=subprocess.DEVNULL,
+                                  env=environment(tmp_path), pass_fds=[theirs.fileno()]):
+        theirs.close()
+        user = RawClient(ours)
+        try:
+            assert user.hello['event'] == 'hello'
+            assert user.event('ended')
+        finally:
+            user.close()
