@@ -122,7 +122,9 @@ class Notebook:
         while cell.status == 'idle':
             reply = self.client.get_shell_msg(timeout=PATIENCE)
             if reply['parent_header']['msg_id'] == request:
-                cell.status, cell.said = str(reply['content']['status']), str(reply['content'].get('evalue', ''))
+                content = reply['content']
+                cell.status, cell.said = str(content['status']), str(content.get('evalue', ''))
+                cell.error = cell.error or str(content.get('ename', ''))
 
 
 def _take(cell: Cell, kind: str, content: dict[str, Any]) -> None:
