@@ -170,7 +170,8 @@ def test_a_breakpoint_of_a_cell_is_for_this_cell_alone(shell: Shell) -> None:
     shell.shown('%pyfunc break fail --do log')
     kept = list(debugger.breakpoints.entries)
     cell = f'%%pyfunc --ui none --break double --if x.sum() > 5 and "a b" != \'$x\' --capture off\n{CALL}'
-    shell.shown(cell)
+    shown = shell.shown(cell)
+    assert '1 call of 1 Python function' in shown, shown
     assert list(debugger.breakpoints.entries) == kept
     shell.run('_info = %pyfunc info')
     with pyfuncdbg.load(shell.value('_info.to_dict()')['path']) as trace:
