@@ -7,13 +7,14 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pyfuncdbg.commands.stop_options import add_breaks
-from pyfuncdbg.errors import PyfuncdbgError, UsageError, nearest
+from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
 
 if TYPE_CHECKING:
     from pyfuncdbg.commands.script import Program
@@ -106,6 +107,8 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
     if screen is not None:
         return screen
     _debug(options)
+    if options.breaks:
+        recording.tell_unhit()
     recording.begin(path, program.argv, budget=budget, ops=options.ops)
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
         from pyfuncdbg.commands import socket
@@ -256,7 +259,10 @@ def _show(args: Sequence[str]) -> Action:
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
     with Trace.open(path) as trace:
         console = Console(highlight=False, markup=False)
-        answer = execute(line, Context(trace, width=console.width))
+        try:
+            answer = execute(line, Context(trace, width=console.width))
+        except PyfuncdbgError as error:
+            raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None
         try:
             if answer.as_json:
                 print(answer.json, flush=True)                  # a console would break the line at its width

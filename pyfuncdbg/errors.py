@@ -23,6 +23,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -38,8 +39,26 @@ RunInterrupted.__name__ = RunInterrupted.__qualname__ = 'KeyboardInterrupt'
 RunInterrupted.__module__ = 'builtins'
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command in a message: how it is typed depends on the face."""
+
+    line: str
+
+
 class PyfuncdbgError(Exception):
-    """Something the user can mend; `str()` is the whole message."""
+    """Something the user can mend; `str()` is the whole message, for a prompt.
+
+    Args:
+        *parts: Of the message: text, and `Typed` where it names a command.
+    """
+
+    def __str__(self) -> str:
+        return self.worded('')
+
+    def worded(self, before: str) -> str:
+        """The message, for a face where every command has this before it."""
+        return ''.join(f"'{before}{part.line}'" if isinstance(part, Typed) else str(part) for part in self.args)
 
 
 class UsageError(PyfuncdbgError):

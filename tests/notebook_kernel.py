@@ -53,6 +53,7 @@ class Cell:
         status: 'ok' or 'error'; '' as long as it runs.
         error: Name of the error's class.
         said: Its text.
+        displayed: Name of the class of the error that was shown in the cell: none where showing it was interrupted.
         shown: The MIME bundles that it displayed.
     """
 
@@ -61,6 +62,7 @@ class Cell:
     status: str = ''
     error: str = ''
     said: str = ''
+    displayed: str = ''
     shown: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -131,7 +133,7 @@ def _take(cell: Cell, kind: str, content: dict[str, Any]) -> None:
     if kind == 'stream':
         cell.text += re.sub(r'\x1b\[[0-9;]*m', '', content['text'])
     elif kind == 'error':
-        cell.error = content['ename']
+        cell.error = cell.displayed = content['ename']
     elif kind in ('display_data', 'execute_result'):
         cell.shown.append(content['data'])
     elif kind == 'status' and content['execution_state'] == 'idle':

@@ -55,8 +55,19 @@ WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' +
                                 'issue ' + r'2\b']))
 
 
+# An import of Cython, which is no Python; between parentheses it may go on.
+_NAME = r'\w+(?:\.\w+)*(?: as \w+)?'
+CYTHON_IMPORT = re.compile(
+    rf'^[ \t]*(from [\w.]+ c?import (?:\([^()]*\)|[^()#\n]+)|c?import {_NAME}(?:, *{_NAME})*)[ \t]*(?:#.*)?$', re.MULTILINE)
+
+
 def sources() -> list[Path]:
     return sorted(PACKAGE.rglob('*.py'))
+
+
+def compiled() -> list[Path]:
+    """Sources of modules that are compiled: of the rules those on imports and on the length of files hold for them too."""
+    return sorted(path for kind in ('*.pyx', '*.pxd') for path in PACKAGE.rglob(kind))
 
 
 def name_of(path: Path) -> str:
@@ -67,7 +78,9 @@ def name_of(path: Path) -> str:
 
 def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
     """(line, room) for everything of this package that a file imports, at whatever depth and for whatever reason."""
-    package = path.removesuffix('.py').split('/')[:-1]
+    package = path.split('/')[:-1]
+    if not path.endswith('.py'):
+        source = python_imports(source)
 
     def room_of(dotted: str) -> str:
         return dotted.split('.')[1] if '.' in dotted else FRONT_DOOR
@@ -89,12 +102,21 @@ def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, room if room in ALLOWED else FRONT_DOOR if '.' in dotted else room
 
 
+def python_imports(source: str) -> str:
+    """The imports of a Cython file as Python, on the lines where they stand."""
+    lines = [''] * (source.count('\n') + 1)
+    for found in CYTHON_IMPORT.finditer(source):
+        first = source.count('\n', 0, found.start())
+        lines[first] = ' '.join(found[1].replace('cimport', 'import').split())
+    return '\n'.join(lines)
+
+
 def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, 'id', '')
 
 
 def wrong_imports(source: str, path: str) -> list[str]:
-    here = path.removesuffix('.py').split('/')[1]
+    here = path.rpartition('.')[0].split('/')[1]
     if here == '__init__':
         return []
     if here not in ALLOWED:
@@ -162,7 +184,7 @@ def op_names(source: str, path: str, ops: set[str]) -> list[str]:
 
 
 def nameless(path: Path) -> bool:
-    return bool(NAMELESS & {part.removesuffix('.py') for part in path.parts})
+    return bool(NAMELESS & {part.partition('.')[0] for part in path.parts})
 
 
 def workshop(text: str) -> list[str]:
@@ -172,7 +194,7 @@ def workshop(text: str) -> list[str]:
 # --- the house ------------------------------------------------------------------------------------------------------
 
 def test_every_room_imports_only_to_its_right() -> None:
-    found = [complaint for path in sources() for complaint in wrong_imports(path.read_text(), name_of(path))]
+    found = [complaint for path in (*sources(), *compiled()) for complaint in wrong_imports(path.read_text(), name_of(path))]
     assert not found, '\n'.join(found)
 
 
@@ -182,7 +204,7 @@ def test_functions_are_short_or_say_why() -> None:
 
 
 def test_files_are_short() -> None:
-    lengths = {name_of(path): len(path.read_text().splitlines()) for path in sources()}
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in (*sources(), *compiled())}
     assert not {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE}
 
 
@@ -264,6 +286,10 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.record import recorder'),
     ('pyfuncdbg/errors.py', 'from pyfuncdbg.hooks import call'),
     ('pyfuncdbg/attic/old.py', 'import os'),
+    ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.record.halves cimport Halves\ncdef int y'),
+    ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.record.halves'),
+    ('pyfuncdbg/record/halves.pyx', 'def f():\n    cdef int x\n    from pyfuncdbg.debug.stop import (Stop,\n        Other)'),
+    ('pyfuncdbg/adapters/tensorflow/quick.pyx', 'from cpython.object cimport PyObject\nimport os, pyfuncdbg.record.log'),
 ])
 def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
     assert len(wrong_imports(source, path)) == 1
@@ -276,6 +302,8 @@ def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
     ('pyfuncdbg/commands/calls.py', 'from pyfuncdbg.views import calls\nfrom pyfuncdbg.runtime import session'),
     ('pyfuncdbg/cli.py', 'from pyfuncdbg import __version__\nfrom pyfuncdbg.inspector import app\nimport rich'),
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg import tf'),
+    ('pyfuncdbg/record/halves.pyx', '"""To\nimport what you like."""\nfrom pyfuncdbg.hooks.passage cimport Watch, of_call\n'
+                                    'cdef extern from "Python.h":\n    int A\nfrom pyfuncdbg.hooks import capture  # why'),
 ])
 def test_an_import_to_the_right_is_fine(path: str, source: str) -> None:
     assert wrong_imports(source, path) == []
@@ -321,6 +349,7 @@ def test_an_op_named_in_code_is_seen() -> None:
 def test_a_nameless_file_and_the_workshop_are_seen() -> None:
     assert nameless(Path('runtime/utils.py'))
     assert nameless(Path('common/plan.py'))
+    assert nameless(Path('runtime/helpers.pyx'))
     assert not nameless(Path('runtime/plan.py'))
     assert workshop('see ' + '../' + 'shared/spec and /' + 'work/main') == ['../' + 'shared', '/' + 'work/m']
     assert workshop('how they work/play') == []

@@ -339,7 +339,8 @@ def test_a_command_answers_with_json_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(('command', 'said'), [
-    ('cals', "Did you mean 'calls'"), ('call', 'call'), ('call 99', '99'), ('call 3 --depht', '--depht'),
+    ('cals', "Did you mean 'calls'"), ('cals', "'pyfuncdbg show prog.pfd help' lists"), ('call', 'call'), ('call 99', '99'),
+    ('call 3 --depht', '--depht'),
 ])
 def test_a_wrong_command_of_show_gets_one_line(command: str, said: str, folder: Path) -> None:
     done = call(*OURS, 'show', 'prog.pfd', *command.split(), cwd=folder)

@@ -18,6 +18,7 @@ from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.commands.runs import at_run, draw_at_run
 from pyfuncdbg.commands.table import TABLE
@@ -76,6 +77,22 @@ def looks(shown):
         assert json.loads(to_json(found))
         shown.append(found)
     return look
+
+
+def test_the_nodes_of_a_run_can_be_looked_at_on_its_card(program):
+    shown = {}
+
+    def look(stop):
+        for line in ('ni b', 'li d', 'graph'):
+            shown[line] = execute(line, context_of(stop)).text()
+    with ScriptedUser([look, 'run -n', look, 'run -n']):
+        session = pyfuncdbg.DebugSession(program.session())
+        session.run(program.d, program.feed(1))
+        assert 'double' in shown['ni b'] and 'tf.numpy_function' in shown['ni b']
+        assert 'b:0 Program.double' in shown['li d'] and '3 nodes' in shown['graph']
+        first = shown['graph'].splitlines()[0]
+        session.run(program.c, program.feed(1))
+        assert '2 nodes' in shown['graph'] and shown['graph'].splitlines()[0] != first
 
 
 # ------------------------------------------------------------------ being a session

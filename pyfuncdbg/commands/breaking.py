@@ -25,7 +25,7 @@ from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.dotfile import Filed
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.stack import NodeEntry, selected_entry, selected_frame
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.breakpoints import breakpoint_line, breakpoint_table, filed_view
 from pyfuncdbg.views.page import Page
 
@@ -102,7 +102,8 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
     if word != 'if' and not rest.startswith('if('):
         known = [option for action in parser_of(BREAK)._actions for option in action.option_strings]
         hint = nearest(word, known) if word.startswith('-') else ''
-        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} 'help break' shows all.")
+        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", Typed('help break'),
+                           ' shows all.')
     condition = condition if word == 'if' else rest[2:]
     if not condition.strip():
         raise CommandError("a condition is missing behind 'if'")
@@ -216,7 +217,7 @@ def _breaks_arguments(parser: argparse.ArgumentParser) -> None:
 def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = False) -> list[int]:
     """The breakpoints that are named; all are there, or it is a mistake."""
     if not given:
-        raise CommandError("name the breakpoints by number, or say 'all'; 'breaks' lists them")
+        raise CommandError("name the breakpoints by number, or say 'all'; ", Typed('breaks'), ' lists them')
     found: list[int] = []
     for name in given:
         if name == 'all':

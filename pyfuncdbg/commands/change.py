@@ -21,6 +21,7 @@ from pyfuncdbg.debug.injection import stand_in
 from pyfuncdbg.debug.nodes import Rerun
 from pyfuncdbg.debug.parameters import names_of
 from pyfuncdbg.debug.scope import Tensors, scope_of
+from pyfuncdbg.debug.spec import names_of as names_of_site
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError, nearest
@@ -176,7 +177,7 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
     if stop.run is None or stop.phase in ('run', 'end', 'post-mortem'):
         raise CommandError('no call and no node is at hand here: stop at one first')
     node, expression = _node_and_function(stop, args.func)
-    if stop.call is not None and node in ('', stop.call.site.name):
+    if stop.call is not None and node in ('', *names_of_site(stop.call.site)):
         function = _evaluated(stop, expression)
         return _swap_call(debugger, stop, stop.call, function)
     place = Place(stop)

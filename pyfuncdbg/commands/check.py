@@ -16,7 +16,7 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import is_here, run_again
 from pyfuncdbg.debug.tape import CHECK as NOTE
 from pyfuncdbg.debug.tape import is_source
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.record.recorder import recorders
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.check import check_view
@@ -58,7 +58,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     if not steps:
         if args.run is not None:
             trace.run(args.run)
-            raise CommandError(f'run #{args.run} has no gradients to check; `tape` says which runs have some')
+            raise CommandError(f'run #{args.run} has no gradients to check; ', Typed('tape'), ' says which runs have some')
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
     if not is_here(trace):
         raise CommandError("check makes calls again, and a finished trace holds no functions. Run the program, stop after "

@@ -21,7 +21,7 @@ from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.stack import selected_frame
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.command_help import command_help
 from pyfuncdbg.views.escape import one_line
 
@@ -90,7 +90,7 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         return _in_python(line, context, table)
     first = next(words(text), None)
     if first is None:
-        raise CommandError("no command given: 'help' lists the commands.")
+        raise CommandError('no command given: ', Typed('help'), ' lists the commands.')
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
     command = find_command(first.text, table)

@@ -208,12 +208,20 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     if stop.phase in ('end', 'post-mortem'):
         if stop.phase == 'post-mortem':
             raise CommandError('the program is over: there is nothing to make again')
+        if args.into:
+            raise CommandError("--into is for one call: 'retry' makes all of the run again")
         stop.decide('retry')
         return Retried('retry', stop.call.site.name if stop.call is not None else '', None)
     site = _again(stop)
+    if args.into and site.function is None:
+        raise CommandError(f"{site.name!r} calls no Python function that could be gone into: 'retry' makes it again")
     found = reloaded(site.function) if site.function is not None else None
-    stop.decide('retry')
+    stop.decide('retry', 'into' if args.into else None)
     return Retried('retry', site.name, found)
+
+
+def _retry_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('-i', '--into', action='store_true', help='and stop at the first line of its function')
 
 
 def _again(stop: Stop) -> CallSite:
@@ -233,6 +241,6 @@ TO = Command('to', 'run up to a node', 'run', _to, draw_resumed, _to_arguments, 
 REWIND = Command('rewind', 'go back to before a node, or some nodes; variables and random states as they were there', 'run',
                  _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
                  _rewind_arguments, needs_stop=True)
-RETRY = Command('retry', 'make the same call once more; a function that was edited on disk is read again first', 'run',
-                _retry, lambda result: retried_view(result.node, result.reloaded), needs_stop=True)
+RETRY = Command('retry', 'make the same call once more (-i: step into it); an edited function is read again first', 'run',
+                _retry, lambda result: retried_view(result.node, result.reloaded), _retry_arguments, needs_stop=True)
 MOVING: tuple[Command, ...] = (TO, REWIND, RETRY)

@@ -38,7 +38,8 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     stopped = context.stop.run if context.stop is not None else None
     if run is None and stopped is not None and stopped.sites:
         run = stopped.id
-    live = stopped is not None and stopped.id == run
+    over = context.stop is None or context.stop.phase == 'end'
+    live = stopped is not None and stopped.id == run and not over
     graph = graph_of(context.trace, plan_of(context.trace, run), run)
     values = NodeValues(context.trace, graph, context.stop)
     rows = [row for row in node_rows(context.trace, graph)
@@ -52,9 +53,10 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     assert plan is not None                     # of `plan_of`
     shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
     ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
-        kind='op', run=run) > 0
-    return NodeList(shown, len(rows), sum(row.time is not None for row in rows), plan.label, plan.runs, ops, live, run,
-                    plan.feeds, plan.fetches, filters_of(args, 'site', 'run'), args.sort)
+        kind='op', run=run) > 0 or context.trace.info().ops
+    ran = sum(row.time is not None or row.handle for row in rows)
+    return NodeList(shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
+                    filters_of(args, 'site', 'run'), args.sort)
 
 
 def _value(graph: Graph, values: NodeValues, row: NodeRow) -> TensorRecord | None:

@@ -13,7 +13,9 @@ from pyfuncdbg.commands.lookup import find_call
 from pyfuncdbg.debug.fate import Fate, fates
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.debug.lines_of_call import LineReport, lines_of
+from pyfuncdbg.debug.otherwise import calls_otherwise
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.health import health_view, line_view
 
 SHOWN = 50
@@ -32,6 +34,7 @@ class HealthReport:
         unjudged: Calls with non-finite values that were not looked at, there being too many.
         ops: Whether graph nodes were recorded.
         stopped: Whether the program is stopped, and more may come.
+        otherwise: Calls whose nodes by themselves give something else than the framework had.
     """
 
     findings: tuple[Finding, ...]
@@ -42,6 +45,7 @@ class HealthReport:
     unjudged: int
     ops: bool
     stopped: bool
+    otherwise: tuple[CallRecord, ...] = ()
 
 
 def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:
@@ -50,7 +54,9 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
         if args.run is not None or args.call is not None:
             raise CommandError('--line makes one call again and takes no further filter')
         at = context.stop.call if context.stop is not None else None
-        return lines_of(trace, find_call(trace, args.line), at)
+        # Other threads may have called the function since: what has the name of the call at the stop is that call.
+        meant = f'#{at.id}' if at is not None and at.finished and args.line.strip() == at.site.name else args.line
+        return lines_of(trace, find_call(trace, meant), at)
     asked = None if args.call is None else find_call(trace, args.call).number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):
         trace.run(args.run)                     # says which runs there are
@@ -60,8 +66,8 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     origins = {finding.origin or finding.call.number for finding in found[:args.n]}
     return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
                         tuple(fate for fate in fates(trace, health) if fate.origin.call.number in origins),
-                        filters_of(args, 'run', 'call'), health.unjudged, trace.count(kind='op') > 0,
-                        context.stop is not None)
+                        filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
+                        context.stop is not None, calls_otherwise(trace, args.run))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +82,7 @@ def _draw(result: HealthReport | LineReport) -> RenderableType:
     if isinstance(result, LineReport):
         return line_view(result)
     return health_view(result.findings, result.total, result.counts, result.fates, filters=result.filters,
-                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped)
+                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped, otherwise=result.otherwise)
 
 
 HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.command import Command, Context, parser_of, usage
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.command_help import command_help, command_list
 
 GROUPS = ('run', 'stop', 'look', 'judge', 'keep')
@@ -50,7 +50,7 @@ def find_command(name: str, table: Sequence[Command]) -> Command:
         if name == command.name or name in command.aliases:
             return command
     hint = nearest(name, [known for command in table for known in (command.name, *command.aliases)])
-    raise CommandError(f"unknown command {name!r}.{hint} 'help' lists the commands.")
+    raise CommandError(f"unknown command {name!r}.{hint} ", Typed('help'), ' lists the commands.')
 
 
 def help_command(table: Callable[[], Sequence[Command]]) -> Command:

@@ -18,7 +18,7 @@ from pyfuncdbg.debug.scope import Tensors
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
 from pyfuncdbg.debug.value import described
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.views.live import feeds_view, live_view
 
@@ -135,8 +135,10 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
         return FeedList(run.id, run.label, rows, True)
     found = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)
     if not found:
-        raise CommandError('no run is recorded in this trace' if args.run is None else
-                           f"no feeds of run {args.run} are recorded; 'calls --kind run' lists the runs that are")
+        if args.run is None:
+            raise CommandError('no run is recorded in this trace')
+        raise CommandError(f'no feeds of run {args.run} are recorded; ', Typed('calls --kind run'),
+                           ' lists the runs that are')
     return FeedList(found[0].run, found[0].site.name, [tensor for tensor in found[0].inputs if not tensor.absent], False)
 
 

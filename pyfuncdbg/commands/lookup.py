@@ -9,7 +9,7 @@ import numpy as np
 
 from pyfuncdbg.commands.index import Index, parse_index
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.errors import CommandError, DroppedError, nearest
+from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
@@ -106,7 +106,8 @@ def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, oth
         known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
         if spec.name in known:
             raise CommandError(f'no value of {spec.name!r} is recorded: no call that makes it has returned')
-        raise CommandError(f"no tensor {spec.name!r} in this trace; 'lt' lists them.{nearest(spec.name, known)}")
+        raise CommandError(f'no tensor {spec.name!r} in this trace; ', Typed('lt'),
+                           f' lists them.{nearest(spec.name, known)}')
     return found
 
 

@@ -17,6 +17,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.lookup import find_tensor, parse_tensor
 from pyfuncdbg.commands.resume import stop_of
 from pyfuncdbg.debug.displays import Displayed, displays
 from pyfuncdbg.debug.evaluate import FrameNames, carry_out, evaluate
@@ -24,7 +25,7 @@ from pyfuncdbg.debug.scope import host_of, node_inputs, scope_of
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
 from pyfuncdbg.debug.stop_card import local_names
 from pyfuncdbg.debug.value import Value, array_of, array_text, bounded, described
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.errors import CommandError, PyfuncdbgError, Typed
 from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.variable import Variable, inline, value_page, variables_table
@@ -57,7 +58,21 @@ def value_of(context: Context, expression: str) -> Any:
         CommandError: It is none, or it raises.
     """
     text, names = scope_of(stop_of(context), expression)
-    return evaluate(text, names)
+    try:
+        return evaluate(text, names)
+    except CommandError as error:
+        if ':' in expression and str(error).startswith('SyntaxError') and _is_recorded(context, expression):
+            raise CommandError(f'{expression!r} is no Python, but the name of a tensor: ', Typed(f'pt {expression}'),
+                               ' prints it') from None
+        raise
+
+
+def _is_recorded(context: Context, text: str) -> bool:
+    try:
+        find_tensor(context.trace, parse_tensor(text))
+    except PyfuncdbgError:
+        return False
+    return True
 
 
 def _print(context: Context, args: argparse.Namespace) -> Printed:

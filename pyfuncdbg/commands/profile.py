@@ -72,7 +72,7 @@ def _profile(context: Context, args: argparse.Namespace) -> Profile:
     if args.over:
         filters['self at least'] = f'{args.over:g} s'
     return Profile(tuple(rows[:args.n]), len(rows), sum(row.own for row in rows), args.by, filters,
-                   args.sort + (', reversed' if args.reverse else ''), trace.count(kind='op') > 0)
+                   args.sort + (', reversed' if args.reverse else ''), trace.info().ops)
 
 
 def _is_in(site: SiteRecord, forward: dict[tuple[int, str], SiteRecord], name: str) -> bool:

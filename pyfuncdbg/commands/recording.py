@@ -87,6 +87,23 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
     atexit.register(finish)
 
 
+def tell_unhit() -> None:
+    """Tell of breakpoints that stopped nothing when the program is over, unless the user has left them.
+
+    To be called before `begin`: then it comes below the report.
+    """
+    owner = os.getpid()
+
+    def tell() -> None:
+        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.debug.unhit import unhit
+        from pyfuncdbg.hooks.aside import say
+        if os.getpid() == owner and not debugger.left:
+            for sentence in unhit(debugger.breakpoints, debugger.breakpoints.entries):
+                say(sentence)
+    atexit.register(tell)
+
+
 def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
     """Draw the report on stderr, so that stdout holds only what the program wrote."""
     import subprocess

@@ -16,9 +16,9 @@ from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.frames import marks_of
 from pyfuncdbg.debug.annotated import AnnotatedLine, AnnotatedSource, MarkedNode
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.debug.sources import Mark, SourceFile, files_of, marks_by_line
+from pyfuncdbg.debug.sources import Mark, Missing, SourceFile, files_of, marks_by_line, missing
 from pyfuncdbg.debug.stack import selected_frame
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.views.annotated import annotated_view
 from pyfuncdbg.views.source import file_lines
@@ -42,20 +42,22 @@ Marks = Mapping[int, Sequence[Mark]]
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """Files that passed the filters: `total` in all; `libraries` more belong to libraries."""
+    """Files that passed the filters: `total` in all; `libraries` more belong to libraries, `missing` nodes to none."""
 
     rows: tuple[SourceFile, ...]
     total: int
     libraries: int
+    missing: Missing
     filters: dict[str, object]
     sort: str
 
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A file, and what was asked for."""
+    """A file, and what was asked for; `missing` nodes belong to no file."""
 
     source: AnnotatedSource
+    missing: Missing
     filters: dict[str, object]
 
 
@@ -65,8 +67,8 @@ def _list(context: Context, args: argparse.Namespace) -> FileList:
              or fnmatchcase(file.filename.replace('\\', '/').rpartition('/')[2], args.path)]
     mine = files if args.all else [file for file in files if file.users]
     mine.sort(key=SORTS[args.sort])
-    return FileList(tuple(mine[:args.n]), len(mine), len(files) - len(mine), filters_of(args, 'path', 'run', 'all'),
-                    args.sort)
+    return FileList(tuple(mine[:args.n]), len(mine), len(files) - len(mine), missing(context.trace),
+                    filters_of(args, 'path', 'run', 'all'), args.sort)
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +102,7 @@ def _source(context: Context, args: argparse.Namespace) -> Annotated:
         sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in here),
         sum(mark.time.calls for mark in made.values() if mark.time is not None),
         sum(_own(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
-        filters_of(args, 'run', 'all'))
+        missing(trace), filters_of(args, 'run', 'all'))
 
 
 def _named(text: str, marks: Mapping[str, Marks]) -> tuple[str, int | None]:
@@ -121,7 +123,8 @@ def _found(name: str, marks: Mapping[str, Marks]) -> str:
         raise CommandError(f'{name!r} could be {", ".join(sorted(found)[:6])}: give more of the path')
     ends = {known.replace('\\', '/').rpartition('/')[2]: known for known in marks}
     close = nearest(path.rpartition('/')[2], [*ends, *marks])
-    raise CommandError(f"no node or function of this trace is from {name!r}.{close or ' `ls --all` lists the files.'}")
+    more = (close,) if close else (' ', Typed('ls --all'), ' lists the files.')
+    raise CommandError(f'no node or function of this trace is from {name!r}.', *more)
 
 
 def _text(trace: Queries, filename: str, marks: Marks) -> tuple[dict[int, str], str, tuple[str, ...]]:
@@ -210,11 +213,12 @@ def _source_arguments(parser: argparse.ArgumentParser) -> None:
 
 LS = Command('ls', 'list source files with their nodes, calls and time', 'look', _list,
              lambda result: source_files_view(result.rows, result.total, filters=result.filters, sort=result.sort,
-                                              libraries=result.libraries), _list_arguments, ('list_source',))
+                                              libraries=result.libraries, missing=result.missing),
+             _list_arguments, ('list_source',))
 
 
 def _draw_source(result: Annotated) -> RenderableType:
-    return annotated_view(result.source, filters=result.filters)
+    return annotated_view(result.source, filters=result.filters, missing=result.missing)
 
 
 PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, _draw_source,

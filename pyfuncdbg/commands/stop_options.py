@@ -1,29 +1,36 @@
-"""`--break SPEC --if PRED`, as often as one likes: options that the command line and the cells of a notebook have.
+"""`--break SPEC --if PRED`, as often as one likes: options that the command line and the cells of a notebook have. The words
+of the `break` command, 'SPEC if PRED', do as well.
 
 argparse calls them on the thread that parses; they load nothing.
 """
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
+
+_IF = re.compile(r'\s(if)(?:\s+|(?=\()|$)')
 
 
 def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add the two; what is given becomes `breaks`, pairs of SPEC and condition or None."""
     group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
                        help='stop at a node, a function, an op type, a call (norm[3]) or a line (model.py:41);'
-                            ' may be given several times')
+                            " may be given several times, also as 'SPEC if PRED'")
     group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
                        help='only if this is true; belongs to the --break before it')
     group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
 
 
 class _Break(argparse.Action):
-    """One more breakpoint, without a condition so far."""
+    """One more breakpoint, with the condition that stands behind an 'if'."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (values, None)])
+        place, found, condition = _IF.split(values, 1) if _IF.search(values) else (values, '', None)
+        if found and not condition:
+            parser.error(f"--break {values}: a condition is missing behind 'if'")
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (place.strip(), condition)])
 
 
 class _If(argparse.Action):

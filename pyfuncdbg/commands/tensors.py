@@ -15,6 +15,7 @@ from pyfuncdbg.commands.filtering import passes
 from pyfuncdbg.commands.live import LiveList, draw_live_list, live_list
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.debug.tensor_test import TensorTest
+from pyfuncdbg.debug.traced_tape import symbolic
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 from pyfuncdbg.views.flags import flags
 from pyfuncdbg.views.tensors import kind_of, made_at, tensor_name, tensor_table
@@ -29,6 +30,8 @@ LOOKED_AT = 5_000
 class TensorList:
     """Output tensors that passed the filters: `total` in all, `bad` of them not finite; these were asked for.
 
+    `symbolic` further ones are gradients of passes that were traced into a graph: they have no values.
+
     `begun` is what their times count from on the screen, in seconds from the start of the trace: the start of the one run
     whose tensors they are.
     """
@@ -41,6 +44,7 @@ class TensorList:
     sort: str
     dropped: int
     begun: float = 0.0
+    symbolic: int = 0
 
 
 LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
@@ -96,6 +100,8 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
         cut = context.trace.count(site=args.site, run=args.run, bad=only) > LOOKED_AT
         filters[f'outputs of the first {LOOKED_AT:,} calls' if cut else 'outputs of calls'] = True
     rows = [row for row in rows if not row[1].absent]
+    valued = [row for row in rows if not symbolic(*row, context.trace)]
+    rows, left = valued, len(rows) - len(valued)
     if args.type is not None:
         rows = [row for row in rows if fnmatchcase(kind_of(*row), args.type)]
     bad = [row for row in rows if row[1].stats is not None and row[1].stats.bad]
@@ -112,7 +118,7 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
     met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad for _, tensor in shown) else {}
     verdicts = {call.number: met[call.number] for call, _ in shown if call.number in met}
     return TensorList(shown, len(wanted), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
-                      context.trace.info().dropped.get('tensors', 0), _begun(context, args.run))
+                      context.trace.info().dropped.get('tensors', 0), _begun(context, args.run), left)
 
 
 def _begun(context: Context, run: int | None) -> float:
@@ -139,7 +145,7 @@ def _draw_list(result: TensorList | LiveList) -> RenderableType:
     if isinstance(result, LiveList):
         return draw_live_list(result)
     return tensor_table(result.rows, result.total, verdicts=result.verdicts, filters=result.filters, sort=result.sort,
-                        bad=result.bad, dropped=result.dropped, begun=result.begun)
+                        bad=result.bad, dropped=result.dropped, begun=result.begun, symbolic=result.symbolic)
 
 
 LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',))

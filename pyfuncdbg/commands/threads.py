@@ -13,7 +13,7 @@ from rich.text import Text
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import debugger_of
 from pyfuncdbg.debug.waiting import Threads, threads_of
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.views.threads import threads_view
 
 
@@ -38,7 +38,7 @@ def _switch(context: Context, args: argparse.Namespace) -> Switched:
     broker = debugger_of(context).broker
     text = args.number.removeprefix('#')
     if not text.isdigit():
-        raise CommandError(f'{args.number!r} is no number; "threads" lists the stops that wait')
+        raise CommandError(f'{args.number!r} is no number; ', Typed('threads'), ' lists the stops that wait')
     stop = broker.find(int(text))
     already = broker.focus is stop
     broker.switch(stop)

@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 from typing import Literal
 
+from pyfuncdbg.debug.call_attributes import explained
 from pyfuncdbg.debug.predicate import Predicate, shown
 from pyfuncdbg.debug.spec import Spec
 
@@ -80,7 +81,8 @@ class Hit:
         name = f'breakpoint {self.breakpoint.number}'
         if self.error is None:
             return name
-        return f'{name}: {type(self.error).__name__}: {self.error}, in its condition {shown(self.breakpoint.when)}'
+        why = f'{type(self.error).__name__}: {explained(self.error)}'
+        return f'{name}: {why}, in its condition {shown(self.breakpoint.when)}'
 
 
 class HitCount:

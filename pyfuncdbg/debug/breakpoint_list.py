@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.debug.breakpoint import Breakpoint
 from pyfuncdbg.debug.breakpoints import Breakpoints
+from pyfuncdbg.debug.converted import converted
 from pyfuncdbg.debug.entry import Entry
 from pyfuncdbg.debug.predicate import shown
 from pyfuncdbg.errors import CommandError
@@ -69,7 +70,8 @@ def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str
         if placed is None:
             return (), '', ''
         function = f' {placed.function}' if placed.function else ''
-        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
+        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, '; '.join(
+            note for note in (placed.note, converted(placed.filename, placed.function)) if note)
     names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec)))
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']

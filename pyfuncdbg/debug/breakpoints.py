@@ -6,7 +6,7 @@ site and thrown away when breakpoints change.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ from pyfuncdbg.debug.catalogue import Catalogue
 from pyfuncdbg.debug.entry import Entry
 from pyfuncdbg.debug.gate import gate
 from pyfuncdbg.debug.line_condition import LineCondition
+from pyfuncdbg.debug.parameters import now_called
 from pyfuncdbg.debug.predicate import Predicate, condition
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.vocabulary import VOCABULARY
@@ -200,9 +201,13 @@ class Breakpoints:
         if where.kind == 'line':
             return LineCondition(when if isinstance(when, str) else condition(when))
         predicate = condition(when)
-        for site in self.known.meant(where):
+        for site in reversed(self.known.meant(where)):      # of several definitions an error tells of the latest
             if site.kind == 'python' and site.parameters is not None:
-                predicate.check(site.parameters)
+                try:
+                    predicate.check(site.parameters)
+                except CommandError:
+                    if not any(_fits(predicate, names) for names in now_called(site.function)):
+                        raise
         return predicate
 
     def enable(self, number: int, on: bool = True) -> Breakpoint:
@@ -322,6 +327,14 @@ class Breakpoints:
         if kinds != self.kinds:
             self.kinds = frozenset(kinds)
             self._on_change()
+
+
+def _fits(predicate: Predicate, parameters: Sequence[str]) -> bool:
+    try:
+        predicate.check(parameters)
+    except CommandError:
+        return False
+    return True
 
 
 def _check_counts(every: int, after: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyfuncdbg.debug import parameters
-from pyfuncdbg.debug.spec import Spec, names_of
+from pyfuncdbg.debug.spec import Spec, function_names, names_of
 from pyfuncdbg.hooks.call import CallSite, Kind, Run
 
 _MOST = 1 << 16
@@ -22,12 +22,14 @@ class KnownSite:
         name: Of the node.
         kind: Of its calls.
         names: All under which a SPEC finds it: node, op type, function.
+        function: Names of its function, none if it has none.
         parameters: Of its function, None if unknown.
     """
 
     name: str
     kind: Kind
     names: tuple[str, ...]
+    function: tuple[str, ...]
     parameters: tuple[str, ...] | None
 
 
@@ -46,7 +48,7 @@ class Catalogue:
         """A site is called, or announced."""
         if site.id not in self._sites and len(self._sites) < _MOST:
             names = tuple(dict.fromkeys(names_of(site)))
-            known = KnownSite(site.name, site.kind, names, parameters.names_of(site.function))
+            known = KnownSite(site.name, site.kind, names, function_names(site.function), parameters.names_of(site.function))
             self._sites[site.id] = known
             for name in names:
                 self._by_name.setdefault(name, []).append(known)

@@ -16,13 +16,13 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.rerun import Again, Made, again, live_site
 from pyfuncdbg.debug.slopes import Arrays, NoValueError, Weighted
 from pyfuncdbg.debug.tape import forward_name, is_source
+from pyfuncdbg.debug.traced_tape import CALLS
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 SECONDS = 2.0
 """Time for the calls of one backward step; one pass of directions is finished in any case."""
-CALLS = ('StatefulPartitionedCall', 'PartitionedCall')
 SYMMETRIC = ('Cholesky',)
 """Ops whose gradient is that of a symmetric matrix."""
 GATHERS = ('GatherV2', 'Gather', 'ResourceGather')
@@ -107,7 +107,7 @@ def _why_missing(trace: Queries, step: CallRecord) -> str:
         return 'it was not recorded'
     if step.site.op_type in CALLS and trace.count(kind='op'):
         return 'a call of a traced function is checked step by step, by those inside of it'
-    if not trace.count(kind='op', run=step.run):
+    if not trace.count(kind='op', run=step.run) and not trace.info().ops:
         return f'nodes of run #{step.run} were not recorded: --ops (ops=True) does that'
     if trace.run(step.run, step.process).label == 'Session.run':
         return 'this run did not need it; fetch what it computes too'

@@ -23,7 +23,7 @@ from pyfuncdbg.debug.flow import Flow, Flows
 from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, program_around, settle
-from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop, Verb
+from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop
 from pyfuncdbg.debug.swaps import Swaps
 from pyfuncdbg.errors import RunAborted, RunInterrupted
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current, made_again
@@ -174,9 +174,10 @@ class Debugger:
             try:
                 outputs = proceed()
             except BaseException as error:
-                if self._again_after(call, tests, error):
-                    continue
-                raise
+                if not self._again_after(call, tests, error):
+                    raise
+                self._before(call, ())          # it may be entered
+                continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
             flow = self.flows.get(call.thread) if self.flows else None
             if tests is None or not tests.later:
@@ -185,9 +186,9 @@ class Debugger:
                 hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
             if not hits and flow is None:
                 return outputs
-            result = self._after(call, hits, list(outputs))
-            if result is not None:
+            if (result := self._after(call, hits, list(outputs))) is not None:
                 return result
+            self._before(call, ())
 
     def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
         """What is to be done about an error that came out of a call; whether the call is made again."""
@@ -233,14 +234,15 @@ class Debugger:
             stop.differences = differences(flow.compare, arrays(call.site.host, call.site.outputs, outputs))
         decision = self.stopped(stop)
         if decision.verb == 'retry':
-            self._again(call, arrays(call.site.host, call.site.outputs, outputs))
+            self._again(call, decision, arrays(call.site.host, call.site.outputs, outputs))
             return None
         self.carry_on(decision, call.run, call.thread)
         return outputs
 
-    def _again(self, call: Call, before: dict[str, np.ndarray]) -> None:
-        """The call is made once more: stop after it, and compare."""
+    def _again(self, call: Call, decision: Decision, before: dict[str, np.ndarray]) -> None:
+        """The call is made once more: stop in it if that is wanted, and after it, and compare."""
         flow = self.flow(call.thread)
+        flow.entering = decision.argument == 'into'
         flow.after = call.id
         flow.compare = before
 
@@ -256,7 +258,7 @@ class Debugger:
         if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
             return False                        # to where the program meets the error
         if decision.verb == 'retry':
-            self._again(call, {})
+            self._again(call, decision, {})
         else:
             self.carry_on(decision, call.run, call.thread)
         return decision.verb == 'retry'
@@ -307,8 +309,7 @@ class Debugger:
         return decision
 
     def _forget_idle(self, thread: int) -> None:
-        flow = self.flows.get(thread)
-        if flow is not None and flow.idle:
+        if (flow := self.flows.get(thread)) is not None and flow.idle:
             self.flows.pop(thread, None)
 
     def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
@@ -343,8 +344,7 @@ class Debugger:
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is not None:
-            verb: Verb = 'step' if decision.verb == 'step' else 'next'
-            self.flow(thread).stepper.follow(Decision(verb), frame)
+            self.flow(thread).stepper.follow(Decision('step' if decision.verb == 'step' else 'next'), frame)
         return frame is not None
 
     def stop_here(self, frame: FrameType, reason: str) -> None:
@@ -367,7 +367,7 @@ class Debugger:
         decision = self.stopped(stop)
         if decision.verb == 'retry' and call is not None:
             flow.stepper.disarm()
-            self._again(call, {})
+            self._again(call, decision, {})
             raise Retried(call.id)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
         over = phase == 'return' and call is None and nodes.pausable(run) and begins_function(frame)

@@ -148,6 +148,10 @@ def tape_diagram(tape: Tape, form: Form, limit: int, marks: Callable[[str, int],
     drawn = _Boxes(limit)
     for node in tape.nodes:
         drawn.add(node.number, lambda node=node: _step(node))               # type: ignore[misc]
+    for node in tape.nodes:
+        if node.within:
+            drawn.join(drawn.add(node.within, lambda: Box(('?',), 'elsewhere')),
+                       drawn.add(node.number, lambda: Box(('?',), 'elsewhere')), 'inside', dashed=True)
     for edge in tape.edges:
         leaf = edge.gradient.name
         target = drawn.add(edge.target, lambda: Box(('?',), 'elsewhere')) if edge.target else drawn.add(

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from pyfuncdbg.debug.call_attributes import unknown
 from pyfuncdbg.debug.vocabulary import BARE, VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 
@@ -93,6 +94,8 @@ class Expression:
         self.attributes = frozenset(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
         called = {name for name in names if name not in KNOWN and hasattr(builtins, name)}
         self.repeatable = called <= _REPEATABLE and 'random' not in self.attributes
+        if 'call' in names:
+            _check_call(self.text, tree)
         taken = _Taken(self.text, names)
         body = taken.visit(tree.body)
         self.series = tuple(taken.series)
@@ -173,6 +176,18 @@ def _free_names(text: str) -> frozenset[str]:
             if symbol.is_referenced() and (table is top or symbol.is_global()):
                 found.add(symbol.get_name())
     return frozenset(found - own)
+
+
+def _check_call(text: str, tree: ast.Expression) -> None:
+    """Refuse attributes that calls do not have, unless something else in the expression is called so too."""
+    nodes = list(ast.walk(tree))
+    if any((isinstance(node, ast.Name) and node.id == 'call' and not isinstance(node.ctx, ast.Load))
+           or (isinstance(node, ast.arg) and node.arg == 'call') for node in nodes):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == 'call' and (
+                why := unknown(node.attr)):
+            refuse(text, _column(text, node), why)
 
 
 class _Taken(ast.NodeTransformer):

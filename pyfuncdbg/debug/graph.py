@@ -10,7 +10,7 @@ from typing import Any
 
 from pyfuncdbg.debug.places import twin_key
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.record.records import CallRecord, PlanRecord, SiteRecord
 
 _JOINED = 100
@@ -60,6 +60,11 @@ class Node:
         """Names of the nodes that run before it and give it no value."""
         names = self.site.attrs.get('_control', ())
         return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+
+    @property
+    def is_handle(self) -> bool:
+        """Whether it names what only its host can hold, such as a variable: it has no calls to tell of."""
+        return self.site.attrs.get('_handle') is True
 
     @property
     def sites(self) -> tuple[SiteRecord, ...]:
@@ -229,7 +234,9 @@ def find_node(trace: Queries, text: str, run: int | None = None) -> Found:
     where = f'the graph of run #{run}' if run is not None else 'this trace'
     known = dict.fromkeys(known for graph in graphs for node in graph.nodes.values() for known in
                           (node.name, node.name.rpartition('/')[2]))
-    raise CommandError(f'no node {name!r} in {where}.{nearest(name, known) or " `graph` and `calls` list what there is."}')
+    hint = nearest(name, known)
+    more = (hint,) if hint else (' ', Typed('graph'), ' and ', Typed('calls'), ' list what there is.')
+    raise CommandError(f'no node {name!r} in {where}.', *more)
 
 
 class _Graphs:
@@ -271,8 +278,8 @@ def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
     if run is None:
         found = next((plan for plan in trace.plans() if plan.sites), None)
         if found is None:
-            raise CommandError("no graph ran in this trace, its calls are eager: 'calls' lists them, 'ls' the lines that "
-                               'made them')
+            raise CommandError('no graph ran in this trace, its calls are eager: ', Typed('calls'), ' lists them, ',
+                               Typed('ls'), ' the lines that made them')
         return found
     record = trace.run(run)
     feeds, fetches = (tuple(tensor.name for tensor in tensors) for tensors in (record.feeds, record.fetches))

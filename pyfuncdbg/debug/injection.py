@@ -34,9 +34,12 @@ def stand_in(value: Any, old: Any, host: Host, name: str) -> Any:
 
 def _from_python(value: Any, like: np.ndarray, name: str) -> np.ndarray:
     try:
-        array = np.asarray(value)
+        # NumPy's own type for bytes strips NULs at the end.
+        array = np.asarray(value, object if isinstance(value, bytes) and like.dtype == object else None)
     except ValueError:
         raise CommandError(f'{name} is {_type(like)}, and this list has rows of different lengths') from None
+    if isinstance(value, bytes) and array.dtype == object:
+        return array
     if like.dtype == object and array.dtype.kind in 'US':
         boxed = np.empty(array.shape, object)
         boxed[...] = np.vectorize(lambda item: item.encode() if isinstance(item, str) else item, otypes=[object])(array)

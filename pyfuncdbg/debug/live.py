@@ -56,6 +56,14 @@ class LiveTrace:
         with self._lock:
             self._wake()
 
+    def end(self) -> None:
+        """What was recorded for the debugger alone is over: the next recording is a new one."""
+        with self._lock:
+            ended, self._own = self._own, None
+            self._asleep = False
+        if ended is not None:
+            ended.stop()
+
     def _wake(self) -> None:
         if self._asleep and self._own is not None and self._own in recorders():
             hooks.add(self._own, depth=DEPTH)

@@ -23,6 +23,7 @@ DUMPS = 20
 """Newest calls that are listed."""
 _SEARCHED = 500
 """Calls of nodes of one name that are searched for the first with NaN."""
+_SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle'))
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
@@ -112,7 +113,7 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
     return NodeCard(
         name, 'node' if node is not None else 'constant' if graph.constant(name) is not None else 'feed',
         node.site if node is not None else None,
-        {key: value for key, value in attrs.items() if key not in ('_device', '_control', '_constants', '_no_rank')},
+        {key: value for key, value in attrs.items() if key not in _SHOWN_ELSEWHERE},
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
         graph.plan.runs if graph.plan is not None else 0, graph.run,
         tuple(_given(graph, values, use) for use in graph.inputs(name)) or _given_to(newest),
@@ -120,8 +121,9 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         node.control if node is not None else (),
         tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), time.calls, time.failed, time.bad,
         _first_bad(trace, graph, node) if time.bad else '', time.total, _places(trace, node),
-        node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0,
-        stop is not None and stop.run is not None and stop.run.id == graph.run, newest,
+        node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0
+        or trace.info().ops,
+        stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
         _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
         all_attrs, all_frames)
 

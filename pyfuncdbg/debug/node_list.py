@@ -24,6 +24,7 @@ class NodeRow:
         users: Nodes that take from it.
         time: What its calls cost, in the graph's run if it is of one; None if it did not run.
         value: What its first output held last.
+        handle: It names what only its host can hold, such as a variable: it has no calls to tell of.
     """
 
     position: int
@@ -32,11 +33,12 @@ class NodeRow:
     users: int
     time: SiteTime | None
     value: TensorRecord | None = None
+    handle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NodeList:
-    """Nodes that passed the filters: `total` in all, `ran` of them ran; these were asked for.
+    """Nodes that passed the filters: `total` in all, `ran` of them ran or are handles; these were asked for.
 
     Attributes:
         label: What the runs are of.
@@ -68,5 +70,6 @@ def node_rows(trace: Queries, graph: Graph) -> list[NodeRow]:
     for position, (name, node) in enumerate(graph.nodes.items()):
         found = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
         users = {use.node for use in graph.users.get(name, ())}
-        rows.append(NodeRow(position, node.site, node.inputs, len(users), found[0] if found else None))
+        rows.append(NodeRow(position, node.site, node.inputs, len(users), found[0] if found else None,
+                            handle=node.is_handle))
     return rows

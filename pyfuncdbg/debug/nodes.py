@@ -160,7 +160,10 @@ class _Pause:
         if control.error is None and position > 0:
             before = held(control, self._run.host, control.sites[position - 1].outputs)
         control.retry()
-        control.go_to(control.position + 1)
+        if decision.argument == 'into':
+            self._into(control, decision, thread)
+        else:
+            control.go_to(control.position + 1)
         self._before = before
 
     def _swap(self, control: RunControl, decision: Decision, thread: int) -> None:

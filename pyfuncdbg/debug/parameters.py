@@ -5,16 +5,19 @@ Asked when a condition meets a site for the first time; the getters run on the t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection, Iterator
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
 
 Get = Callable[[Call], Any]
 
-_READ = (np.ndarray, np.generic)
+_READ = (np.ndarray, np.generic, bytes, str)
 
 READY = frozenset((np.ndarray, np.float16, np.float32, np.float64, np.int32, np.int64, np.bool_))
 """The usual types among those that need no reading: asking for one of them is quicker than `isinstance`."""
@@ -36,10 +39,29 @@ def names_of(function: Any) -> tuple[str, ...] | None:
     return None if signature is None else tuple(signature.parameters)
 
 
+def now_called(names: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """The parameters of each function that a module of the program has under one of these names by now: a site that was met
+    may be of one that has been defined anew."""
+    for module in list(sys.modules.values()):
+        if issubclass(type(module), ModuleType):        # `isinstance` would ask a proxy for its class: code of the program's
+            namespace = object.__getattribute__(module, '__dict__')     # those that are loaded at first use stay as they are
+            for value in [namespace.get(name) for name in names]:
+                file = value.__code__.co_filename if type(value) is FunctionType else ''
+                if file and not is_library(file) and not is_machinery(file):
+                    yield names_of(value) or ()
+
+
 def reader(site: CallSite) -> Callable[[Any], Any]:
-    """Gives the array behind a value of the site's host; a NumPy scalar stays one, as comparing it is ten times faster."""
+    """Gives the array behind a value of the site's host. A NumPy scalar stays one, as comparing it is ten times faster; a
+    single string is what Python calls one."""
     to_numpy = site.host.to_numpy
-    return lambda value: value if isinstance(value, _READ) else to_numpy(value)
+
+    def read(value: Any) -> Any:
+        if isinstance(value, _READ):
+            return value
+        array = to_numpy(value)
+        return array[()] if array.dtype.hasobject and not array.ndim and isinstance(array[()], _READ) else array
+    return read
 
 
 def parameter(site: CallSite, name: str) -> Get | None:

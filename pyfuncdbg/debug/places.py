@@ -5,10 +5,14 @@ Traces come from other machines, whose libraries are told by their paths. Pure; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
-from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.record.records import SiteRecord
+
+Unlocated = Literal['', 'before', 'imported']
+"""Why the line of a node is not known: it was made before its host was attached to, or read from a file."""
 
 
 def is_users(filename: str) -> bool:
@@ -32,6 +36,12 @@ def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | No
         if is_users(frame.filename):
             return frame
     return site.stack[-1] if site.stack else None
+
+
+def unlocated(site: SiteRecord | CallSite) -> Unlocated:
+    """Why nobody knows the line that made a node."""
+    reason = site.attrs.get('_no_line')
+    return 'imported' if reason == 'imported' else 'before' if reason == 'before' else ''
 
 
 def twin_key(site: SiteRecord) -> tuple[int, str, str]:

@@ -125,6 +125,7 @@ class RunPolicy:
         if not (self._carding or (flow is not None and flow.next_call)):
             return None
         debugger.flow(debugged.thread).next_call = False
+        debugger.live.recorder().announce(debugged.run, debugged.call.site)     # its nodes can be looked at before they run
         card = self._card(debugged)
         debugged.card = card.number
         decision = debugger.stopped(card)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.debug.places import by_name, is_users, made_at, twin_key
+from pyfuncdbg.debug.places import by_name, is_users, made_at, twin_key, unlocated
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.usage import SiteTime
@@ -70,6 +70,23 @@ def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int,
         for marks in lines.values():
             marks.sort(key=lambda mark: (mark.role != 'function', -(mark.time.own if mark.time is not None else -1.0)))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """How many nodes belong to no line: made before their host was attached to, or read from a GraphDef."""
+
+    before: int = 0
+    imported: int = 0
+
+
+NONE_MISSING = Missing()
+
+
+def missing(trace: Queries) -> Missing:
+    """The nodes of a trace whose lines are not known."""
+    reasons = [unlocated(site) for site in _without_twins(trace.sites())]
+    return Missing(reasons.count('before'), reasons.count('imported'))
 
 
 def _without_twins(sites: Iterable[SiteRecord]) -> list[SiteRecord]:

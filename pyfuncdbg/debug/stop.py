@@ -46,7 +46,8 @@ class Decision:
     Attributes:
         verb: The command.
         argument: Line for `until` and `jump`, position for `to` and `rewind`, `debug.nodes.Rerun` for `swap` at a node,
-            a run policy for `run`; `RunInterrupted` for an `abort` by interrupting a kernel; else None.
+            a run policy for `run`; 'into' for a `retry` that stops in the function; `RunInterrupted` for an `abort` by
+            interrupting a kernel; else None.
     """
 
     verb: Verb

@@ -14,6 +14,7 @@ from pyfuncdbg.debug.backtrace import created_at
 from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.displays import Displayed, displays
 from pyfuncdbg.debug.listing import Listing, Marks, around, head_of
+from pyfuncdbg.debug.places import Unlocated, unlocated
 from pyfuncdbg.debug.scope import host_of, node_inputs
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, stack_of
 from pyfuncdbg.debug.stop import PYTHON, Phase, Stop
@@ -70,6 +71,8 @@ class StopCard:
         displayed: Expressions of `display` that have changed.
         differences: What has come out differently since `swap` or `retry`.
         remark: What the host has to say of the node that is next, '' mostly.
+        unlocated: Why it is not known where the node was created, '' mostly.
+        given: After a call, what it got, as far as the card has room; `more_given` inputs are not shown.
     """
 
     number: int
@@ -98,6 +101,9 @@ class StopCard:
     displayed: tuple[Displayed, ...]
     differences: tuple[Difference, ...] = ()
     remark: str = ''
+    unlocated: Unlocated = ''
+    given: tuple[Shown, ...] = ()
+    more_given: int = 0
 
 
 def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
@@ -114,6 +120,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     position, nodes = _position(stop, site)
     what, values = _values(stop, frame, entry)
     shown = values[:NAMES]
+    given = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
+    room = NAMES - len(shown)
     line = 0 if frame is None else frame.f_lineno if stop.phase in PYTHON else _line(stop, frame)
     listing = around(frame, line, 2, 2, marks) if frame is not None else (
         head_of(site.function, 5, marks) if site is not None and stop.phase == 'before' else None)
@@ -128,7 +136,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None,
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
-        run.remark if run is not None and stop.phase == 'node' else '')
+        run.remark if run is not None and stop.phase == 'node' else '',
+        unlocated(site) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]))
 
 
 def _innermost(stop: Stop) -> FrameType | None:
@@ -163,10 +172,8 @@ def _position(stop: Stop, site: CallSite | None) -> tuple[int, int]:
 
 def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, list[Shown]]:
     """What is worth to be seen here."""
-    host = host_of(stop)
-
-    def shown(name: str, value: Any, note: str = '') -> Shown:
-        return Shown(name, described(value, host, items=0, counted=_COUNTED), note)
+    def shown(name: str, value: Any) -> Shown:
+        return _shown(stop, name, value)
     if stop.phase == 'after' and stop.call is not None:
         tensors = stop.call.site.outputs
         return 'outputs', [shown(tensors[i] if i < len(tensors) else f'out {i}', value)
@@ -179,15 +186,19 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
             return 'changed', [shown(name, frame.f_locals[name]) for name in names if name in stop.changed]
         return 'locals', [shown(name, frame.f_locals[name]) for name in names]
     if isinstance(entry, NodeEntry):
-        return 'inputs', list(_inputs(stop, entry, shown))
+        return 'inputs', list(_inputs(stop, entry))
     return '', []
 
 
-def _inputs(stop: Stop, entry: NodeEntry, shown: Any) -> Iterator[Shown]:
+def _shown(stop: Stop, name: str, value: Any, note: str = '') -> Shown:
+    return Shown(name, described(value, host_of(stop), items=0, counted=_COUNTED), note)
+
+
+def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[Shown]:
     for index, (name, tensor, read) in enumerate(node_inputs(stop, entry)):
         label = name or tensor or f'input {index}'
         try:
-            yield shown(label, read(), tensor if tensor != label else '')
+            yield _shown(stop, label, read(), tensor if tensor != label else '')
         except CommandError as error:
             yield Shown(label, Value('', str(error).partition('\n')[0]), '')
 

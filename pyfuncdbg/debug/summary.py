@@ -58,7 +58,7 @@ class Summary:
 
     Attributes:
         info: Of the trace.
-        calls: By kind ('python', 'op', 'gradient').
+        calls: By kind ('python', 'op', 'gradient'); of gradients the backward steps.
         sites: Python sites that ran, the one with the most time first.
         origins: Where non-finite values began, in order of time.
         masked: How many calls met non-finite inputs and made finite outputs.
@@ -92,7 +92,8 @@ def summarized(trace: Queries) -> Summary:
     uses = trace.usage()
     calls: Counter[str] = Counter()
     for use in uses:
-        calls[use.site.kind] += use.calls
+        if not use.site.attrs.get('source'):    # that row tells what has come to a source: no step
+            calls[use.site.kind] += use.calls
     sites = tuple(use for use in uses if use.site.kind == 'python')
     unfinished = sum(use.calls - use.finished for use in sites)
     health = judge(trace)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.debug.traced_tape import TRACED, known, with_values
+from pyfuncdbg.debug.traced_tape import TRACED, known, with_values, within_calls
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
@@ -55,6 +55,8 @@ class TapeNode:
         incoming: The gradients of the forward node's outputs.
         inside: How many steps went back through the function's own ops.
         place: The program's line of the forward node, 'model.py:12'; '' if that is not known.
+        within: Number of the step back through a traced function that this one is a part of, '' if of none. Other parts are
+            nodes of a graph, so what flows between them is not known.
     """
 
     number: str
@@ -66,6 +68,7 @@ class TapeNode:
     incoming: tuple[Gradient, ...]
     inside: int = 0
     place: str = ''
+    within: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class Tape:
     Attributes:
         nodes: In order of time.
         edges: All, those to leaves included, by source and slot.
-        roots: Numbers of the steps that begin: at what is differentiated.
+        roots: Numbers of the steps that begin: at what is differentiated. None is within another.
         others: Further runs with gradients, with how many steps.
         checks: What `check` has found so far.
         sources: What the program asked for, in its order; empty where the host does not tell.
@@ -195,11 +198,13 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
     label = trace.run(wanted[1], wanted[0]).label
     if label.endswith(TRACED):
         mine, sources = with_values(trace, mine, steps), with_values(trace, sources, ())
-    nodes = tuple(_node(step, names, {} if wanted in inner else inside) for step in mine)
+    within = {} if label.endswith(TRACED) else within_calls(mine)
+    nodes = tuple(_node(step, names, {} if wanted in inner else inside, within.get(step.number, '')) for step in mine)
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
     numbers = {step.number for step in mine}
     return Tape(wanted[1], wanted[0], label, nodes, tuple(_edges(mine, names, sources)),
-                tuple(step.number for step in mine if not numbers.intersection(step.sources)), others,
+                tuple(step.number for step in mine if not numbers.intersection(step.sources) and step.number not in within),
+                others,
                 tuple(mark for mark in checks_of(trace) if mark.step in numbers), tuple(map(_source, sources)),
                 label.endswith(TRACED))
 
@@ -302,7 +307,7 @@ def _source(step: CallRecord) -> TapeSource:
                       bool(attrs.get('rows')))
 
 
-def _node(step: CallRecord, names: _Names, inside: Mapping[str, int]) -> TapeNode:
+def _node(step: CallRecord, names: _Names, inside: Mapping[str, int], within: str) -> TapeNode:
     """`inside` has the steps inside of functions, by the number of the function's call."""
     name = forward_name(step)
     steps = inside.get(step.forward, 0) if step.forward and step.site.op_type == 'EagerPyFunc' else 0
@@ -310,7 +315,7 @@ def _node(step: CallRecord, names: _Names, inside: Mapping[str, int]) -> TapeNod
     frame = step.site.stack[-1] if step.site.stack else None
     place = f'{os.path.basename(frame.filename)}:{frame.line}' if frame is not None else ''
     return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name, step.forward),
-                    incoming, steps, place)
+                    incoming, steps, place, within)
 
 
 def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRecord]) -> list[TapeEdge]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.debug.expression import Expression
 from pyfuncdbg.debug.vocabulary import VOCABULARY
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.errors import CommandError, Typed
 
 _OF_CALLS = ('inputs', 'call', 'history', 'error')
 
@@ -33,7 +33,7 @@ class TensorTest:
         wrong = [name for name in _OF_CALLS if name in expression.reads]
         if wrong or expression.changes:
             raise CommandError(f'{text!r} asks for {wrong[0] if wrong else "changed"!r}, and here one tensor is looked at: '
-                               "'out', as in absmax(out) > 1e3. 'break' has conditions on calls.")
+                               "'out', as in absmax(out) > 1e3. ", Typed('break'), ' has conditions on calls.')
         if not expression.reads:
             raise CommandError(f"{text!r} does not look at the tensor: name it as 'out', as in absmax(out) > 1e3, or say "
                                'has_nan, has_inf or has_inf_or_nan')

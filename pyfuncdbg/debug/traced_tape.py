@@ -1,6 +1,7 @@
 """A pass that was traced into a graph: its steps have no values then, but their nodes have some when the graph runs.
 
-Those of wrapped functions are always recorded, those of other nodes with `--ops`. `debug/tape.py` asks, on any thread.
+Those of wrapped functions are always recorded, those of other nodes with `--ops`; in a pass that goes back through a traced
+function they are parts of that step. `debug/tape.py` asks, on any thread.
 """
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from pyfuncdbg.record.records import CallRecord, TensorRecord
 
 TRACED = ' is traced'
 """How the label of such a run ends."""
+CALLS = ('StatefulPartitionedCall', 'PartitionedCall')
+"""Types of nodes that call a traced function."""
 _PYTHON = 'EagerPyFunc'
 
 
@@ -33,6 +36,28 @@ def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[Call
         else:
             found.append(replace(step, inputs=seen.inputs, outputs=seen.outputs, forward=seen.forward))
     return found
+
+
+def within_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
+    """By number, the steps that were made while another went back through a traced function: on a thread of its graph, where
+    no gradient tells what it came from. A pass makes one step after the other."""
+    whole = [step for step in steps if step.site.op_type in CALLS and step.duration is not None]
+    found = {}
+    for step in steps if whole else ():
+        ended = step.started + (step.duration or 0.0)
+        around = None if step.sources else next((one for one in whole if one is not step and one.started <= step.started
+                                                 and ended <= one.started + (one.duration or 0.0)), None)
+        if around is not None:
+            found[step.number] = around.number
+    return found
+
+
+def symbolic(call: CallRecord, tensor: TensorRecord, trace: Queries) -> bool:
+    """Whether a recorded tensor is a node of a pass that was traced: a name without a value."""
+    if tensor.dtype != 'object' or tensor.stats is not None:
+        return False
+    return call.site.attrs.get('traced') is True if call.site.kind != 'run' else trace.run(
+        call.run, call.process).label.endswith(TRACED)
 
 
 def known(tensors: Sequence[TensorRecord]) -> bool:

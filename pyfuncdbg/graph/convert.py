@@ -28,6 +28,8 @@ from pyfuncdbg.graph.shapes import TensorShape
 Value = np.ndarray[Any, Any] | np.generic
 
 _LARGEST = float(np.finfo(np.float32).max)
+_WRAPS = np.__version__.startswith('1.')
+"""NumPy 1 makes large numbers of uint64 of negative ones."""
 _PLACE = 'device_/job:localhost/replica:0/task:0/device:CPU:0}}'
 _DIRECT = {  # the kinds of Python value that TensorFlow reads straight into a type
     dtypes.float32: 'bif', dtypes.float64: 'bif', dtypes.float16: 'bif', dtypes.complex128: 'bifc',
@@ -252,6 +254,8 @@ def _read(flat: Flat, dtype: DType) -> np.ndarray[Any, Any]:
     if dtype is dtypes.string:
         return _object_array([_encoded(leaf) for leaf in flat.leaves], flat.shape)
     try:
+        if dtype is dtypes.uint64 and _WRAPS and any(leaf < 0 for leaf in flat.leaves):
+            raise OverflowError
         with np.errstate(all='ignore'):
             return np.asarray(flat.leaves).astype(dtype.array) if isinstance(flat.leaves, np.ndarray) else np.array(
                 flat.leaves, dtype.array).reshape(flat.shape)

@@ -237,10 +237,8 @@ def as_dtype(type_value: object) -> DType:
 
 
 def _named_by_scalar_type(scalar: type[np.number[Any]]) -> DType | None:
-    try:
-        return _BY_ARRAY.get(np.dtype(scalar))
-    except TypeError:  # np.number, np.floating: abstract
-        return None
+    # Abstract ones, such as np.number, are in no such table; older NumPy takes them for float64, and warns.
+    return _BY_ARRAY.get(np.dtype(scalar)) if scalar in np.sctypeDict.values() else None
 
 
 def _of_array(array: np.dtype[Any]) -> DType | None:

@@ -185,12 +185,9 @@ def _looked_on(call: Call, func: Function, watcher: Watcher) -> Outputs:
             raise run.aborted.with_traceback(None)
     except BaseException as error:
         current.reset(token)
-        call.finished = perf_counter_ns()
-        call.error = error
-        if run.aborted is not None and error is not run.aborted:
-            _tell(call, watcher.raised, kept, run.aborted.with_traceback(None))
-            raise run.aborted from None
-        _tell(call, watcher.raised, kept, error)
+        raised = _fall(call, watcher, kept, error)
+        if raised is not error:
+            raise raised from None
         raise
     current.reset(token)
     call.outputs = outputs
@@ -200,6 +197,29 @@ def _looked_on(call: Call, func: Function, watcher: Watcher) -> Outputs:
         except Exception as error:              # the hook is broken: the outputs stand
             _switch_off(watcher, call, error)
     return outputs
+
+
+def _fall(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
+    """The function of a call that a hook looks on at has raised: tell the hook; gives what the call raises."""
+    run = call.run
+    call.finished = perf_counter_ns()
+    call.error = error
+    if run.aborted is not None and error is not run.aborted:
+        error = run.aborted.with_traceback(None)
+    _tell(call, watcher.raised, kept, error)
+    return error
+
+
+def fallen(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
+    """As `_looked_on` and `around` where a call has raised, for `passage`, which has no frame: gives what it raises."""
+    if error.__traceback__ is not None:         # its outermost entry is the line of `passage`
+        error.__traceback__ = error.__traceback__.tb_next
+    raised = _fall(call, watcher, kept, error)
+    if raised is not error:
+        raised.__suppress_context__ = True
+    if isinstance(raised, RunAborted):
+        call.run.aborted = None if not call.parent and _ends_with(call.run) else raised
+    return raised
 
 
 def _tell(call: Call, raised: Callable[[Call, Any, BaseException], None], kept: Any, error: BaseException) -> None:

@@ -38,7 +38,7 @@ class Entrance:
 
 RUNNERS: set[CodeType] = set()
 """Functions that run a whole program: it and what called it are no part of the program's stack."""
-Describe = Callable[[FrameType], Entrance]
+Describe = Callable[[FrameType], Entrance | None]
 _callers: set[CodeType] = set()
 _beginnings: dict[CodeType, Describe] = {}
 _failures: dict[CodeType, Callable[[FrameType], tuple[CallSite, Run] | None]] = {}
@@ -54,7 +54,7 @@ def begins_call(describe: Describe) -> Callable[[_Function], _Function]:
     """Mark a function of a host that makes one call of a site, with hooks or without.
 
     Args:
-        describe: Reads the call from a frame of the function.
+        describe: Reads the call from a frame of the function; None of one that makes none.
     """
     def mark(function: _Function) -> _Function:
         _beginnings[function.__code__] = describe

@@ -1,7 +1,8 @@
 """NumPy's floating-point error state as one value that is cheap to switch.
 
 `np.errstate` costs 0.9 µs to enter and leave; its ContextVar 0.13. NumPy does not name that variable in public, so it
-is found by what `np.seterr` changes in a context of its own. The runtime and the capture switch states around calls.
+is found by what `np.seterr` changes in a context of its own; NumPy 1 has none, and a state of each thread stands for it. The
+runtime and the capture switch states around calls.
 """
 from __future__ import annotations
 
@@ -11,9 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.thread_errors import OF_THREADS, ThreadState
+
 
 def _changed_by(action: Callable[[], Any]) -> tuple[contextvars.ContextVar[Any], Any]:
     """The one variable that `action` sets, and its new value."""
+    if OF_THREADS:
+        threads: Any = ThreadState()
+        own = threads.get()
+        action()
+        return threads, threads.set(own)
     context = contextvars.copy_context()
     before = dict(context.items())
     context.run(action)

@@ -18,15 +18,19 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
+from pyfuncdbg.hooks import thread_errors
 from pyfuncdbg.hooks.errstate import state
 from pyfuncdbg.hooks.output import place, say, speaker
+from pyfuncdbg.hooks.thread_errors import OF_THREADS
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 
 try:
-    _numpy: Any = import_module('numpy._core._ufunc_config')
-    _modes_of_state = _numpy._get_extobj_dict   # of the state in force: modes by kind, 'call' and 'bufsize'
-    _change_state = _numpy._make_extobj         # a new state: the one in force with changes
+    _numpy: Any = import_module('numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config')
+    _source = _numpy.umath if OF_THREADS else None
+    # Of the state in force: modes by kind, 'call' and 'bufsize'. And a new state: the one in force with changes.
+    _modes_of_state = thread_errors.modes_of_state if OF_THREADS else _numpy._get_extobj_dict
+    _change_state = thread_errors.change_state if OF_THREADS else _numpy._make_extobj
 except (ImportError, AttributeError):
     _numpy = None
 
@@ -117,8 +121,10 @@ def install() -> Callable[[], None]:
             changed = _change_state(**changes)
         finally:
             state.reset(token)
-        # Frames: this one, np.errstate or np.seterr, and who asked.
-        return changed if _is_numpy(sys._getframe(2)) else watched(changed)
+        return changed if _is_numpy(_asking(sys._getframe(1))) else watched(changed)
+
+    if OF_THREADS:
+        return _shown(modes_of_state, change_state)
 
     def undo() -> None:
         if _numpy._get_extobj_dict is modes_of_state:
@@ -131,8 +137,28 @@ def install() -> Callable[[], None]:
     return undo
 
 
-def _is_numpy(frame: FrameType) -> bool:
-    return str(frame.f_globals.get('__name__')).partition('.')[0] == 'numpy'
+def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[], None]:
+    """Let the functions of NumPy 1 show and change the program's state; returns what undoes it."""
+    shown = _numpy.umath = thread_errors.Shown(_source, modes_of_state, change_state)
+
+    def undo() -> None:
+        if _numpy.umath is shown:
+            _numpy.umath = _source
+    return undo
+
+
+_ASKED = frozenset((thread_errors.__name__, 'numpy.core._ufunc_config', 'numpy._core._ufunc_config', 'contextlib'))
+
+
+def _asking(frame: FrameType | None) -> FrameType | None:
+    """Who asked `np.errstate` or `np.seterr` for a change."""
+    while frame is not None and frame.f_globals.get('__name__') in _ASKED:
+        frame = frame.f_back
+    return frame
+
+
+def _is_numpy(frame: FrameType | None) -> bool:
+    return frame is not None and str(frame.f_globals.get('__name__')).partition('.')[0] == 'numpy'
 
 
 def _outside_numpy(frame: FrameType | None) -> FrameType | None:

@@ -149,7 +149,12 @@ class RunControl(Pausable, RunView, Protocol):
         a node that has run is reached in the next iteration; after the last one, the run is paused behind the loop."""
 
     def enter(self) -> None:
-        """Pause before the first node of the function that the next node calls, else before the node after it."""
+        """Pause before the first node of the function that the next node calls, else before the node after it.
+
+        Raises:
+            ValueError: The next node calls a Python function which would not be called: it was, and its result stands.
+                Nothing is changed.
+        """
 
     def rewind(self, position: int) -> None:
         """Go back before the node at `position`; variables and random states as they were there.
@@ -184,3 +189,9 @@ class RunControl(Pausable, RunView, Protocol):
         Raises:
             ValueError: There is none, or the run cannot go back over it.
         """
+
+
+def result_stands(node: str) -> str:
+    """What a host says where a Python function cannot be entered, for it will not be called."""
+    return (f"{node!r} has been called already and what it gave stands, so there is nothing to enter: 'break {node}', "
+            "'node' and 'retry' make the call once more and stop before it")

@@ -69,10 +69,12 @@ class Hooks:
         stamp: Another object whenever hooks or their interests have changed. Who finds a site unwanted keeps the stamp
             that it read before it asked: as long as this one is the same, so is the answer.
         alone: By kind: the hook that is the only one, if it is a `Watcher`.
+        passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
         choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
     """
 
-    __slots__ = ('_all', '_failed', '_followers', '_lock', 'alone', 'choosy', 'gradient', 'op', 'python', 'run', 'stamp')
+    __slots__ = ('_all', '_failed', '_followers', '_lock', 'alone', 'choosy', 'gradient', 'op', 'passive', 'python', 'run',
+                 'stamp')
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -84,6 +86,7 @@ class Hooks:
         self.gradient: tuple[Hook, ...] = ()
         self.run: tuple[Hook, ...] = ()
         self.alone: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
+        self.passive = True
         self.choosy: frozenset[Kind] = frozenset()
         self.stamp: dict[Any, Any] = {}
 
@@ -147,11 +150,6 @@ class Hooks:
             return first
 
     @property
-    def passive(self) -> bool:
-        """Whether every hook only watches: none will pause a run, go back in it or change a value."""
-        return all(getattr(hook, 'passive', False) for _, hook in self._all)
-
-    @property
     def summaries(self) -> bool:
         """Whether every hook that sees graph nodes is content with a `Summary` of each value."""
         return all(getattr(hook, 'summaries', False) for hook in self.op)
@@ -163,6 +161,7 @@ class Hooks:
         for kind in KINDS:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
         self.alone = {kind: _alone(getattr(self, kind)) for kind in KINDS}
+        self.passive = all(getattr(hook, 'passive', False) for _, hook in self._all)
         self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
         self.reconsider()                       # last: an answer of before is thrown away
 

@@ -17,6 +17,8 @@ _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _FRAMEWORK = re.compile(r'[/\\](site|dist)-packages[/\\](tensorflow[/\\]python|keras[/\\]src)[/\\]')
 """What lies between a program and its functions that TensorFlow and Keras call."""
+_COMPILED = tuple(f'pyfuncdbg/{name}.pyx' for name in ('hooks/passage', 'record/halves', 'adapters/tensorflow/quick'))
+"""Compiled modules are known by the names that they were compiled under."""
 judged: dict[str, bool] = {}
 """What `is_machinery` said of the files it was asked about."""
 
@@ -38,7 +40,7 @@ def runs_cells(code: CodeType) -> bool:
 
 def is_package(filename: str) -> bool:
     """Whether a source file is this package's own, and no example."""
-    return filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)
+    return (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)) or filename.endswith(_COMPILED)
 
 
 def is_library(filename: str) -> bool:

@@ -15,7 +15,8 @@ from typing import Literal
 
 from pyfuncdbg.hooks.call import Call, current
 
-Said = Literal['out', 'err', 'warning', 'log', 'fp']
+Said = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
+"""What it is; 'host' is a remark of the host's on the call, told by its category alone."""
 
 HEAD = TAIL = 32 * 1024
 """Bytes of text (UTF-8) kept of the beginning and of the end of one call's output."""

@@ -15,6 +15,7 @@ from IPython.display import display
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.unhit import unhit
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.aside import say
@@ -147,6 +148,7 @@ class Cells:
 
     def finish(self, begun: Begun) -> None:
         """End a recording and show the report."""
+        missed = unhit(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
         try:
             context = Context(self._recordings.end(begun), None, WIDTH, debugger)
             answer = execute('report --json' if begun.options.as_json else 'report', context, self._table)
@@ -157,6 +159,8 @@ class Cells:
             say('no report: interrupted; %pyfunc report shows it')
             return
         display(Result(answer))  # type: ignore[no-untyped-call]
+        for sentence in missed:
+            print(f'pyfuncdbg: {one_line(sentence)}')
         names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]
         if names:
             what = 'goes on: what it calls' if len(names) == 1 else 'go on: what they call'
@@ -201,7 +205,7 @@ def _header(lines: list[str]) -> str | None:
 
 def complaint(error: PyfuncdbgError, magic: str) -> str:
     """What is wrong, on one line; a mistake in an expression is marked on a line of its own."""
-    text = str(error)
+    text = error.worded('%pyfunc ')
     text = visible(text) if text.endswith('^') else one_line(text)
     return text if text.startswith(magic) else f'{magic}: {text}'
 

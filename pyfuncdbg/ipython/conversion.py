@@ -53,7 +53,7 @@ def array_of(command: str, data: Any) -> np.ndarray:
     value = data.value if isinstance(data, Evaluated | Printed) else None
     if value is not None and value.array is not None:
         return np.asarray(value.array)
-    raise CommandError(f"{command!r} gave no tensor: 'pt TENSOR' gives one, 'lt' lists them")
+    raise CommandError(f"{command!r} gave no tensor: '%pyfunc pt TENSOR' gives one, '%pyfunc lt' lists them")
 
 
 def frame_of(command: str, data: Any) -> Any:

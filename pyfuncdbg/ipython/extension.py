@@ -57,9 +57,11 @@ def unload(shell: Any) -> None:
 
 
 def _leave() -> None:
-    """Watch no calls; breakpoints are kept, asleep. `breakpoint()` works as before."""
+    """Watch no calls; breakpoints are kept, asleep. `breakpoint()` works as before. What stops recorded is not what one who
+    loads the extension again looks at."""
     left = debugger.left
     debugger.leave()
+    debugger.live.end()
     debugger.left = left
 
 

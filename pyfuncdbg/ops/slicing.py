@@ -211,10 +211,7 @@ def _positions(values: list[Any], name: str) -> Tensor:
     for value in values:
         if isinstance(value, Tensor):
             return apply('Pack', [convert_to_tensor(v, value.dtype) for v in values], {'axis': 0, 'N': len(values)}, name)
-    try:
-        array: Any = np.array(values, np.int32)
-    except OverflowError:
-        array = np.array(values, np.int64)
+    array = np.array(values, np.int32 if all(-2**31 <= value < 2**31 for value in values) else np.int64)
     return EagerTensor(array) if current_graph() is None else constant(array, name=name)
 
 

@@ -49,7 +49,7 @@ class Kernel:
         self._debugger = debugger
         self._process = os.getpid()
         self._cells: Cells | None = None        # of the kernel that is known
-        self._quit = self._told = False
+        self._quit = self._told = self._interrupted = False
         self.usable()
 
     def usable(self) -> bool:
@@ -82,6 +82,8 @@ class Kernel:
                 end = 'ends' if broker.lost == 'abort' else 'goes on without stops'
                 Page(kernel, cells.last).say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
             stop.decide(broker.lost)
+        elif self._interrupted:
+            stop.decide('cont')                 # a thread that goes on in the cell which the user has ended
         else:
             self._told = False
             cell = cells.enter() or self._next_cell(stop, broker, cells)
@@ -109,10 +111,14 @@ class Kernel:
         except EOFError:
             if stop.decision is None:
                 stop.decide('quit')
-        self._quit = stop.decision is not None and stop.decision.verb == 'quit'
+        decision = stop.decision
+        self._quit = decision is not None and decision.verb == 'quit'
+        self._interrupted = decision is not None and decision.argument is RunInterrupted
 
     def _begin_cell(self) -> None:
-        """At each cell: `quit` was about the one before, SIGINT has Python's handler, and who waited for a cell is asked."""
+        """At each cell: `quit` and an interrupt were about the one before, SIGINT has Python's handler, and who waited for a
+        cell is asked."""
+        self._interrupted = False
         if self._quit:
             self._quit = False
             self._debugger.start()

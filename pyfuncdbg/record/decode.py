@@ -28,7 +28,7 @@ from pyfuncdbg.record.records import (
 from pyfuncdbg.record.statistics import stats_of
 
 _LEVELS: tuple[Level, ...] = ('none', 'stats', 'full')
-_SAID = ('out', 'err', 'warning', 'log', 'fp')
+_SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')
 _MOST_DIMENSIONS = 64
 
 Summary = Callable[[bytes, str, tuple[int, ...]], Stats | None]

@@ -5,11 +5,17 @@ into plain data and finds the source text.
 """
 from __future__ import annotations
 
+import contextlib
 import inspect
+import itertools
+import linecache
+import tokenize
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
+
+import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.original import original
@@ -19,6 +25,8 @@ _LONGEST_TEXT = 1000
 _DEEPEST = 4
 _MOST_ITEMS = 1000
 _EXACT = 32
+REMEMBERED = 1 << 16
+"""Runs, sites and plans of which a recorder knows that it has announced them."""
 _OBJECTS = ('_call', '_remake', '_replace', '_py_')
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
@@ -35,6 +43,8 @@ class SiteNote:
         self.kind = site.kind
         self.host = site.host.name
         self.function, self.code = _name_and_code(site.function)
+        if self.code is not None:               # of a module in an archive its loader gives the text
+            linecache.lazycache(self.code.co_filename, getattr(site.function, '__globals__', {}))
         self.stack = site.stack
         self.inputs = site.inputs
         self.outputs = site.outputs
@@ -68,16 +78,21 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
         name = name or getattr(function, '__qualname__', None)
     if not isinstance(function, types.FunctionType):
         method: Any = type(function).__call__
-        return str(name or type(function).__qualname__), getattr(method, '__code__', None)
+        own = function.__name__ if isinstance(function, np.ufunc) else None     # NumPy 1 gives it no __qualname__
+        return str(name or own or type(function).__qualname__), getattr(method, '__code__', None)
     return str(name or function.__name__), original(function.__code__)
 
 
 @lru_cache(maxsize=512)
 def _source(code: types.CodeType) -> str:
+    """The text of a function. `inspect.getsource` would ask every module of the program for its file: 60 ms with the GIL
+    under TensorFlow, and modules that load on their first attribute would load."""
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)
     try:
-        text = inspect.getsource(code)
-    # No source (exec, a frozen app, a file changed meanwhile) fails in as many ways as tokenizing does.
-    except (OSError, TypeError, SyntaxError, IndexError, ValueError):
+        text = ''.join(inspect.getblock(lines[code.co_firstlineno - 1:]))
+    # A file that has changed meanwhile fails in as many ways as tokenizing does.
+    except (tokenize.TokenError, SyntaxError, IndexError, ValueError):
         return ''
     return text if len(text) <= _LONGEST_SOURCE else ''
 
@@ -119,3 +134,27 @@ def plan_record(number: int, run: Run, site_ids: Sequence[int]) -> list[Any]:
     """Plain data for the log."""
     packed = b''.join([i.to_bytes(8, 'little') for i in site_ids])
     return [number, run.label, run.host.name, list(run.feeds), list(run.fetches), packed]
+
+
+class Names:
+    """What `plan_record` reads of a run, without the run."""
+
+    __slots__ = ('feeds', 'fetches', 'host', 'label')
+
+    def __init__(self, run: Run) -> None:
+        self.label = run.label
+        self.host = run.host
+        self.feeds = run.feeds
+        self.fetches = run.fetches
+
+
+def remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add to what was announced; beyond `REMEMBERED` the older half is forgotten, and announced again should it return.
+
+    Half of it at once: looking for the oldest one of a dictionary takes longer the more were taken out before it.
+    """
+    known[key] = value
+    if len(known) > REMEMBERED:
+        with contextlib.suppress(RuntimeError):     # other threads add to it
+            for old in list(itertools.islice(known, REMEMBERED // 2)):
+                known.pop(old, None)

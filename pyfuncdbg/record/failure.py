@@ -4,6 +4,7 @@ A `Failure` keeps no frame, no variable and no exception alive: of the variables
 """
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ _MOST_BYTES = 16 << 20
 _COST = 150
 """Bytes that a variable takes in the queue and on disk, its texts apart."""
 _MACHINERY = tuple([str(file.parents[1] / room) for file in (Path(__file__), Path(__file__).resolve())
-                    for room in ('hooks', 'record')])
+                    for room in ('adapters', 'hooks', 'record')])
 
 
 class Failure:
@@ -107,7 +108,7 @@ class Failure:
             describe: Writes an array's bytes where they belong and describes it; None: leave the variables out.
         """
         try:
-            text = ''.join(self._text.format()) if self._text is not None else f'{self.type}: {self.message}\n'
+            text = ''.join(_unparsed(self._text).format()) if self._text is not None else f'{self.type}: {self.message}\n'
         # Notes and messages of the program's exceptions are formatted here too.
         except Exception:
             text = f'{self.type}: {self.message}\n'
@@ -118,6 +119,32 @@ class Failure:
         if describe is not None and self._variables:
             variables = [[describe(one) for one in self.taken], self._variables]
         return [self.type, self.message, [list(frame) for frame in self.frames], text, variables]
+
+
+class _Line(str):
+    """A line of source of which no part can be parsed; what stands before a column is as ever."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> str:
+        return '\0' if isinstance(key, slice) and key.start is not None else str.__getitem__(self, key)
+
+
+def _unparsed(text: traceback.TracebackException) -> traceback.TracebackException:
+    """The same, formatted without `ast.parse`. In Python 3.11 that is not safe with threads: parsing here, for the marks
+    below operators, would make the program's own `ast.parse` on another thread fail with a SystemError."""
+    if sys.version_info < (3, 12):
+        waiting, met = [text], {id(text)}
+        while waiting:
+            one = waiting.pop()
+            for frame in one.stack:
+                if frame.line:
+                    frame._line = _Line(frame._original_line)  # type: ignore[attr-defined]
+            for other in (one.__cause__, one.__context__, *(one.exceptions or ())):
+                if other is not None and id(other) not in met:
+                    met.add(id(other))
+                    waiting.append(other)
+    return text
 
 
 def walked(error: BaseException) -> list[tuple[FrameType, int]]:

@@ -20,12 +20,12 @@ from pyfuncdbg.record.folder import Manifest
 from pyfuncdbg.record.frames import LogReader
 
 FILE = 'index.sqlite'
-_REVISION = 3
+_REVISION = 4
 
 _TABLES = (
     'CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
     'CREATE TABLE logs(process INTEGER PRIMARY KEY, name TEXT, position INTEGER, pid INTEGER, wall REAL, clock INTEGER, '
-    'argv TEXT, python TEXT, host TEXT, ended INTEGER, last INTEGER, dropped TEXT)',
+    'argv TEXT, python TEXT, host TEXT, ended INTEGER, last INTEGER, dropped TEXT, ops INTEGER)',
     'CREATE TABLE sites(key INTEGER PRIMARY KEY, name TEXT, op_type TEXT, function TEXT, kind TEXT, payload BLOB)',
     'CREATE TABLE plans(process INTEGER, number INTEGER, payload BLOB, PRIMARY KEY(process, number)) WITHOUT ROWID',
     'CREATE TABLE runs(process INTEGER, id INTEGER, plan INTEGER, started INTEGER, element INTEGER, '

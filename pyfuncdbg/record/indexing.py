@@ -80,7 +80,7 @@ class _LogIndexing:
                                      (self.process,)).fetchone()
         if held is None:
             held = (frames.HEADER_SIZE, self.index.manifest.created, 0, 0)
-            self.database.execute('INSERT INTO logs VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?, NULL, 0, ?)', (
+            self.database.execute('INSERT INTO logs VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?, NULL, 0, ?, 0)', (
                 self.process, self.reader.path.name, frames.HEADER_SIZE, self.index.manifest.created, '[]', '', '', '{}'))
         position, wall, clock, self.last = held
         self.offset = round((wall - self.index.manifest.created) * 1e9) - clock
@@ -114,12 +114,13 @@ class _LogIndexing:
     def _take_fact(self, kind: int, payload: bytes) -> None:
         fields = unpacked(payload)
         if kind == frames.PROCESS:
-            pid, _, argv, python, host, wall, clock, _ = listed(fields, 8)
+            pid, _, argv, python, host, wall, clock, facts = listed(fields, 8)
             wall = float(wall)
             self.offset = round((wall - self.index.manifest.created) * 1e9) - number(clock)
             self.database.execute(
-                'UPDATE logs SET pid = ?, wall = ?, clock = ?, argv = ?, python = ?, host = ? WHERE process = ?',
-                (_small(pid), wall, _small(clock), json.dumps(texts(argv)), text(python), text(host), self.process))
+                'UPDATE logs SET pid = ?, wall = ?, clock = ?, argv = ?, python = ?, host = ?, ops = ? WHERE process = ?',
+                (_small(pid), wall, _small(clock), json.dumps(texts(argv)), text(python), text(host),
+                 isinstance(facts, dict) and facts.get('ops') is True, self.process))
         elif kind == frames.SITE:
             site = site_record(fields, self.process)
             self.database.execute('INSERT OR IGNORE INTO sites VALUES (?, ?, ?, ?, ?, ?)', (

@@ -27,7 +27,7 @@ from pyfuncdbg.hooks.output import SILENCE
 from pyfuncdbg.record import alive, folder, fork
 from pyfuncdbg.record.backlog import Backlog, Running, Said, lost_with, release, release_said
 from pyfuncdbg.record.batch import Row
-from pyfuncdbg.record.description import SiteNote, plain, plan_key
+from pyfuncdbg.record.description import REMEMBERED, Names, SiteNote, plain, plan_key, remember
 from pyfuncdbg.record.failure import Failure
 from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import OPS, Level
@@ -38,13 +38,17 @@ from pyfuncdbg.record.writer import Writer, say_unwritable
 if TYPE_CHECKING:
     from pyfuncdbg.record.trace import Trace
 
+try:
+    from pyfuncdbg.record.halves import Halves
+except ImportError:                             # not compiled
+    Halves = None  # type: ignore[assignment, misc]
+
 DEPTH = CAPTURE_DEPTH
 """Of the recorder in the chain: inside of debugger hooks, so it sees what the function got. It captures what is said too."""
 
 SMALLEST_BUDGET = 64 << 10
 _QUEUE_SHARE = 8
 _LARGEST_QUEUE = 64 << 20
-_REMEMBERED = 1 << 16
 _LARGEST_SCALAR = 16
 
 _on: list[Recorder] = []
@@ -113,6 +117,8 @@ class Recorder:
         self._known_runs: dict[int, None] = {}
         self._known_sites: dict[int, None] = {}
         self._plans: dict[tuple[Any, ...], int] = {}
+        usual = Halves is not None and self._reuse is None and self.level != 'none'
+        self.halves = Halves(self, REMEMBERED) if usual else None
 
     def start(self) -> Recorder:
         """Create the trace and install the hooks.
@@ -189,7 +195,7 @@ class Recorder:
         """
         if self._state == 'on':
             whole = Snapshots('full', 0, self._snapshots.allowance, self._snapshots.pool, self._backlog.wait_for_writer)
-            self._announce(call.run, call.site)
+            self.announce(call.run, call.site)
             taken = whole.take_all(inputs, call.site.host, self._scalars)
             failed = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
             self._finish(call, taken, outputs, failed, whole)
@@ -215,7 +221,7 @@ class Recorder:
         """A call begins: copy what it gets, and listen."""
         run, site = call.run, call.site
         if run.id not in self._known_runs or site.id not in self._known_sites:
-            self._announce(run, site)
+            self.announce(run, site)
         kind, values, scalars = site.kind, call.inputs, self._scalars
         inputs: Sequence[Any]
         if (reuse := self._reuse) is not None:
@@ -250,7 +256,7 @@ class Recorder:
             self._capture.returned(call, heard, outputs)
         self._running.pop(key, None)            # asked for again: after a fork it is another one
         reuse = self._reuse
-        if node := reuse is not None and site.kind == 'op':
+        if node := reuse is not None and site.kind == 'op' and call.output is None:
             inputs, outputs = tuple(inputs), reuse.outputs(call, outputs)
         else:
             if type(inputs) is list or (call.output is not SILENCE and call.output is not None) or call.sources:
@@ -295,7 +301,7 @@ class Recorder:
         release(row[10], self._snapshots, row[0])
         release_said(row, self._snapshots)
 
-    def _announce(self, run: Run, site: CallSite) -> None:
+    def announce(self, run: Run, site: CallSite) -> None:
         """Put what is not in the log yet on its way: the run with all its sites, and this site."""
         if run.id not in self._known_runs:
             key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
@@ -304,18 +310,18 @@ class Recorder:
                 number = next(self._backlog.plan_numbers)
                 for announced in run.sites:
                     self._announce_site(announced)
-                self._backlog.plans.append((number, _Names(run), tuple([s.id for s in run.sites])))
-                _remember(self._plans, key, number)
+                self._backlog.plans.append((number, Names(run), tuple([s.id for s in run.sites])))
+                remember(self._plans, key, number)
             element = () if run.element is None else (run.element,)
             self._backlog.runs.append((run.id, number, run.started, *element))
-            _remember(self._known_runs, run.id, None)
+            remember(self._known_runs, run.id, None)
         self._announce_site(site)
 
     def _announce_site(self, site: CallSite) -> None:
         if site.id not in self._known_sites:
             self._backlog.sites.append(SiteNote(site))
             alive.remember(site)
-            _remember(self._known_sites, site.id, None)
+            remember(self._known_sites, site.id, None)
 
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
@@ -361,28 +367,8 @@ class Recorder:
         self._lock = threading.RLock()
         self._reset()
         for held in inside:
-            self._announce(held[0].run, held[0].site)
+            self.announce(held[0].run, held[0].site)
             self._running[held[0].id] = held
-
-
-class _Names:
-    """What `description.plan_record` reads of a run, without the run."""
-
-    __slots__ = ('feeds', 'fetches', 'host', 'label')
-
-    def __init__(self, run: Run) -> None:
-        self.label = run.label
-        self.host = run.host
-        self.feeds = run.feeds
-        self.fetches = run.fetches
-
-
-def _remember(known: dict[Any, Any], key: Any, value: Any) -> None:
-    """Add to what was announced; beyond 65,536 the oldest is forgotten, and announced again should it return."""
-    known[key] = value
-    if len(known) > _REMEMBERED:
-        with contextlib.suppress(StopIteration, RuntimeError):
-            known.pop(next(iter(known)), None)
 
 
 def fresh_path(directory: Path | None = None) -> Path:

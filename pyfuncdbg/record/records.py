@@ -110,13 +110,15 @@ class TensorRecord:
 
 @dataclass(frozen=True, slots=True)
 class OutputRecord:
-    """One thing a call said: a piece of stdout or stderr, a warning, a logging record, a NumPy floating-point error."""
+    """One thing a call said: a piece of stdout or stderr, a warning, a logging record, a NumPy floating-point error; or a
+    remark of its host's."""
 
-    kind: Literal['out', 'err', 'warning', 'log', 'fp']
+    kind: Literal['out', 'err', 'warning', 'log', 'fp', 'host']
     text: str
     category: str = ''
     """Class of a warning; level and logger of a logging record ('INFO demo.train'); NumPy's error kind ('invalid', 'divide',
-    ...), with ' ignored' behind it where the program's error state silences that kind."""
+    ...), with ' ignored' behind it where the program's error state silences that kind; of a remark,
+    which it is ('otherwise')."""
     filename: str = ''
     line: int = 0
     function: str = ''
@@ -312,6 +314,7 @@ class TraceInfo:
         damage: One line for each log that ended in the middle of a record, with file and byte position.
         complete: Every log was closed by its process.
         op_cost: What it cost a framework to hand over its ops; None where nothing was.
+        ops: A recorder was asked for the nodes of graphs too, whether or not there were any.
     """
 
     path: str
@@ -332,3 +335,4 @@ class TraceInfo:
     damage: tuple[str, ...]
     complete: bool
     op_cost: OpCost | None = None
+    ops: bool = False

@@ -34,6 +34,7 @@ LARGEST = 1 << 30
 
 # Freed and taken again often enough that malloc hands out warm memory; larger copies use the pool.
 _SMALL = 16 << 10
+_WIDEST = 16                                    # a complex128
 TINY = 64
 """Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
 
@@ -119,9 +120,14 @@ class Snapshots:
                     taken.append(value)
                     continue
             if kind is np.ndarray and (size := value.nbytes) <= small and not (dtype := value.dtype).hasobject:
+                if size <= _WIDEST and not value.ndim and dtype.isnative and type(scalar := value[()]) in scalars:
+                    taken.append(scalar)        # ten times less work for the writer
+                    continue
                 if size > TINY:
                     total += size
                 taken.append((dtype, value.shape, value.tobytes(), False))
+            elif value is None:                 # no gradient: said once more it would cost the others their short way
+                taken.append(self.take(None, host))
             else:
                 break
         else:
@@ -234,6 +240,9 @@ class Snapshots:
                 # Comparing with a second copy takes as long as hashing, and the writer need not hash the first.
                 if type(value) is np.ndarray and value.tobytes() != before[2]:
                     taken[place] = (*before[:3], True)
+            elif type(value) is np.ndarray and not value.ndim and isinstance(before, np.generic):
+                if value.tobytes() != (data := before.tobytes()):
+                    taken[place] = before.dtype, (), data, True
             elif type(before) is Snapshot:
                 self._note_change(before, value, host)
 

@@ -21,6 +21,9 @@ TENSOR_SHARE = 0.8
 """Of the disk budget may be used up when tensor bytes are still written; the rest is for prints and calls."""
 
 _INLINE = 64
+_SOON = 512
+"""Up to this many bytes go into the record of the call when they are seen for the first time: most never come again, and a
+blob of their own costs the writer three times as much."""
 _LARGE = 64 << 10
 _LITTLE = sys.byteorder == 'little'
 _MOST_KEYS = 200_000
@@ -30,13 +33,14 @@ _MOST_SUMMARIES = 4096
 class Store:
     """Describes snapshots and puts their bytes in front of the record that names them."""
 
-    __slots__ = ('_add', '_ledger', '_stored', '_summaries', 'missed')
+    __slots__ = ('_add', '_ledger', '_once', '_stored', '_summaries', 'missed')
 
     def __init__(self, ledger: Ledger, add: Callable[[list[Any]], None]) -> None:
         """Make an empty one; `add` takes the pieces of a blob record."""
         self._ledger = ledger
         self._add = add
         self._stored: set[bytes] = set()
+        self._once: set[bytes] = set()
         self._summaries: dict[Any, list[Any] | None] = {}
         self.missed = {'tensors': 0, 'bytes': 0}
 
@@ -47,8 +51,9 @@ class Store:
 
     def forget(self) -> None:
         """Bound the memory for the hashes; a blob may then be written once more, which readers do not mind."""
-        if len(self._stored) > _MOST_KEYS:
-            self._stored.clear()
+        for keys in (self._stored, self._once):
+            if len(keys) > _MOST_KEYS:
+                keys.clear()
 
     def describe(self, taken: Copied | Snapshot) -> list[Any]:
         """[dtype, shape, bytes, level, inline data or key, changed, note, stats]; stores the bytes where they are kept."""
@@ -76,7 +81,12 @@ class Store:
         if len(data) <= _INLINE:
             return [bytes(data)]
         key = digest(data)
-        return key if key in self._stored or self._store(key, data) else None
+        if key in self._stored:
+            return key
+        if len(data) <= _SOON and key not in self._once and self._ledger.fits(len(data), TENSOR_SHARE):
+            self._once.add(key)
+            return [bytes(data)]
+        return key if self._store(key, data) else None
 
     def _described(self, taken: Snapshot) -> list[Any]:
         shape = [int(size) for size in taken.shape]

@@ -119,12 +119,12 @@ class Trace:
         return self._answer(self._info)
 
     def _info(self) -> TraceInfo:
-        logs = self._reading.rows('SELECT process, pid, argv, python, host, ended, last, dropped, position FROM logs '
+        logs = self._reading.rows('SELECT process, pid, argv, python, host, ended, last, dropped, ops, position FROM logs '
                                   'ORDER BY process')
         dropped: dict[str, int] = {}
         damage = [text for (text,) in self._reading.rows('SELECT text FROM damage ORDER BY process, position')]
         nbytes = 0
-        for process, *_, counts, position in logs:
+        for process, *_, counts, _, position in logs:
             for kind, count in json.loads(counts).items():
                 dropped[kind] = dropped.get(kind, 0) + count
             reader = self._index.readers.get(process)
@@ -132,7 +132,7 @@ class Trace:
                 nbytes += reader.size
                 if reader.tail:
                     damage.append(f'{reader.path.name}: {reader.tail} at byte {position} of {reader.size}')
-        first = logs[0] if logs else (1, 0, '[]', '', '', None, 0, '{}', 0)
+        first = logs[0] if logs else (1, 0, '[]', '', '', None, 0, '{}', 0, 0)
         (calls,) = self._reading.rows('SELECT count(*) FROM calls WHERE id > 0')[0]
         (runs,) = self._reading.rows('SELECT count(*) FROM runs')[0]
         (sites,) = self._reading.rows('SELECT count(*) FROM sites')[0]
@@ -140,7 +140,8 @@ class Trace:
                          self._manifest.created, max([log[6] for log in logs], default=0) / 1e9,
                          tuple([log[1] for log in logs]), runs, calls, sites, nbytes, self._manifest.budget, dropped,
                          tuple(damage),
-                         bool(logs) and all(log[5] is not None for log in logs), self._op_cost())
+                         bool(logs) and all(log[5] is not None for log in logs), self._op_cost(),
+                         any(log[8] for log in logs))
 
     def _op_cost(self) -> OpCost | None:
         """The sum of what the processes noted."""

@@ -13,6 +13,7 @@ import numpy as np
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.host import result_stands
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.history import History, has_effects
 from pyfuncdbg.runtime.midway import innermost
@@ -167,6 +168,7 @@ class Executor:
         if self._dropping or not has_effects(step):
             values.keep(step, self.outputs(index, step, inputs))
         elif history.stood(index, step, inputs):
+            self._entering = False
             return
         else:
             if self._entering and self._on_pause is not None:
@@ -278,7 +280,14 @@ class Executor:
         self._goal = position
 
     def enter(self) -> None:
-        """Pause inside of the next step, if it has steps of its own; else before the step after it."""
+        """Pause inside of the next step, if it has steps of its own; else before the step after it.
+
+        Raises:
+            ValueError: It calls a Python function whose earlier result stands; nothing is changed.
+        """
+        if self.position < len(self._plan.steps) and self._plan.steps[self.position].op.definition.python and (
+                self.history.stands(self.position)):
+            raise ValueError(result_stands(self._plan.steps[self.position].op.name))
         self._entering = self.position < len(self._plan.steps)
         self._goal = self.position + 1
 

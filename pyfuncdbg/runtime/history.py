@@ -103,6 +103,11 @@ class History:
         self.values.keep(step, outcome.outputs)
         return True
 
+    def stands(self, index: int) -> bool:
+        """Whether a step that is next would not run, for what it did stands."""
+        outcome = self._outcomes.get(index)
+        return outcome is not None and outcome.stands(self.values.inputs(self._plan.steps[index], index))
+
     def ran(self, index: int, step: Step, inputs: Sequence[Any], run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Run a step with effects, and note what was before it and after."""
         execution, python = self._execution, step.op.definition.python

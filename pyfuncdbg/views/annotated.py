@@ -7,6 +7,7 @@ from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.debug.annotated import AnnotatedLine, AnnotatedSource, MarkedNode
+from pyfuncdbg.debug.sources import NONE_MISSING, Missing
 from pyfuncdbg.views.cost_bar import cost_bar
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.glimpse import glimpse
@@ -14,23 +15,28 @@ from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.listing import cut, highlighted
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count, seconds
+from pyfuncdbg.views.unlocated import unlocated_count
 
 BAR = 5
 NAME = 48
 
 
-def annotated_view(found: AnnotatedSource, *, filters: Mapping[str, object] | None = None) -> Page:
+def annotated_view(found: AnnotatedSource, *, filters: Mapping[str, object] | None = None,
+                   missing: Missing = NONE_MISSING) -> Page:
     """The lines under what is known of the file.
 
     Args:
         found: The file.
         filters: What was asked for, by name.
+        missing: Nodes that belong to no file.
     """
     title = Text(one_line(found.filename), 'bold underline', overflow='fold')
     first = heading(found.marked, 'line with nodes', plural='lines with nodes', shown=found.shown, filters=filters)
     first.append(f'   {count(found.nodes, "node")}, {count(found.calls, "call")}, {seconds(found.own)}')
     parts: list[Part] = [title, first]
     parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in found.warnings]
+    if (note := unlocated_count(missing.before, missing.imported)) is not None:
+        parts.append(note)
     if found.lines:
         parts.append(lambda options: Text('\n').join(cut(row, options.max_width) for row in _rows(found, options)))
     return Page(*parts)

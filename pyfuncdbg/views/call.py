@@ -5,6 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.debug.places import unlocated
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line
@@ -13,6 +14,7 @@ from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import parameters, place
 from pyfuncdbg.views.tensor import tensor_card
 from pyfuncdbg.views.units import seconds
+from pyfuncdbg.views.unlocated import unlocated_text
 
 PREVIEW = 64
 """Elements of each tensor on a call card."""
@@ -39,6 +41,8 @@ def call_card(call: CallRecord, *, limit: int = PREVIEW) -> Page:
 def input_titles(call: CallRecord) -> list[str]:
     """'in 0 x': position and, if the function's text is known, parameter."""
     names = parameters(call.site)
+    if names[:1] in (('self',), ('cls',)) and len(call.inputs) < len(names):
+        names = names[1:]                       # of a bound method
     return [f'in {i} {names[i]}' if i < len(names) else f'in {i}' for i in range(len(call.inputs))]
 
 
@@ -69,6 +73,8 @@ def _facts(call: CallRecord) -> Table:
     if site.stack:
         grid.add_row('created', Text.assemble(place(site.stack[-1].filename, site.stack[-1].line, full=True),
                                               f' in {one_line(site.stack[-1].function, 80)}'))
+    elif (reason := unlocated_text(unlocated(site))) is not None:
+        grid.add_row('created', reason)
     process = f' of process {call.process}' if call.process != 1 else ''
     element = f', {one_line(call.element, 80)}' if call.element else ''
     grid.add_row('run', Text(f'#{call.run}{process}{element}, thread {call.thread}'))

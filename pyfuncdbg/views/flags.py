@@ -20,6 +20,10 @@ class Flag:
 NOTHING_FINITE = Flag('nothing finite', bad=True)
 
 
+OTHERWISE = Flag("the session's own: computed again it differs")
+"""Of an output on whose call the host has remarked so."""
+
+
 def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     """The remarks on one tensor, most serious first."""
     found = list(_of_stats(tensor.stats)) if tensor.stats is not None else []

@@ -12,6 +12,7 @@ from pyfuncdbg.debug.fate import Fate, Reached
 from pyfuncdbg.debug.health import Finding
 from pyfuncdbg.debug.lines_of_call import LineReport
 from pyfuncdbg.debug.linetrace import Appearance
+from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
@@ -33,7 +34,7 @@ ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 
 def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
                 filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
-                stopped: bool = False) -> Page:
+                stopped: bool = False, otherwise: Sequence[CallRecord] = ()) -> Page:
     """Every finding in one line, then the ways from births to fetches.
 
     Args:
@@ -45,17 +46,20 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         unjudged: Calls that were not looked at.
         ops: Whether graph nodes were recorded.
         stopped: Whether the program is stopped, and more may come.
+        otherwise: Calls whose nodes by themselves give something else than the framework had.
     """
     first = heading(total, 'finding', shown=len(findings), filters=filters)
     named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
     if named:
         first.append(f'   {named}')
     parts: list[Part] = [first]
+    if otherwise:
+        parts.append(_otherwise(otherwise))
     if not findings:
         call = (filters or {}).get('call')
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
-        return Page(first, Text(f'{met}.' if ops or call is not None else
-                                f'{met}; nodes of the graph were not recorded: --ops does that.', 'green'))
+        return Page(*parts, Text(f'{met}.' if ops or call is not None else
+                                 f'{met}; nodes of the graph were not recorded: --ops does that.', 'green'))
     by_number = {fate.origin.call.number: fate for fate in fates}
     parts.append(lambda options: _table(findings, by_number, stopped, options))
     parts += [*_ways(fates), *_ends(fates, stopped)]
@@ -68,6 +72,15 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         parts.append(Text(f'NumPy named no line in call #{number}: health --line {number} finds it while the program runs',
                           'cyan', overflow='fold'))
     return Page(*parts)
+
+
+def _otherwise(calls: Sequence[CallRecord]) -> Text:
+    """Which values the verdicts may be wrong about."""
+    named = ', '.join(f'#{one_line(call.number, 20)} {one_line(call.label, 40)}' for call in calls[:RUNS])
+    more = f' and {len(calls) - RUNS:,} more' if len(calls) > RUNS else ''
+    return Text(f'In {named}{more} the session had another value than the node gives when it is computed again for display: '
+                'TensorFlow runs nodes fused. That value is used; those of the nodes before it were computed again, so NaN '
+                'and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
 
 
 def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool, options: ConsoleOptions) -> Table:

@@ -6,20 +6,25 @@ from typing import Any
 
 from rich import box
 from rich.console import ConsoleOptions
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.graph import Use
 from pyfuncdbg.debug.node_card import Given, NodeCard
+from pyfuncdbg.debug.otherwise import otherwise
+from pyfuncdbg.debug.places import unlocated
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.call import state
 from pyfuncdbg.views.escape import label, one_line, shortened
 from pyfuncdbg.views.glimpse import glimpse, glimpse_of_constant, holds_values, typed_as
 from pyfuncdbg.views.listing import cut, highlighted
+from pyfuncdbg.views.output import OTHERWISE
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, of_the_user, place
 from pyfuncdbg.views.units import count, milliseconds, seconds, size
+from pyfuncdbg.views.unlocated import unlocated_text
 
 USERS = 6
 """Consumers of one output that are named."""
@@ -32,6 +37,8 @@ VALUE = 60
 def node_view(card: NodeCard) -> Page:
     """The whole card."""
     parts: list[Part] = [_title(card), _facts(card)]
+    if card.newest is not None and otherwise(card.newest):
+        parts.append(Text(OTHERWISE, 'yellow', overflow='fold'))
     if card.inputs:
         parts += [Text(f'inputs ({len(card.inputs):,})', 'bold'), _inputs(card.inputs)]
     if card.outputs:
@@ -42,6 +49,8 @@ def node_view(card: NodeCard) -> Page:
         stack = _stack(card.frames, everything=card.all_frames)
         parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
             cut(row, options.max_width) for line in stack for row in line.split('\n'))]
+    elif card.site is not None and (reason := unlocated_text(unlocated(card.site))) is not None:
+        parts += [Text('created at', 'bold'), Padding(reason, (0, 0, 0, 2))]
     if card.dumps:
         parts += [Text(f'{count(len(card.dumps), "call")}, the newest first', 'bold'), _dumps(card.dumps)]
     return Page(*parts)
@@ -53,6 +62,8 @@ def _title(card: NodeCard) -> Text:
     if card.site is None:
         return text.append(f'  {card.sort}', 'cyan')
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
+    if card.newest is None and card.site.attrs.get('_handle') is True:
+        return text.append(f'  held by {one_line(card.site.host, 40)}: it has no calls', 'dim')
     if card.newest is None:
         missing = 'its calls were not recorded: --ops' if not card.recorded else 'has not run yet' if card.live else (
             'did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'))

@@ -14,8 +14,13 @@ from pyfuncdbg.views.source import line_text, place
 from pyfuncdbg.views.units import milliseconds
 
 KINDS = {'out': ('out', ''), 'err': ('err', 'magenta'), 'warning': ('warn', 'yellow'), 'log': ('log', 'blue'),
-         'fp': ('fp', 'yellow')}
+         'fp': ('fp', 'yellow'), 'host': ('remark', 'yellow')}
 """How each kind is named and coloured."""
+
+
+OTHERWISE = ('computed again for display, this node gives something else. This is the value that the session had; '
+             'TensorFlow runs nodes fused, so what is shown of those before it may differ from what they were')
+"""What the remark 'otherwise' says."""
 
 
 def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | None = None, *,
@@ -79,6 +84,8 @@ def _stream(pieces: list[OutputRecord], kind: Text) -> list[tuple[str, Text, Tex
 
 
 def _event(record: OutputRecord, site: SiteRecord | None) -> Text:
+    if record.kind == 'host':
+        return Text(OTHERWISE if record.category == 'otherwise' else one_line(record.category, 60), overflow='fold')
     message = visible(record.text).rstrip('\n')
     text = Text(overflow='fold')
     if record.category:

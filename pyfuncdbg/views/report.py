@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.summary import LISTED, BadFetch, Failure, Origin, Summary
+from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
@@ -25,6 +26,7 @@ SITES = 12
 """Sites in the table."""
 SHORT = 3
 """Further origins and failures that get a line of their own."""
+_ABORTED = f'{RunAborted.__module__}.{RunAborted.__qualname__}'
 
 
 def report(summary: Summary) -> Page:
@@ -87,7 +89,8 @@ def _suggestions(summary: Summary) -> list[tuple[str, str]]:
         rows.append(('calls --printed', 'every call that printed or warned') if finding.verdict == 'suspected' else
                     ('calls --bad', 'every call that met NaN or Inf'))
     for failure in summary.failures[:1]:
-        rows.append((f'call {one_line(failure.call.number, 20)}', 'the call that raised'))
+        aborted = failure.call.error is not None and failure.call.error.type == _ABORTED
+        rows.append((f'call {one_line(failure.call.number, 20)}', f'the call that {"was aborted" if aborted else "raised"}'))
         rows.append(('calls --failed', 'every call that raised'))
     if not rows and not summary.calls.get('python'):
         return [('info', 'what the trace holds')]
@@ -120,7 +123,7 @@ def _clean(summary: Summary) -> list[Part]:
     parts: list[Part] = []
     if summary.fetches:
         parts += [_reached(fetch, summary) for fetch in summary.fetches[:SHORT]]
-        more = '' if summary.calls.get('op') else ': --ops records the nodes of the graph too'
+        more = '' if summary.info.ops else ': --ops records the nodes of the graph too'
         parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
     if not summary.calls.get('python'):
         if summary.live:
@@ -188,7 +191,11 @@ def _failed(failure: Failure, summary: Summary) -> list[Part]:
     call = failure.call
     if call.error is None:
         return []
-    parts: list[Part] = [error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)]
+    if call.error.type == _ABORTED:             # by the user, in its function: no fault of that, and no traceback to read
+        parts: list[Part] = [Text.assemble(f'call #{one_line(call.number, 20)} ', label(call.label), ' was ',
+                                           label(call.error.message), overflow='fold')]
+    else:
+        parts = [error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)]
     said = [record for record in call.output if record.kind != 'fp']
     if said:
         parts += [Text('printed by this call', 'bold'), output_view(said, site=call.site, lines=8)]

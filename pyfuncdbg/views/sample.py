@@ -55,7 +55,8 @@ class MemoryTrace:
             for kind, n in call.dropped.items():
                 dropped[kind] = dropped.get(kind, 0) + n
         return TraceInfo(self.path, 1, ('model.py',), '3.11.8', 'host', 1.7e9, 1.25, (4711,), len(self._runs),
-                         len(self._calls), len(self.sites()), 21_504, 256 << 20, dropped, (), True)
+                         len(self._calls), len(self.sites()), 21_504, 256 << 20, dropped, (), True,
+                         ops=any(call.site.kind == 'op' for call in self._calls))
 
     def runs(self) -> list[RunRecord]:
         return list(self._runs)

@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.debug.sources import SourceFile
+from pyfuncdbg.debug.sources import NONE_MISSING, Missing, SourceFile
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.cost_bar import cost_bar, percent
 from pyfuncdbg.views.escape import one_line
@@ -15,12 +15,13 @@ from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import file_lines
 from pyfuncdbg.views.units import seconds
+from pyfuncdbg.views.unlocated import unlocated_count
 
 BAR = 8
 
 
 def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mapping[str, object] | None = None,
-                      sort: str = 'time', libraries: int = 0) -> Page:
+                      sort: str = 'time', libraries: int = 0, missing: Missing = NONE_MISSING) -> Page:
     """One line a file.
 
     Args:
@@ -29,6 +30,7 @@ def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mappin
         filters: What was asked for, by name.
         sort: What they are sorted by.
         libraries: How many files of libraries are left out.
+        missing: Nodes that belong to no file.
     """
     own = sum(row.own for row in rows)
 
@@ -46,7 +48,9 @@ def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mappin
     first = heading(total, 'source file', shown=len(rows), filters=filters, sort=sort)
     if libraries:
         first.append(f'   {libraries:,} of libraries: --all', 'dim')
-    return Page(first, draw) if rows else Page(first)
+    note = unlocated_count(missing.before, missing.imported)
+    notes = [note] if note is not None else []
+    return Page(first, *notes, draw) if rows else Page(first, *notes)
 
 
 def _name(row: SourceFile) -> Text:

@@ -3,16 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.padding import Padding
 from rich.text import Text
 
 from pyfuncdbg.debug.displays import Displayed
-from pyfuncdbg.debug.stop_card import Raised, StopCard
+from pyfuncdbg.debug.stop_card import Raised, Shown, StopCard
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.graph import differences_view
 from pyfuncdbg.views.listing import cut, listing_view
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, place
+from pyfuncdbg.views.unlocated import unlocated_text
 from pyfuncdbg.views.variable import Variable, inline, variables_table
 
 _MESSAGE = 400
@@ -31,6 +33,8 @@ def stop_view(card: StopCard) -> Page:
         text = Text.assemble(('  created at ', 'dim'), place(card.created.filename, card.created.line))
         text.append(f'  {one_line(line_text(card.created.filename, card.created.line), 200)}')
         parts.append(lambda options: cut(text, options.max_width))
+    elif (reason := unlocated_text(card.unlocated)) is not None:
+        parts.append(Padding(reason, (0, 0, 0, 2)))
     if card.remark:
         parts.append(Text(f'  {one_line(card.remark, 300)}', 'yellow', overflow='fold'))
     parts += _values(card)
@@ -88,12 +92,15 @@ def _values(card: StopCard) -> list[Part]:
     returned: list[Part] = []
     if card.returned is not None:
         returned.append(Text.assemble(('returns  ', 'dim'), inline(card.returned), overflow='fold'))
-    if not card.values:
-        return returned
-    rows = [Variable(shown.name, shown.value, shown.note) for shown in card.values]
-    head = {'changed': 'changed', 'outputs': 'outputs', 'inputs': 'inputs', 'locals': 'locals'}[card.values_are]
-    more = f', {card.hidden} more' if card.hidden else ''
-    return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2), *returned]
+    return [*_table('inputs', card.given, card.more_given), *_table(card.values_are, card.values, card.hidden), *returned]
+
+
+def _table(head: str, values: Sequence[Shown], hidden: int) -> list[Part]:
+    if not values:
+        return []
+    more = f', {hidden} more' if hidden else ''
+    rows = [Variable(one.name, one.value, one.note) for one in values]
+    return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2)]
 
 
 def _displayed(one: Displayed) -> Text:
@@ -107,7 +114,6 @@ def demo_cards() -> Sequence[StopCard]:
     import numpy as np  # the demo only
 
     from pyfuncdbg.debug.listing import Listing
-    from pyfuncdbg.debug.stop_card import Shown
     from pyfuncdbg.debug.value import described
     from pyfuncdbg.views.sample import SOURCE
     x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)

@@ -140,6 +140,9 @@ class _Tree:
         self._below: dict[str, list[TapeEdge]] = {}
         for edge in tape.edges:
             self._below.setdefault(edge.source, []).append(edge)
+        self._parts: dict[str, list[TapeNode]] = {}
+        for node in tape.nodes:
+            self._parts.setdefault(node.within, []).append(node)
 
     def lines(self, *, ascii_only: bool) -> list[Text]:
         """One for each step, reference and leaf."""
@@ -158,6 +161,9 @@ class _Tree:
                 continue
             drawn.add(number)
             below = self._below.get(number, [])
+            for part in self._parts.get(number, ()):
+                drawn.add(part.number)
+                found.append(self._line(rest + (bar if len(below) > 1 else '   '), None, part.number, word='inside '))
             if len(below) == 1:
                 stack.append((rest, rest, below[0], below[0].target))
                 continue
@@ -168,15 +174,15 @@ class _Tree:
                               rest if deep else rest + ('   ' if last else bar), inner, inner.target))
         return found
 
-    def _line(self, indent: str, edge: TapeEdge | None, number: str, *, again: bool) -> Text:
+    def _line(self, indent: str, edge: TapeEdge | None, number: str, *, again: bool = False, word: str = '') -> Text:
         node = self._nodes.get(number)
         gradient = edge.gradient if edge is not None else node.incoming[0] if node is not None and node.incoming else None
         line = Text(no_wrap=True)
         if gradient is not None:
             style = 'red' if serious(gradient) else 'yellow' if gradient.remarks else 'cyan'
-            line.append(flow_bar(gradient, FLOW), style).append(f' {indent}', 'dim').append_text(_arrow(gradient))
+            line.append(flow_bar(gradient, FLOW), style).append(f' {indent}{word}', 'dim').append_text(_arrow(gradient))
         else:
-            line.append(' ' * (FLOW + 3) + indent, 'dim')
+            line.append(' ' * (FLOW + 3) + indent + word, 'dim')
         if node is None:
             line.append(one_line(gradient.name if gradient is not None else '', 80), 'bold').append('  (leaf)', 'dim')
         elif again:

@@ -8,10 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.health import Finding
+from pyfuncdbg.debug.otherwise import otherwise
 from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
-from pyfuncdbg.views.flags import NOTHING_FINITE, flag_line, flags
+from pyfuncdbg.views.flags import NOTHING_FINITE, OTHERWISE, flag_line, flags
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.histogram import ranged
 from pyfuncdbg.views.page import Page
@@ -26,7 +27,7 @@ Row = tuple[CallRecord, TensorRecord]
 
 def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Mapping[str, Finding] | None = None,
                  filters: Mapping[str, object] | None = None, sort: str = 'time', bad: int = 0, dropped: int = 0,
-                 begun: float = 0.0) -> Page:
+                 begun: float = 0.0, symbolic: int = 0) -> Page:
     """Output tensors, one a line.
 
     Args:
@@ -38,11 +39,14 @@ def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Map
         bad: How many of all are non-finite.
         dropped: Tensors that the trace does not hold.
         begun: What the times count from, in seconds from the start of the trace.
+        symbolic: Gradients of traced passes that are not listed, for they have no values.
     """
     def draw(options: ConsoleOptions) -> Table:
         return _table(rows, verdicts or {}, sort, begun, options)
     first = tensor_heading(len(rows) if total is None else total, len(rows), filters=filters, sort=sort, bad=bad,
                            dropped=dropped)
+    if symbolic:
+        first.append(f'   {symbolic:,} symbolic of traced gradients not listed: tape', 'dim')
     return Page(first, draw) if rows else Page(first)
 
 
@@ -111,7 +115,8 @@ def made_by(call: CallRecord) -> Text:
 
 def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Text:
     """'NaN 4 <- BORN model.py:42': what is remarkable, and where what is not finite came from."""
-    text = flag_line(tuple(flag for flag in flags(tensor) if flag != NOTHING_FINITE))
+    also = (OTHERWISE,) if otherwise(call) else ()
+    text = flag_line((*(flag for flag in flags(tensor) if flag != NOTHING_FINITE), *also))
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text
     if finding.verdict == 'inherited':

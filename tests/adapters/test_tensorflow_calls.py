@@ -9,6 +9,9 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
+from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.parts import parts
+from pyfuncdbg.debug.injection import stand_in
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.machinery import is_package
 
@@ -16,7 +19,7 @@ pytestmark = pytest.mark.tensorflow
 
 
 def add_one(value: Any) -> Any:
-    return value + 1
+    return value + value.dtype.type(1) if isinstance(value, np.generic) else value + 1
 
 
 def places(tf: Any) -> dict[tuple[Any, str], Any]:
@@ -270,7 +273,7 @@ def test_a_call_is_made_again_and_a_function_replaced(tf: Any, seen: Seen) -> No
         host, site = call.site.host, call.site
         (again,) = host.call_again(site, [np.float32(4)])
         assert host.to_numpy(again) == 5 and len(seen.calls) == 1
-        host.replace(site, lambda x: x * 10, 1)
+        host.replace(site, lambda x: x * np.float32(10), 1)
         assert float(function(tf.constant(1.0))) == 10
         with pytest.raises(ValueError, match='cannot be called with 1 argument'):
             host.replace(site, lambda: None, 1)
@@ -293,8 +296,8 @@ def test_gradients_are_those_of_tensorflow(tf: Any, seen: Seen) -> None:
 
     @tf.custom_gradient
     def custom(x: Any) -> Any:
-        return (tf.numpy_function(lambda a: a * 5, [x], tf.float32),
-                lambda dy: tf.numpy_function(lambda g: g * 7, [dy], tf.float32))
+        return (tf.numpy_function(lambda a: np.float32(a * 5), [x], tf.float32),
+                lambda dy: tf.numpy_function(lambda g: np.float32(g * 7), [dy], tf.float32))
 
     with tf.GradientTape() as tape:
         y = tf.function(lambda v: custom(v))(x)
@@ -424,3 +427,30 @@ def test_detaching_in_the_middle_of_a_call(tf: Any) -> None:
         assert float(traced(tf.constant(2.0))) == 3 and len(hook.outputs) == 1
     finally:
         hooks.remove(hook)
+
+
+@pytest.mark.parametrize('given', [b'ab\0', np.float32(2), np.array([b'ab'], object)], ids=['bytes', 'scalar', 'array'])
+def test_a_call_made_again_gets_what_tensorflow_gives(tf: Any, given: Any) -> None:
+    got: list[Any] = []
+
+    def kept(value: Any) -> np.ndarray:
+        got.append(value)
+        return np.int32(len(got))
+
+    seen = Seen()
+    hooks.add(seen)
+    try:
+        with pyfuncdbg.attach('tensorflow'):
+            tf.function(lambda: tf.numpy_function(kept, [tf.constant(given)], tf.int32))()
+    finally:
+        hooks.remove(seen)
+    (call,) = seen.calls
+    call.site.host.call_again(call.site, [np.array(call.site.host.to_numpy(call.inputs[0]))])
+    first, again = got
+    assert type(again) is type(first) and np.array_equal(again, first)
+
+
+def test_what_replaces_a_string_is_bytes_too(tf: Any) -> None:
+    host = TensorFlowHost(parts())
+    replaced = stand_in(b'ab\0', b'long', host, 'raw')
+    assert type(replaced) is bytes and replaced == b'ab\0'

@@ -5,10 +5,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import pyfuncdbg
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.debug.sources import Missing, missing
+from pyfuncdbg.record.trace import Trace
 
 pytestmark = pytest.mark.tensorflow
 
@@ -18,7 +24,7 @@ import tensorflow as tf
 import pyfuncdbg
 
 BUILD = """
-def add(x): return x + 1
+def add(x): return x + x.dtype.type(1)
 with graph.as_default():
     x = tf.compat.v1.placeholder(tf.float32, ())
     y = tf.negative(tf.compat.v1.py_func(add, [x], tf.float32, name='py'), name='y')
@@ -81,3 +87,29 @@ def test_a_node_that_is_refused_is_refused_as_without_us(tmp_path: Path) -> None
     watched = said('watched')
     assert 'rank 2' in watched[-1]
     assert watched == said('plain')
+
+
+def test_why_a_line_is_not_known_is_said_where_one_looks(tf: Any, tmp_path: Path) -> None:
+    v1, graph = tf.compat.v1, tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, (2,), name='x')
+        old = v1.py_func(np.sinh, [tf.nn.relu(x, name='relu')], tf.float32, name='old')
+    other = tf.Graph()
+    with other.as_default():
+        tf.nn.relu(v1.placeholder(tf.float32, (2,), name='x'), name='read')
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'old.pfd', ops=True):
+        with graph.as_default():
+            read, = tf.import_graph_def(other.as_graph_def(), {'x:0': x}, ['read:0'], name='')
+            new = tf.add(old, read, name='new')
+        with v1.Session(graph=graph) as session:
+            assert session.run(new, {x: [0, 1]}).tolist() == [0, np.sinh(np.float32(1)) + 1]
+    with Trace.open(tmp_path / 'old.pfd') as trace:
+        lines = 'ni relu', 'ni old', 'ni read', 'ni new', 'ls'
+        shown = {line: execute(line, Context(trace)).text(200) for line in lines}
+        assert missing(trace) == Missing(before=2, imported=1)
+    for name in ('relu', 'old'):
+        assert 'made before pyfuncdbg attached: attach before' in shown[f'ni {name}']
+    assert 'read from a GraphDef' in shown['ni read']
+    assert 'not known' not in shown['ni new'] and 'test_tensorflow_creation.py' in shown['ni new']
+    assert 'without a line: 2 nodes made before' in shown['ls'] and '1 node read from a GraphDef' in shown['ls']
+    assert '_no_line' not in ''.join(shown.values())

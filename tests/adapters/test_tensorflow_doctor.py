@@ -95,12 +95,14 @@ def test_a_lost_shape_comes_with_the_line_that_gives_it_back(examined: Path) -> 
     assert [one['figures']['nodes without shape'] for one in found] == [0, 2, 1]
 
 
-def test_a_graph_that_could_not_be_made_for_want_of_a_shape(tmp_path: Path) -> None:
-    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--json', str(HERE / 'faulty' / 'untraceable.py'))
+@pytest.mark.parametrize(('name', 'function', 'target'), [('untraceable', 'middle', 'y'),
+                                                          ('shapeless_layer', 'normalize', 'x')])
+def test_a_graph_that_could_not_be_made_for_want_of_a_shape(name: str, function: str, target: str, tmp_path: Path) -> None:
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--json', str(HERE / 'faulty' / f'{name}.py'))
     told = json.loads(done.stderr.splitlines()[-1])
     (found,) = told['findings']
-    assert (done.returncode, told['calls'], found['site']) == (1, 0, 'middle') and 'unknown rank' in told['raised']
-    assert (at(found, 'untraceable'), found['fix']) == (('shape', line_of('untraceable', 'y = tf')), 'y.set_shape([])')
+    assert (done.returncode, told['calls'], found['site']) == (1, 0, function) and 'unknown rank' in told['raised']
+    assert (at(found, name), found['fix']) == (('shape', line_of(name, f'{target} = tf')), f'{target}.set_shape([])')
 
 
 def test_functions_that_wait_for_nothing(examined: Path) -> None:

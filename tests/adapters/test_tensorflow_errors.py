@@ -4,6 +4,7 @@ An abort goes through TensorFlow to the caller."""
 from __future__ import annotations
 
 import gc
+import threading
 import traceback
 import weakref
 from collections.abc import Callable
@@ -96,6 +97,26 @@ def test_an_abort_reaches_the_caller(tf: Any, seen: Seen, mode: str) -> None:
     assert error is aborts
     seen.change = None
     call(tf, mode, lambda x: x)                 # and it is over
+
+
+def test_a_call_that_ends_with_an_abort_later_aborts_nothing_else(tf: Any, seen: Seen) -> None:
+    aborts, arrived = RunAborted('enough'), threading.Event()
+
+    def abort(call: Any, proceed: Any) -> Any:
+        if int(call.site.host.to_numpy(call.inputs[0])):
+            arrived.wait(60)
+        raise aborts
+
+    seen.change = abort
+    data = iter(tf.data.Dataset.range(3).map(lambda x: tf.py_function(lambda y: y, [x], tf.int64), num_parallel_calls=3))
+    with pytest.raises(RunAborted, match='enough'):
+        next(data)
+    arrived.set()
+    for _ in range(2):                          # the other two, of which TensorFlow tells when they are over
+        with pytest.raises(tf.errors.OpError, match='RunAborted: enough'):
+            next(data)
+    seen.change = None
+    assert call(tf, 'tf.function', lambda x: x) == 1
 
 
 def test_an_abort_that_the_graph_swallows_ends_the_dataset(tf: Any, seen: Seen) -> None:

@@ -1,6 +1,7 @@
 """Ops of the real TensorFlow as calls: those of traced functions with their branches and loops, and eager ones."""
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.health import Finding, judge
+from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.record.trace import Trace
@@ -203,6 +207,35 @@ def test_ops_in_a_wrapped_function_are_seen_on_its_thread(tf: Any, tmp_path: Pat
     assert (log.parent, log.thread) == (python.number, python.thread) and log.outputs[0].to_numpy() == -np.inf
 
 
+def test_strings_of_no_dimensions(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def length(text: Any) -> Any:
+        return tf.strings.length(tf.strings.upper(text, name='upper'), name='length')
+
+    answers: list[Any] = []
+    path = recorded(tmp_path, lambda: answers.append(length(tf.constant('abc')).numpy()))
+    assert answers == [3]
+    (upper,) = named(ops(path), 'upper')
+    assert upper.inputs[0].to_numpy()[()] == b'abc' and upper.outputs[0].to_numpy()[()] == b'ABC'
+
+
+@pytest.mark.parametrize('traced', [True, False])
+def test_a_mistake_of_ours_is_said_and_the_program_goes_on(
+        traced: bool, tf: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError('ours')
+    monkeypatch.setattr(op_cost, 'add', broken)
+    answers: list[Any] = []
+
+    def step(x: Any) -> Any:
+        return tf.sqrt(x) + 1
+    function = tf.function(step) if traced else step
+    recorded(tmp_path, lambda: answers.extend(function(tf.constant(4.0)).numpy() for _ in range(3)))
+    assert answers == [3.0] * 3
+    assert 'pyfuncdbg: watching ops failed and is switched off: ZeroDivisionError: ours. The program goes on unchanged.' in (
+        capfd.readouterr().err)
+
+
 def test_detach_leaves_no_observer(tf: Any, tmp_path: Path) -> None:
     from tensorflow.python.eager import context, execute
 
@@ -262,3 +295,66 @@ def test_what_makes_nodes_gets_the_lists_that_tensorflow_gives(tf: Any, tmp_path
 
     recorded(tmp_path, work)
     assert type(made[0]) is list and made[1] == [3, 8]
+
+
+def test_gradients_of_a_trace_are_no_tensors_of_the_list(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.sqrt(tf.matmul(x, x)))
+        return tape.gradient(y, x)
+    given = tf.ones((2, 2))
+    path = recorded(tmp_path, lambda: slope(given))
+    with Trace.open(path) as trace:
+        known = {tensor.name for call in trace.calls(kind='op') for tensor in call.outputs}
+        symbolic = [tensor for _, tensor in trace.tensors() if tensor.dtype == 'object' and not tensor.absent]
+        found = execute('lt', Context(trace)).result
+        text = execute('lt', Context(trace)).text(200)
+    assert symbolic and found.symbolic == len(symbolic) and f'{len(symbolic)} symbolic of traced gradients' in text
+    assert {tensor.name for _, tensor in found.rows} == known | {'x:0'} and 'no array' not in text
+
+
+def saved(tf: Any, folder: Path, watched: bool) -> Any:
+    """What is in the file of a model that was called before it was saved."""
+    from tensorflow.core.protobuf import saved_model_pb2
+    model = tf.Module()
+    weight = model.weight = tf.Variable([1.0, 2.0])
+    model.branching = tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: tf.sqrt(x) * weight, lambda: -x))
+    model.plain = tf.function(lambda x: tf.exp(x) + 1.0, input_signature=[tf.TensorSpec([None], tf.float32)])
+    model.adding = tf.function(lambda x: (weight.assign_add(x), tf.tanh(x))[1],
+                                 input_signature=[tf.TensorSpec([2], tf.float32)])
+
+    def work() -> None:
+        model.branching(tf.constant([3.0, 4.0]))
+        tf.saved_model.save(model, str(folder / 'model'))
+    if watched:
+        recorded(folder, work, full_limit=0)
+    else:
+        work()
+    found = saved_model_pb2.SavedModel()
+    found.ParseFromString((folder / 'model' / 'saved_model.pb').read_bytes())
+    return found.meta_graphs[0]
+
+
+def test_a_saved_model_is_as_without_us(tf: Any, tmp_path: Path) -> None:
+    (tmp_path / 'plain').mkdir()
+    plain, watched = saved(tf, tmp_path / 'plain', False), saved(tf, tmp_path, True)
+
+    def ops_of(meta: Any) -> list[str]:
+        """Branches that are observed are stateful."""
+        return sorted(op.name.removeprefix('Stateless') for op in meta.meta_info_def.stripped_op_list.op)
+
+    def exponential(meta: Any) -> list[Any]:
+        return [(function.signature.is_stateful, list(function.signature.control_output), dict(function.control_ret),
+                 [(node.name, node.op, list(node.input)) for node in function.node_def])
+                for function in meta.graph_def.library.function if any(node.op == 'Exp' for node in function.node_def)]
+    assert ops_of(watched) == ops_of(plain)
+    assert exponential(watched) == exponential(plain) != []
+    adding = [function for meta in (plain, watched) for function in meta.graph_def.library.function
+              if any(node.op == 'AssignAddVariableOp' for node in function.node_def)]
+    assert [function.signature.is_stateful for function in adding] == [True, True]
+    assert b'pyfuncdbg' not in watched.SerializeToString()
+    loaded = tf.saved_model.load(str(tmp_path / 'model'))
+    gc.collect()
+    assert loaded.branching(tf.constant([9.0, 16.0])).numpy().tolist() == [3.0, 8.0]

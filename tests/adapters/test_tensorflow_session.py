@@ -1,7 +1,9 @@
 """A `DebugSession` around a real TensorFlow session: what it runs is seen node by node, and comes out the same."""
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import repeat
@@ -9,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted_user import ScriptedUser
+from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
+from pyfuncdbg.adapters.tensorflow.runs import Runs
+from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.trace import Trace
@@ -212,6 +216,23 @@ def test_a_stop_before_a_node_and_at_an_op_type(tf: Any) -> None:
     assert [reason for phase, reason in user.stops if phase == 'before'] == ['breakpoint 1', 'breakpoint 1', 'breakpoint 2']
 
 
+def test_a_function_whose_result_stands_is_not_entered_but_said_why(tf: Any) -> None:
+    program = Effects(tf)
+    def clear(stop: Any) -> None:
+        for number in list(debugger.breakpoints.entries):
+            debugger.breakpoints.clear(number)
+    lines = ['to both', 'rewind first', 'into', 'break first', 'node', 'retry', 'step', clear, 'cont', 'cont', 'cont']
+    with tf.compat.v1.Session(graph=program.graph) as session:
+        session.run(program.init)
+        with ScriptedUser(lines) as user:
+            found = pyfuncdbg.DebugSession(session).run(program.again, {program.x: [1, 2]})
+    after = user.stops[2:6]
+    assert [phase for phase, _ in after] == ['node', 'node', 'node', 'before'] and after[0][1] == 'node'
+    assert "'first' has been called already and what it gave stands" in after[1][1]
+    assert after[3][1].startswith('breakpoint') and user.stops[6][0] == 'line'
+    assert found.tolist() == [6, 10] and program.ran == ['first', 'first', 'again']
+
+
 def outcome(run: Callable[[], Any]) -> tuple[str, str]:
     """What a program gets: class and text of an error, without where it was raised."""
     try:
@@ -330,6 +351,26 @@ def test_the_trace_has_the_graph_and_every_node(tf: Any, tmp_path: Any) -> None:
         assert ['Adam/beta1:0', 'float32', [], [pytest.approx(0.9)]] in sites['Adam/mul'].attrs['_constants']
 
 
+@pytest.mark.parametrize('references', [False, True])
+def test_what_only_a_session_can_hold_is_no_node_that_has_not_run(tf: Any, references: bool) -> None:
+    program = Effects(tf, references)
+    lists: list[Any] = []
+    cards: list[str] = []
+
+    def look(stop: Any) -> None:
+        context = context_of(stop)
+        lists.append((stop.phase, execute('graph', context).result))
+        cards.append(execute('graph', context).text(200))
+    with tf.compat.v1.Session(graph=program.graph) as session, ScriptedUser(['run', look, *repeat('run', 9)]):
+        session.run(program.init)
+        pyfuncdbg.DebugSession(session).run(program.fetches, {program.x: [1, 2]})
+    (phase, found), = lists
+    held = [row.site.op_type for row in found.rows if row.handle]
+    assert phase == 'end' and found.ran == found.total > len(held) > 0
+    assert all(row.time is None for row in found.rows if row.handle)
+    assert cards[0].count('held by tensorflow') == len(held) and 'did not run' not in cards[0] and 'not yet' not in cards[0]
+
+
 def test_nothing_of_ours_stays_on_a_graph(tf: Any) -> None:
     graph, x, fetches = flowing(tf)
     ours = ('_pyfuncdbg_plans', '_pyfuncdbg_sites')     # its class lists no attributes
@@ -338,6 +379,22 @@ def test_nothing_of_ours_stays_on_a_graph(tf: Any) -> None:
         assert all(hasattr(graph, name) for name in ours)
         pyfuncdbg.detach('tensorflow')
     assert not any(hasattr(graph, name) for name in ours)
+
+
+def test_nothing_of_a_graph_that_is_gone_stays_with_us(tf: Any, tmp_path: Any) -> None:
+    def of_one_graph() -> weakref.ref[Any]:
+        graph, x, fetches = flowing(tf)
+        with tf.compat.v1.Session(graph=graph) as session:
+            session.run(fetches, {x: [1, 2, 3]})
+        return weakref.ref(graph)
+
+    def kept() -> int:
+        gc.collect()
+        return sum(len(one._going) for one in gc.get_objects() if type(one) is Runs)
+    with pyfuncdbg.record(tmp_path / 't.pfd'):
+        before = kept()
+        graphs = [of_one_graph() for _ in range(3)]
+        assert kept() == before and [graph() for graph in graphs] == [None] * 3
 
 
 FUSED = {

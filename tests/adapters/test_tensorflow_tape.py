@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
+from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.tape import TAPE
+from pyfuncdbg.debug.diagram import tape_diagram
+from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.debug.tape import Tape, tape_of
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.machinery import is_package
@@ -221,6 +225,40 @@ def test_an_int_target_and_one_from_before_the_tape(tf: Any, tmp_path: Path) -> 
     assert second == 'what is differentiated was not computed while the tape recorded'
 
 
+def test_a_tape_that_forgets_and_one_that_is_entered_again(tf: Any, tmp_path: Path) -> None:
+    x = tf.Variable(2.0, name='x')
+
+    def program() -> None:
+        with tf.GradientTape(persistent=True) as tape:
+            before = x * x
+            tape.reset()
+            after = tf.sin(x)
+            with tape.stop_recording():
+                aside = tf.cos(x)
+        with tf.GradientTape(persistent=True) as outer:
+            inside = tf.exp(x)
+            with tape:
+                again = tf.tanh(after)
+        assert tape.gradient(before, x) is None and tape.gradient(aside, x) is None
+        assert tape.gradient(again, x) is not None and outer.gradient(inside, x) is not None
+        with pytest.raises(ValueError, match='not recording') as caught:
+            tape.reset()
+        assert not any(is_package(str(entry.path)) for entry in caught.traceback)
+
+    with recorded(tmp_path) as trace:
+        program()
+        with trace() as reading:
+            before, aside, again, inside = [tape_of(reading, run.id) for run in reading.runs()
+                                            if run.label == 'GradientTape.gradient']
+    assert 'recording was stopped (stop_recording, or reset)' in before.dead[0].dead
+    assert 'what is differentiated was not computed' in aside.dead[0].dead
+    assert {node.name for node in again.nodes} == {'Tanh', 'Sin', 'ReadVariableOp'}
+    lines = {node.name: node.place for node in again.nodes}
+    assert lines['Tanh'] != lines['Sin']
+    assert all(lines[name].startswith(f'{Path(__file__).name}:') for name in ('Tanh', 'Sin'))
+    assert {node.name for node in inside.nodes} == {'Exp', 'ReadVariableOp'}
+
+
 def variety(tf: Any) -> list[bytes]:
     """Gradients of every kind, as bytes."""
     x, table = tf.Variable([0.3, 0.7], name='x'), tf.Variable(np.ones((4, 2), 'f'), name='table')
@@ -297,6 +335,40 @@ def test_a_traced_pass_shows_its_structure_and_what_is_missing(tf: Any, tmp_path
     assert {node.place for node in tape.nodes} <= {made, ''} and python.place == made and f'Round ({made})' in dead.dead
 
 
+def test_a_function_in_a_traced_one_is_a_part_of_its_step(tf: Any, tmp_path: Path) -> None:
+    def double(v: Any) -> Any:
+        return v * 2.0
+
+    w = tf.Variable(3.0, name='w')
+
+    @tf.function
+    def model(x: Any) -> Any:
+        return tf.py_function(double, [x * w], tf.float32, name='double') * tf.sqrt(w)
+
+    def program() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.exp(model(1.0) / 10.0)
+        return tape.gradient(loss, w)
+
+    with recorded(tmp_path) as trace:
+        for _ in range(2):
+            program()
+        with trace() as reading:
+            tape, summary = tape_of(reading), summarized(reading)
+            others = [tape_of(reading, run) for run, _ in tape.others]
+            ends = sum(len(one.sources) for one in (tape, *others))
+    names = {node.number: node.name for node in tape.nodes}
+    assert [names[root] for root in tape.roots] == ['Exp']
+    (part,) = [node for node in tape.nodes if node.within]
+    assert (part.name, part.inside, names[part.within]) == ('double', 1, 'model')
+    lines = Answer(TAPE, tape).text(160).splitlines()
+    at = next(i for i, line in enumerate(lines) if 'inside --' in line)
+    assert '> model' in lines[at - 1] and 'double' in lines[at] and '(leaf)' in lines[at + 1]
+    assert summary.calls['gradient'] == sum(len(one.nodes) for one in (tape, *others)) > 0
+    assert ends > 1                             # rows of their own in the trace, which are no steps
+    assert [arrow.label for arrow in tape_diagram(tape, 'mermaid', 100).arrows if arrow.dashed] == ['inside']
+
+
 def test_what_a_rule_raises_is_as_without_us(tf: Any, tmp_path: Path) -> None:
     @tf.custom_gradient
     def broken(v: Any) -> Any:
@@ -349,11 +421,12 @@ def test_tapes_of_several_threads(tf: Any, tmp_path: Path) -> None:
 
 def test_detached_or_unwatched_nothing_is_left(tf: Any, tmp_path: Path) -> None:
     from tensorflow.python.eager import backprop, backprop_util, context, imperative_grad, record
+    from tensorflow.python.eager import tape as tapes
     from tensorflow.python.ops import custom_gradient
 
     def places() -> list[int]:
         return [id(thing) for thing in (
-            backprop.gen_math_ops, backprop.GradientTape._push_tape, backprop.GradientTape._pop_tape,
+            backprop.gen_math_ops, tapes.push_new_tape, tapes.push_tape, tapes.pop_tape, backprop.GradientTape.reset,
             backprop.GradientTape.jacobian, backprop.GradientTape.batch_jacobian,
             backprop_util.AggregateIndexedSlicesGradients, imperative_grad.imperative_grad, record.record_operation,
             record.record_operation_backprop_only, custom_gradient._eager_mode_decorator)]
@@ -480,3 +553,34 @@ def test_the_backward_function_of_a_traced_one(tf: Any, tmp_path: Path) -> None:
     assert {(name.rpartition('/')[2], to) for name, to in edges(inner)} >= {('Sum', 'mul'), ('ReadVariableOp', '->w')}
     (source,) = [source for source in inner.sources if source.name == 'w']
     assert source.gradient and source.gradient.magnitude == largest(found)
+
+
+UNNAMED = """
+class Model(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = tf.Variable(2.0)
+
+model, first = Model(), tf.Variable([1.0, 2.0])
+listed = [tf.Variable([3.0]), tf.Variable([4.0, 5.0]), tf.Variable(1.0, name='bias')]
+sources = [first, model.scale, *listed]
+
+def compute():
+    return tf.reduce_sum(first) * model.scale * tf.reduce_sum(listed[0] * listed[1]) + listed[2]
+
+for function, asked in ((compute, sources), (tf.function(compute), sources[::-1])):
+    with tf.GradientTape() as tape:
+        result = function()
+    tape.gradient(result, asked)
+"""
+
+
+def test_variables_that_have_no_name_of_their_own_can_be_told_apart(tf: Any, tmp_path: Path) -> None:
+    with recorded(tmp_path) as trace:
+        exec(compile(UNNAMED, 'unnamed.py', 'exec'), {'tf': tf})
+        with trace() as reading:
+            named = [{edge.gradient.name for edge in tape_of(reading, run.id).edges if not edge.target}
+                     for run in reading.runs() if run.label == 'GradientTape.gradient']
+    numbered = named[0] - {'first', 'model.scale', 'bias'}
+    assert len(numbered) == 2 and all(name.startswith('Variable') for name in numbered)
+    assert named == [numbered | {'first', 'model.scale', 'bias'}] * 2

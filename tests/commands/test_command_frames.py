@@ -201,6 +201,24 @@ def test_a_mistyped_command_has_its_nearest_names():
     assert typist.shown('undisplay z') == "*** 'z' is not displayed here; displayed are: nothing"
 
 
+@pytest.mark.parametrize(('count', 'shown', 'more'), [(1, 1, ''), (9, 7, ', 2 more')])
+def test_the_card_after_a_call_has_what_it_got_and_what_it_gave(count, shown, more):
+    def add(first, *rest):
+        return first + sum(rest)
+    with typing(at_next_call=False) as typist:
+        made = debugger.breakpoints.set('total', timing='after-call')
+        try:
+            tf.numpy_function(add, [np.full(2, 7.0 + i) for i in range(count)], tf.float64, name='total')
+        finally:
+            debugger.breakpoints.clear(made.number)
+    (card,) = typist.cards
+    lines = [line.split() for line in card.splitlines()]
+    given, gave = lines.index(f'inputs{more}'.split()), lines.index(['outputs'])
+    assert gave - given - 1 == shown
+    assert lines[given + 1] == ['first', 'float64[2]', 'const', '[7,', '7]']
+    assert lines[gave + 1][2:] == ['float64[2]', 'const', f'[{sum(range(7, 7 + count))},', f'{sum(range(7, 7 + count))}]']
+
+
 def test_jump_sets_the_next_line_or_python_refuses(recwarn):
     typist = typed('step', 'next', 'next', f'jump {FIRST + 4}', 'jump 3', 'stop', 'next', 'p z', 'z = x', 'p n', 'up',
                    f'jump {FIRST + 1}')

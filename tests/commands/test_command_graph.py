@@ -334,6 +334,19 @@ def test_retry_makes_the_same_call_again(program: Program):
     assert program.session.run(program.count).tolist() == [2.0, 3.0]
 
 
+def test_retry_goes_into_the_function(program: Program):
+    with typing('to up', 'retry --into', 'cont') as typist:
+        assert program.run() == PLAIN
+    assert program.calls == ['py', 'py', 'scaled']
+    assert [place[0] for place in typist.stops][:3] == ['node', 'node', 'line']
+
+
+def test_retry_cannot_go_into_an_op(program: Program):
+    with typing('to py', 'retry --into', 'cont') as typist:
+        assert program.run() == PLAIN
+    assert 'calls no Python function' in typist.refusal(1)
+
+
 MODULE = '''
 def made(scale):
     def function(a):

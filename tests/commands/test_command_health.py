@@ -247,6 +247,15 @@ def test_a_clean_trace(recorded):
     assert 'no line to name' in execute(f'health --line {call.number}', context).text()     # a ufunc is no Python code
 
 
+@pytest.mark.parametrize('ops', [True, False])
+def test_only_where_no_nodes_were_asked_for_they_are_said_to_be_missing(recorded, ops):
+    """A lone function in eager code is no other node: there is nothing that --ops would have added."""
+    context = recorded(lambda: tf.numpy_function(lambda x: x, [1.0], tf.float64), ops=ops)
+    for line in ('health', 'lp'):
+        assert ('were not recorded' in execute(line, context).text()) is not ops
+    assert execute('info', context).result.ops is ops
+
+
 @pytest.mark.parametrize(('line', 'message'), [
     ('health --run 999999999', 'There is no run 999999999'), ('health --call 999999999', 'There is no call 999999999'),
     ('health --line 999999999', 'There is no call 999999999'), ('health --line nowhere', 'There is no call'),
@@ -511,6 +520,22 @@ def test_at_a_stop_an_eager_lambda_is_alive(tmp_path, set_breakpoint):
     report, line = user.answers[:2]
     assert [finding.verdict for finding in report.findings] == ['born']
     assert line.same is True and line.cause[0].variable == 'return value'
+
+
+def test_the_name_of_the_call_at_the_stop_means_that_call_whatever_came_since(tmp_path, set_breakpoint):
+    def call(first):
+        tf.numpy_function(chosen, [np.array([first, 5.0], np.float32)], tf.float32, name='f')
+
+    def on_another_thread(_stop):
+        thread = threading.Thread(target=call, args=(1.0,))
+        thread.start()
+        thread.join(20)
+
+    with pyfuncdbg.record(tmp_path / 'stop.pfd'), ScriptedUser([on_another_thread, 'health --line f', 'cont']) as user:
+        set_breakpoint('f', 'has_nan(out) and x[0] == 2')
+        call(2.0)
+    assert user.phases == ['after']
+    assert user.answers[1].call.inputs[0].to_numpy().tolist() == [2, 5]
 
 
 def test_at_a_line_breakpoint_the_re_run_neither_stops_nor_counts(tmp_path, set_breakpoint):

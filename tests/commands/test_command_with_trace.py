@@ -4,14 +4,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import threading
 from time import perf_counter_ns
 
 import numpy as np
 import pytest
+from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import call as hooks_call
@@ -173,3 +176,20 @@ def test_a_tensor_that_no_call_has_made_yet(tmp_path):
             session.run(out)
     assert told[0] == told[1] == "no value of 'first:0' is recorded: no call that makes it has returned"
     assert told[2] == "no tensor 'frist:0' in this trace; 'lt' lists them. Did you mean 'first:0'?"
+
+
+def test_a_name_of_a_tensor_that_p_cannot_read_is_said_to_be_one_for_pt():
+    def double(x):
+        return x * 2
+    lines = ['p first:0', 'step', 'next', 'p first:0[1]', 'pt first:0', 'p frist:0', 'p x[0:', 'quit']
+    with ScriptedUser(lines) as user:
+        debugger.live.recorder()
+        tf.numpy_function(double, [np.ones(2)], tf.float64, name='first')
+        debugger.start()
+        debugger.stop_at_next_call(threading.get_native_id())
+        tf.numpy_function(double, [np.ones(2)], tf.float64, name='second')
+    at_node, in_frame, value, misspelt, bad = [user.answers[i] for i in (0, 3, 4, 5, 6)]
+    assert at_node == "'first:0' is no Python, but the name of a tensor: 'pt first:0' prints it"
+    assert in_frame == "'first:0[1]' is no Python, but the name of a tensor: 'pt first:0[1]' prints it"
+    assert value.values.tolist() == [2.0, 2.0]
+    assert misspelt.startswith('SyntaxError') and bad.startswith('SyntaxError')

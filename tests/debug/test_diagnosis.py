@@ -1,6 +1,7 @@
 """Faults are judged from calls and facts of a trace: what is one, what is none, and the code that mends it."""
 from __future__ import annotations
 
+import ast
 import sys
 import threading
 import time
@@ -125,6 +126,17 @@ def test_a_function_that_is_a_script_op_by_its_decorator() -> None:
 def test_the_head_alone_of_a_statement_with_a_body(program: str) -> None:
     assert statement_at(program, 3) == 'for step in range(50):'
     assert statement_at(program, 1000) == statement_at('no such file', 1) == ''
+
+
+def test_nothing_is_parsed_in_the_program_and_what_cannot_be_read_is_no_obstacle(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'torn.py').write_text('y = tf.py_function(\n    f, [x],\n    # why\n    tf.float32)\nif y:\n    x = """torn')
+    torn = str(tmp_path / 'torn.py')
+    with monkeypatch.context() as patched:      # on Python 3.11 it would make the program's own fail on another thread
+        patched.setattr(ast, 'parse', None)
+        found = [statement_at(torn, line) for line in (2, 4, 5, 6)]
+    call = 'y = tf.py_function(\n    f, [x],\n    # why\n    tf.float32)'
+    assert found == [call, call, 'if y:', '']
     assert script_call('dataset = dataset.map(element)') is None and script_call('no python ((') is None
 
 

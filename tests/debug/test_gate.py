@@ -125,7 +125,7 @@ def test_a_late_gate_hands_over_what_was_computed(breakpoints: Breakpoints) -> N
     def slow(x: Any) -> Any:
         seen.append(float(x))
         time.sleep(0.05)
-        return x + len(seen)
+        return x + np.float32(len(seen))
     graph = tf.Graph()
     with graph.as_default():
         fed = v1.placeholder(tf.float32, [], name='x')

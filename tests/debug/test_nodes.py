@@ -131,6 +131,14 @@ def test_rewind_to_before_the_hand_over():
     assert calls == [1]
 
 
+def test_a_function_whose_result_stands_is_not_entered_but_said_why():
+    x, out, session = chain_of_two()
+    with walking('to out', 'rewind second', 'into', 'node') as walk:
+        assert run(x, out, session) == EXPECTED
+    assert walk.places == ['node first', 'node out', 'node second', 'node second', 'node out']
+    assert "'second' has been called already and what it gave stands" in walk.stops[3][1]
+
+
 def test_rewind_over_what_cannot_be_taken_back_says_why():
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [2], name='x')

@@ -4,6 +4,8 @@ from __future__ import annotations
 import cmath
 import math
 import pickle
+import sys
+import types
 import warnings
 
 import ml_dtypes
@@ -15,6 +17,7 @@ from stopping import debugging, wrapped
 
 import pyfuncdbg
 from pyfuncdbg.debug import vocabulary
+from pyfuncdbg.debug.parameters import now_called
 from pyfuncdbg.debug.predicate import condition, has_inf, has_inf_or_nan, has_nan
 from pyfuncdbg.errors import CommandError
 
@@ -219,6 +222,8 @@ def test_the_text_of_a_condition_says_the_same_of_calls(tree, values):
     ('x > 1 and changed(1, 2)', '          ^', 'changed() takes one expression'),
     ('history.ema(x, alpha=2)', '                     ^', 'alpha must be a number above 0'),
     ('any(changed(v) for v in inputs)', '            ^', "where 'v' is unknown"), ('(yield)', ' ^', 'yield and await'),
+    ('x > 1 and call.number == 40', '          ^', "a call has no 'number'. call.id is the number that is shown as #40"),
+    ('call.ordinl == 3', '^', "a call has no 'ordinl'. Did you mean 'ordinal'?"),
 ])
 def test_a_mistake_is_marked_at_its_place(text, mark, why):
     with pytest.raises(CommandError) as raised:
@@ -273,6 +278,20 @@ def test_a_function_as_condition_that_raises_stops_too():
         assert reason.startswith("breakpoint 1: KeyError: 'nothing', in its condition condition(")
 
 
+def test_a_function_that_asks_a_call_for_what_it_has_not_is_told_what_it_has():
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('norm', lambda call: call.number == 40)
+        wrapped(lambda x: x)(1.0)
+        (_, _, reason), = front_end.stops
+        assert "AttributeError: a call has no 'number'. call.id is the number that is shown as #40" in reason
+
+
+@pytest.mark.parametrize('text', ['call.id > 0 and call.site.name', 'call.ordinal >= 0', 'call.__class__',
+                                  "hasattr(call, 'number')", 'any(call.number for call in history) or call.run'])
+def test_what_calls_have_can_be_asked(text):
+    condition(text)
+
+
 def test_arithmetic_of_a_condition_is_not_the_programs():
     with debugging() as (debugger, front_end), warnings.catch_warnings(), np.errstate(all='raise'):
         warnings.simplefilter('error')
@@ -289,3 +308,17 @@ def test_the_front_door_has_the_words():
     assert pyfuncdbg.norm([3, 4]) == 5
     assert pyfuncdbg.has_nan(np.array([NAN]))
     assert pyfuncdbg.condition('x') == condition('x')
+
+
+def test_looking_for_functions_of_a_name_asks_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Proxy:
+        @property
+        def __class__(self) -> type:  # type: ignore[override]
+            asked.append(1)
+            return types.FunctionType
+    asked: list[int] = []
+    module = types.ModuleType('of_proxies')
+    monkeypatch.setitem(sys.modules, 'of_proxies', module)
+    monkeypatch.setitem(sys.modules, 'a_proxy', Proxy())  # type: ignore[arg-type]
+    vars(module)['stands_for_another'] = Proxy()
+    assert list(now_called(['stands_for_another'])) == [] and asked == []

@@ -1,7 +1,10 @@
 """Node texts, copied from TensorFlow 2.21."""
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
+from google.protobuf.wrappers_pb2 import BytesValue
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.attributes import FunctionName
@@ -14,6 +17,12 @@ F = dtypes.float32
 
 def _flat(text: object) -> str:
     return ' '.join(str(text).split())
+
+
+def _written(text: str) -> str:
+    """How the protobuf that is installed writes bytes: 5.29 leaves their quotes and backslashes as they are."""
+    kept = 'value: "\'"' in str(BytesValue(value=b"'"))
+    return re.sub(r'\\(["\'\\])', r'\1', text) if kept else text
 
 
 def test_whole_text() -> None:
@@ -59,7 +68,7 @@ attr {
     (TensorShape([0, 2]), 'shape { dim { } dim { size: 2 } }'),
 ])
 def test_attributes(value: object, text: str) -> None:
-    assert _flat(node_def('n', 'O', [], '', {'a': value}).attr['a']) == text
+    assert _flat(node_def('n', 'O', [], '', {'a': value}).attr['a']) == _written(text)
 
 
 @pytest.mark.parametrize(('value', 'text'), [
@@ -82,7 +91,8 @@ def test_attributes(value: object, text: str) -> None:
     (np.int64(7), 'DT_INT64 tensor_shape { } int64_val: 7'),
 ])
 def test_tensors(value: object, text: str) -> None:
-    assert _flat(node_def('n', 'Const', [], '', {'value': to_array(value)}).attr['value']) == f'tensor {{ dtype: {text} }}'
+    written = _written(f'tensor {{ dtype: {text} }}')
+    assert _flat(node_def('n', 'Const', [], '', {'value': to_array(value)}).attr['value']) == written
 
 
 @pytest.mark.parametrize(('value', 'text'), [

@@ -10,10 +10,11 @@ from pyfuncdbg.hooks import errstate
 
 
 def modes_of(value: object) -> dict[str, str]:
-    def read() -> dict[str, str]:
-        errstate.state.set(value)
+    before = errstate.state.set(value)
+    try:
         return dict(np.geterr())
-    return contextvars.copy_context().run(read)
+    finally:
+        errstate.state.reset(before)
 
 
 def test_setting_the_variable_is_setting_numpys_state() -> None:

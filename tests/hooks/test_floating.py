@@ -19,18 +19,19 @@ from pyfuncdbg.hooks import floating
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import instrument
-from pyfuncdbg.hooks.errstate import state
+from pyfuncdbg.hooks.errstate import DEFAULT, state
 from pyfuncdbg.hooks.output import Entry
+from pyfuncdbg.hooks.thread_errors import OF_THREADS
 
+PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 
 
 @pytest.fixture(autouse=True)
 def state_as_it_was() -> Iterator[None]:
-    before = state.get(None)
-    with np.errstate(**DEFAULTS):
-        yield
-    assert state.get(None) is before
+    before = state.set(DEFAULT)
+    yield
+    state.reset(before)
 
 
 def fp(keeper: Keeper, index: int = -1) -> list[Entry]:
@@ -293,13 +294,13 @@ def test_states_are_made_once_and_the_memory_of_them_is_bounded() -> None:
 
 
 def test_numpys_functions_are_put_back() -> None:
-    import numpy._core._ufunc_config as config
-    before = config._get_extobj_dict, config._make_extobj
+    config = sys.modules[PRIVATE]
+    before = dict(vars(config))
     capture = Capture()
     capture.start()
-    assert config._make_extobj is not before[1]
+    assert vars(config) != before
     capture.stop()
-    assert (config._get_extobj_dict, config._make_extobj) == before
+    assert vars(config) == before
 
 
 @pytest.mark.parametrize('instead', ['None', "types.ModuleType('empty')"])
@@ -307,7 +308,7 @@ def test_a_numpy_without_what_is_needed_leaves_errors_unwatched(instead: str) ->
     program = f"""
 import sys, types
 import numpy as np
-sys.modules['numpy._core._ufunc_config'] = {instead}
+sys.modules['{PRIVATE}'] = {instead}
 import pyfuncdbg
 from wrapped_calls import Keeper, wrap
 from pyfuncdbg.hooks.capture import Capture

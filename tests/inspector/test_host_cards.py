@@ -1,6 +1,7 @@
 """The panes at the cards of a run, under `pyfuncdbg run --ui inspector`: a run has no source, its pane has the card."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,8 @@ def test_after_a_run_its_own_tensors_are_listed(tmp_path: Path) -> None:
         person.until('end of 60th run of script')
         person.ready()
         person.type('\x1b')
-        shown = person.until('2 tensors   sort: time   filter: run 61')
-        listed = [line for line in shown.split('\n') if 'norm:0' in line and 'NaN 3' in line]
-        assert listed, shown
+        person.until('2 tensors   sort: time   filter: run 61')
+        person.until(lambda text: any('norm:0' in line and 'NaN 3' in line for line in text.split('\n')))
 
 
 INIT = '''
@@ -77,14 +77,16 @@ with tf.compat.v1.Session(graph=graph) as session:
 
 
 def test_nodes_without_outputs_are_in_the_graph_and_the_next_one_is_marked(tmp_path: Path) -> None:
-    def rows(text: str) -> list[list[str]]:
-        return [line.split('│')[1].split()[:2] for line in text.split('\n')[2:5]]
+    def rows(*wanted: list[str]) -> Callable[[str], bool]:
+        return lambda text: [line.split('│')[1].split()[:2] for line in text.split('\n')[2:5] if '│' in line] == [*wanted]
 
     with under(tmp_path, INIT, *INSPECTOR, size=(50, 160)) as person:
-        assert ' 3 ' in next(line for line in person.until('run to the end').split('\n') if 'nodes   ' in line)
+        person.until('run to the end')
+        person.until(lambda text: any('nodes   ' in line and ' 3 ' in line for line in text.split('\n')))
         person.ready()
         person.type('N')
-        assert rows(person.until('graph  run #2  3 nodes')) == [['>', 'w'], ['.', 'w/Assign'], ['.', 'init']]
+        person.until('graph  run #2  3 nodes')
+        person.until(rows(['>', 'w'], ['.', 'w/Assign'], ['.', 'init']))    # a screen may be read while it is drawn
         person.ready()
         person.type('N')
-        assert rows(person.until('> w/Assign')) == [['*', 'w'], ['>', 'w/Assign'], ['.', 'init']]
+        person.until(rows(['*', 'w'], ['>', 'w/Assign'], ['.', 'init']))

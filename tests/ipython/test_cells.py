@@ -180,6 +180,12 @@ def test_a_breakpoint_of_a_cell_is_for_this_cell_alone(shell: Shell) -> None:
             (f'breakpoint {kept[0] + 1}', 'before')]
 
 
+def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(shell: Shell) -> None:
+    shown = shell.shown(f'%%pyfunc --ui none --break duoble\n{CALL}')
+    assert shown.rstrip().endswith("(duoble) stopped nothing: nothing of that name ran. Did you mean 'double'?"), shown
+    assert 'stopped nothing' not in shell.shown(f'%%pyfunc --ui none --break double\n{CALL}')
+
+
 @pytest.mark.parametrize(('options', 'said'), [
     ('--brek norm', "%%pyfunc: unrecognized arguments: --brek norm. Did you mean '--break'"),
     ('--if x > 1', '%%pyfunc: --if x > 1: it belongs to the --break before it, and there is none'),
@@ -270,6 +276,21 @@ def test_a_breakpoint_on_a_function_follows_its_new_definition(shell: Shell) -> 
     shell.shown('def double(x):\n    return x + x')
     shell.shown(CALL)
     assert debugger.breakpoints.entry(number).hits == 2
+
+
+def test_a_condition_is_about_the_new_definition_too(shell: Shell) -> None:
+    call = 'tf.numpy_function(redefined, [np.arange(4.0)], tf.float64)'
+    shell.shown('def redefined(x):\n    return x * 2')
+    shell.shown('%pyfunc break redefined --do log')
+    shell.shown(call)                           # it is known by now, with its parameter
+    bad = shell.shown('%pyfunc break redefined --do log if values.sum() > 5')
+    assert "unknown name 'values'; the function has x" in bad
+    shell.shown('def redefined(values):\n    return values + values')
+    assert 'set at redefined' in shell.shown('%pyfunc break redefined --do log if values.sum() > 5')
+    shell.shown(call)
+    assert [entry.hits for entry in debugger.breakpoints.entries.values()] == [2, 1]
+    bad = shell.shown('%pyfunc break redefined if other > 5')
+    assert "unknown name 'other'; the function has values" in bad
 
 
 def test_a_breakpoint_on_a_line_says_that_its_function_was_defined_again(shell: Shell) -> None:

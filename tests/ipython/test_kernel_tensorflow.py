@@ -51,7 +51,8 @@ def test_a_stop_is_answered_in_the_cell(source: str, notebook: Notebook) -> None
 @pytest.mark.parametrize('source', SOURCES.values(), ids=SOURCES)
 def test_an_interrupt_ends_the_cell_and_nothing_of_it_is_left(source: str, notebook: Notebook) -> None:
     cell = notebook.run(f'%%pyfunc --break twice\n{source}', 's', notebook.manager.interrupt_kernel)
-    assert (cell.status, cell.error) == ('error', 'KeyboardInterrupt')
+    assert (cell.status, cell.error, cell.displayed) == ('error', 'KeyboardInterrupt', 'KeyboardInterrupt'), cell.text
+    assert cell.asked == ['(pfd) '] * 2         # TensorFlow's thread goes on with the next element, which asks no more
     wrong = notebook.run('try:\n    tf.constant([1.0, 2.0]) + tf.constant([1.0, 2.0, 3.0])\n'
                          'except tf.errors.OpError as error:\n    print(type(error).__name__)')
     assert (wrong.status, wrong.text) == ('ok', 'InvalidArgumentError\n')

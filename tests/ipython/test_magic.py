@@ -66,6 +66,15 @@ def test_a_mistake_is_one_line(line: str, said: str, shell: Shell) -> None:
     assert text.count('\n') == 1
 
 
+def test_a_command_in_a_message_is_worded_as_it_is_typed_here(shell: Shell) -> None:
+    assert "'%pyfunc help' lists the commands" in shell.shown('%pyfunc clls')
+    assert "'%pyfunc help break' shows all" in shell.shown('%pyfunc break double --nice')
+    shell.shown(f'%%pyfunc\n{CALL}')
+    assert "; '%pyfunc lt' lists them. Did you mean 'twice:0'?" in shell.shown('%pyfunc pt twcie:0')
+    assert "'%pyfunc calls' lists them, '%pyfunc ls' the lines" in shell.shown('%pyfunc graph')
+    assert "'%pyfunc graph' and '%pyfunc calls' list" in shell.shown('%pyfunc ni zzzzzz')
+
+
 def test_alone_it_tells_how_things_stand(shell: Shell) -> None:
     assert 'nothing is recorded yet' in shell.shown('%pyfunc')
     shell.shown(f'%%pyfunc\n{CALL}')
@@ -194,6 +203,22 @@ def test_unloading_ends_the_recording_of_every_cell(shell: Shell) -> None:
     with pyfuncdbg.load('all.pfd') as trace:
         assert trace.info().complete
         assert trace.count(kind='python') == 1
+
+
+def test_what_was_recorded_for_stops_is_not_looked_at_after_loading_again(shell: Shell) -> None:
+    shell.shown('%pyfunc break nothing')
+    shell.shown(f'{CALL}\n{CALL}')
+    assert '2 calls of wrapped functions' in shell.shown('%pyfunc')
+    shell.shown('%unload_ext pyfuncdbg')
+    shell.shown(CALL)
+    shell.shown('%load_ext pyfuncdbg')
+    assert ': 0 calls of wrapped functions' in shell.shown('%pyfunc')       # the breakpoint is there still
+    shell.shown(CALL)
+    assert ': 1 call of a wrapped function' in shell.shown('%pyfunc')
+    shell.shown('%pyfunc clear all')
+    shell.shown('%unload_ext pyfuncdbg')
+    shell.shown('%load_ext pyfuncdbg')
+    assert 'nothing is recorded yet' in shell.shown('%pyfunc')
 
 
 def test_before_it_is_loaded_it_says_how() -> None:

@@ -65,7 +65,7 @@ def test_to_numpy_gives_the_values_of_a_tensor():
 
 
 @pytest.mark.parametrize(('line', 'method', 'said'), [
-    ('calls', 'to_numpy', "'calls' gave no tensor: 'pt TENSOR' gives one, 'lt' lists them"),
+    ('calls', 'to_numpy', "'calls' gave no tensor: '%pyfunc pt TENSOR' gives one, '%pyfunc lt' lists them"),
     ('info', 'to_numpy', "'info' gave no tensor"), ('info', '__len__', "'info' gave no list"),
     ('report', 'to_pandas', "'report' gave neither a list nor a tensor")])
 def test_a_conversion_that_makes_no_sense_says_what_would(line, method, said):

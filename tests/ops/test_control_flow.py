@@ -77,7 +77,7 @@ def test_python_functions_in_loops_of_functions_are_differentiated_and_called_on
 def test_a_function_with_loops_leaves_nothing_behind() -> None:
     class Thing:
         def double(self, a: Any) -> Any:
-            return a * 2
+            return np.float32(a * 2)
     thing = Thing()
     gone = weakref.ref(thing)
 

@@ -226,7 +226,7 @@ def test_one_line_is_one_place_for_all_its_calls_and_closures() -> None:
 def test_a_hook_may_change_inputs_outputs_and_skip_the_call(op: Any, in_graph: bool) -> None:
     def run() -> Any:
         if not in_graph:
-            return float(op(lambda a: a + 1., [tf.constant(1.)], tf.float32))
+            return float(op(lambda a: a + np.float32(1), [tf.constant(1.)], tf.float32))
         with Graph().as_default(), Session() as session:
             return float(session.run(op(lambda a: a + np.float32(1), [tf.constant(1.)], tf.float32)))
 

@@ -43,6 +43,80 @@ def test_commands_come_from_a_pipe_and_stdout_is_the_programs_alone(tmp_path: Pa
     assert done.stderr.index('(pfd) step') < done.stderr.index('model.py:5') < done.stderr.index('(pfd) next')
 
 
+@pytest.mark.parametrize('words', ['twice if x[0] == 1', 'twice  if(x[0] == 1)', 'model.py:5 if x[0] == 1'])
+def test_a_breakpoint_in_the_words_of_the_prompt(words: str, tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', words, given='p x * 7\ncont\n')
+    assert (done.returncode, done.stdout) == (0, '0\n2\n4\n')
+    assert done.stderr.count('STOPPED') == 1 and 'call 2 of node' in done.stderr and 'stopped nothing' not in done.stderr
+
+
+@pytest.mark.parametrize(('words', 'why'), [
+    ('twcie', "nothing of that name ran. Did you mean 'twice'?"),
+    ('twice if x[0] == 5', "'x[0] == 5' was never true at PyFunc."),
+    ('model.py:5 if x[0] == 5', "'x[0] == 5' was never true at {folder}/model.py:5 twice."),
+    ('twice[7]', 'there was no such call at PyFunc.'),
+    ('#70', 'there was no such call.'),
+    ('other.py:2', 'the program never came to {folder}/other.py:2 other.')])
+def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(words: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / 'other.py').write_text('def other(x):\n    return x\n')
+    done = run(tmp_path, '--break', words)
+    assert (done.returncode, done.stdout) == (0, '0\n2\n4\n')
+    place = words.partition(' if')[0]
+    assert done.stderr.splitlines()[-1] == (
+        f'pyfuncdbg: breakpoint 1 ({place}) stopped nothing: {why.format(folder=tmp_path)}')
+
+
+@pytest.mark.parametrize('options', [['--break', 'twice if out[0] == 2'], ['--catch'],
+                                     ['--break', 'model.py:6 if y[0] == 2']])
+def test_a_call_that_was_made_is_made_again_and_stepped(options: list[str], tmp_path: Path) -> None:
+    source = MODEL.replace('x * 2', '{0: 0, 1: 2, 2: 4}[int(x[0])] + 0 * x')
+    if options == ['--catch']:
+        source = source.replace('1: 2, ', '')
+    done = run(tmp_path, *options, given='retry --into\np x[0]\nnext\np "line passed"\ncont\ncont\n', source=source)
+    first, again, *_ = done.stderr.split('STOPPED ')[1:]
+    assert 'call 2 of node' in first and 'happen again' in first
+    assert again.startswith('in twice at model.py:5') and '(pfd) p x[0]\nint64 1\n' in again
+    if options == ['--catch']:
+        assert done.returncode == 1 and 'KeyError: 1' in done.stderr
+    else:
+        assert (done.returncode, done.stdout) == (0, '0\n2\n4\n') and 'line passed' in done.stderr
+
+
+def test_a_call_that_was_aborted_is_no_fault_of_its_function(tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', 'twice', given='step\nabort\n')
+    assert (done.returncode, done.stdout) == (130, '')
+    assert 'call #1 PyFunc[0] was aborted at stop 2\n' in done.stderr and 'the call that was aborted' in done.stderr
+    assert 'RunAborted' not in done.stderr and 'library frames' not in done.stderr
+
+
+@pytest.mark.parametrize('named', ['', 'twice ', 'PyFunc '])
+def test_a_function_is_swapped_by_its_own_name_or_its_nodes(named: str, tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', 'twice if out[0] == 2', given=f'swap {named}lambda x: x * 50\ncont\nquit\n')
+    assert (done.returncode, done.stdout) == (0, '0\n50\n4\n') and '<lambda> instead of twice' in done.stderr
+
+
+@pytest.mark.parametrize('condition', ['raw[0] == 50', 'raw == b"2"', 'changed(raw) and raw > b"1"', 'out == b"2!"',
+                                       'raw.endswith(b"2") and not has_nan(raw)'])
+@pytest.mark.parametrize('op', ['numpy_function', 'py_function'])
+def test_a_single_string_is_bytes_in_a_condition(op: str, condition: str, tmp_path: Path) -> None:
+    source = f'''
+from pyfuncdbg import tf
+def marked(raw):
+    return (raw if isinstance(raw, bytes) else raw.numpy()) + b'!'
+traced = tf.function(lambda word: tf.{op}(marked, [word], tf.string))
+for word in (b'1', b'2'):
+    print(traced(tf.constant(word)).numpy())
+'''
+    done = run(tmp_path, '--break', f'marked if {condition}', given='p "here"\ncont\n', source=source)
+    assert (done.returncode, done.stdout) == (0, "b'1!'\nb'2!'\n")
+    assert done.stderr.count('STOPPED') == 1 and 'call 2 of node' in done.stderr and 'Error' not in done.stderr
+
+
+def test_who_has_left_is_told_of_no_breakpoint(tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', 'twice', '--break', 'twcie', given='quit\n')
+    assert (done.returncode, done.stdout) == (0, '0\n2\n4\n') and 'stopped nothing' not in done.stderr
+
+
 def test_a_program_reads_the_lines_behind_its_commands(tmp_path: Path) -> None:
     source = MODEL.replace('    return y', '    return y + int(input())')
     done = run(tmp_path, '--break', 'twice', given='cont\n10\ncont\n20\ncont\n30\n', source=source)
@@ -121,6 +195,8 @@ def test_breakpoint_needs_no_option(tmp_path: Path) -> None:
     (['--break', 'f', '--if', 'x', '--if', 'y'], 'there is another --if'),
     (['--break', ''], 'no place given'),
     (['--break', 'f', '--if', 'x +'], 'bad condition'),
+    (['--break', 'f if'], "a condition is missing behind 'if'"),
+    (['--break', 'f if x', '--if', 'y'], 'there is another --if'),
     (['--ui', 'screen'], "invalid choice: 'screen'"),
     (['--on-eof', 'wait'], "invalid choice: 'wait'"),
     (['-x', 'nothing'], "cannot read the commands in 'nothing'"),

@@ -1,10 +1,14 @@
 """What goes into a trace comes out of it: values of every type, names, errors, prints."""
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
+import importlib
 import sys
 import time
+import types
+import zipfile
 
 import ml_dtypes
 import numpy as np
@@ -123,6 +127,66 @@ def test_a_changed_input_is_noted_and_kept_as_it_came(tmp_path):
         assert inputs[3].to_numpy().tolist() == [0, 2, 4, 6, 8]
 
 
+def test_a_changed_array_of_rank_0_is_noted(tmp_path):
+    def scribble(x, nan, same, boxed):
+        x[()] = 9
+        nan[()] = -nan
+        return [same]
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(scribble)(np.array(3, np.int32), np.array(np.nan), np.array(np.nan), np.array(2.5, object))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        call = trace.calls()[0]
+        assert [t.changed for t in call.inputs] == [True, True, False, False]
+        assert [t.dtype for t in call.inputs] == ['int32', 'float64', 'float64', 'object']
+        assert call.inputs[0].to_numpy() == 3 and call.inputs[0].shape == ()
+        assert np.signbit(call.inputs[1].to_numpy()) == np.signbit(np.nan)
+        assert np.isnan(call.outputs[0].to_numpy())
+
+
+def test_no_module_is_asked_for_the_text_of_a_function(tmp_path, monkeypatch):
+    asked = []
+
+    class Lazy(types.ModuleType):
+        def __getattr__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+    monkeypatch.setitem(sys.modules, 'lazy_until_asked', Lazy('lazy_until_asked'))
+    (tmp_path / 'never_seen.py').write_text('def fresh(x):\n    return [x + 1]\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    fresh = importlib.import_module('never_seen').fresh
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(fresh)(np.float32(1))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.calls()[0].site.source == 'def fresh(x):\n    return [x + 1]\n'
+    assert asked == []
+
+
+@pytest.mark.parametrize('now', ['x = (\n', 's = """never closed\n'])
+def test_a_file_that_was_changed_meanwhile_does_not_end_the_recording(tmp_path, monkeypatch, now):
+    file = tmp_path / 'changed_meanwhile.py'
+    file.write_text('def changed(x):\n    return [x + 1]\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, 'changed_meanwhile', raising=False)
+    changed = importlib.import_module('changed_meanwhile').changed
+    file.write_text(now)
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(changed)(np.float32(1))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        (call,) = trace.calls()
+        assert call.site.source == '' and call.outputs[0].to_numpy() == 2
+
+
+def test_the_text_of_a_function_in_an_archive(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / 'packed.zip', 'w') as archive:
+        archive.writestr('packed_module.py', 'def packed(x):\n    return [x + 1]\n')
+    monkeypatch.syspath_prepend(tmp_path / 'packed.zip')
+    packed = importlib.import_module('packed_module').packed
+    with Recorder(tmp_path / 't.pfd'):
+        wrapped(packed)(np.float32(1))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.calls()[0].site.source == 'def packed(x):\n    return [x + 1]\n'
+
+
 def test_large_tensors_have_statistics_only_and_a_change_is_noted(tmp_path):
     def scribble(x):
         x[5] = np.nan
@@ -177,6 +241,25 @@ def test_site_run_and_error(tmp_path):
         assert trace.run(run.id) == seen
         with pytest.raises(CommandError, match=f'near it: {run.id}'):
             trace.run(run.id + 1)
+
+
+def test_to_write_an_error_parses_nothing_where_that_is_not_safe_with_threads(tmp_path, monkeypatch):
+    def fail(x):
+        try:
+            return (x + 1) // 0
+        except ZeroDivisionError as error:
+            raise KeyError(x + [][x]) from error
+    parsed, parse = [], ast.parse
+    monkeypatch.setattr(ast, 'parse', lambda text: parsed.append(parse(text)) or parsed[-1])
+    with Recorder(tmp_path / 'one.pfd'), pytest.raises(IndexError):
+        wrapped(fail)(3)
+    assert not parsed or sys.version_info >= (3, 12)
+    with Trace.open(tmp_path / 'one.pfd') as trace:
+        (found,) = trace.calls(failed=True)
+    lines = [line.strip() for line in found.error.traceback.splitlines()]
+    for text in ('return (x + 1) // 0', 'raise KeyError(x + [][x]) from error'):
+        marks = lines[lines.index(text) + 1]
+        assert set(marks) == ({'^'} if sys.version_info < (3, 12) else {'^', '~'})
 
 
 def test_an_exception_whose_str_raises(tmp_path):

@@ -35,8 +35,8 @@ def test_a_loop_without_python_calls_is_one_function_with_the_same_values(monkey
 
 def test_one_with_python_calls_is_not() -> None:
     with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
-        y = tf.while_loop(lambda i: i < 2, lambda i: tf.ensure_shape(tf.numpy_function(lambda i: i + 1, [i], tf.int32), []),
-                          [0])
+        y = tf.while_loop(lambda i: i < 2, lambda i: tf.ensure_shape(
+            tf.numpy_function(lambda i: i + np.int32(1), [i], tf.int32), []), [0])
         assert session.run(y) == [2] and loops(graph)[0].compiled == []
 
 

@@ -25,7 +25,7 @@ def test_one_session(threads: int) -> None:
         p = v1.placeholder(tf.float32, [])
         twice = tf.py_function(lambda x: x * 2, [p], tf.float32)
         counted = tf.while_loop(lambda i: i < p, lambda i: i + tf.reshape(
-            tf.numpy_function(lambda z: z * 0 + 1, [i], tf.float32), []), [0.])[0]
+            tf.numpy_function(lambda z: np.float32(z * 0 + 1), [i], tf.float32), []), [0.])[0]
         total = v1.py_func(lambda x: np.float32(x + 1), [p], tf.float32) + twice + counted
         session = v1.Session(config=v1.ConfigProto(inter_op_parallelism_threads=threads))
     found: list[tuple[float, float]] = []

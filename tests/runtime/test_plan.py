@@ -32,8 +32,8 @@ def _in_place(a: np.ndarray) -> np.ndarray:
     """Writes to its argument, as TensorFlow allows."""
     if isinstance(a, np.ndarray):
         a *= 2
-        return a + 1
-    return a * 2 + 1
+        return a + a.dtype.type(1)
+    return a * a.dtype.type(2) + a.dtype.type(1)
 
 
 @st.composite

@@ -4,9 +4,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from pyfuncdbg.record.records import OutputRecord
-from pyfuncdbg.views.call import call_card
+from pyfuncdbg.views.call import call_card, input_titles
 from pyfuncdbg.views.calls import call_table
 from pyfuncdbg.views.sample import sample, tensor
 
@@ -82,3 +83,11 @@ def test_card_of_a_gradient_call(draw):
     assert 'gradient of  call #2' in text
     assert 'no inputs' in text
     assert '#1 of process 2' in text
+
+
+@pytest.mark.parametrize(('source', 'title'), [
+    ('def scale(self, x):\n    return x', 'in 0 x'), ('def scale(cls, x, by=None):\n    return x', 'in 0 x'),
+    ('def scale(self):\n    return self', 'in 0 self')])
+def test_inputs_of_a_bound_method_are_named_without_its_object(source, title):
+    call = next(call for call in CALLS if len(call.inputs) == 1)
+    assert input_titles(replace(call, site=replace(call.site, source=source))) == [title]

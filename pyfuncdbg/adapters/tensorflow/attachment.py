@@ -6,7 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyfuncdbg.adapters.tensorflow import calls, creation, custom, forward, observers, op_calls, runs, steps, symbolic, tapes
+from pyfuncdbg.adapters.tensorflow import (
+    calls,
+    creation,
+    custom,
+    forward,
+    observers,
+    op_calls,
+    runs,
+    saving,
+    steps,
+    symbolic,
+    tapes,
+)
 from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
 from pyfuncdbg.adapters.tensorflow.custom import CustomGradients
@@ -40,13 +52,14 @@ class TensorFlowAttachment:
         self._calls = Calls(found, host, causes, going, self._ops)
         self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (
-            calls, creation, custom, forward, observers, op_calls, runs, steps, symbolic, tapes)]
+            calls, creation, custom, forward, observers, op_calls, runs, saving, steps, symbolic, tapes)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(found, causes) if examine else None
         try:
             causes.install(found, self._patches)
             creation.install(found, self._patches)
+            saving.install(found, self._patches)
             self._calls.install(self._patches)
             going.install(found, self._patches, self._calls.sites)
             self._tapes.install(self._patches)

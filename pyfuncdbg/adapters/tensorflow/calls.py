@@ -20,12 +20,17 @@ from pyfuncdbg.adapters.tensorflow.observers import Observer
 from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
-from pyfuncdbg.adapters.tensorflow.runs import Runs
+from pyfuncdbg.adapters.tensorflow.runs import Runs, looked_on
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list, given
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.machinery import is_package
+
+try:
+    from pyfuncdbg.adapters.tensorflow.quick import Quick
+except ImportError:                             # not compiled
+    Quick = None  # type: ignore[assignment, misc]
 
 _MOST_KNOWN = 4096
 
@@ -52,6 +57,8 @@ class Calls:
         self._common: Callable[..., Any] = parts.scripts.py_func_common
         self.gradients = Gradients(host)
         self.sites = Sites(parts, host, self._original)
+        if Quick is not None:
+            self._runs.quick = Quick(self._original, parts.scripts._py_funcs, causes, self._runs)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
@@ -70,7 +77,7 @@ class Calls:
         return insert
 
     def _trampoline(self) -> Callable[..., Any]:
-        original = self._original
+        original, quick = self._original, self._runs.quick
 
         def described(frame: FrameType) -> Entrance | None:
             names = frame.f_locals
@@ -78,13 +85,17 @@ class Calls:
             entry = self.sites.of(names['registry'], names['token'], func, frame) if func is not None else None
             if entry is None or entry.site is None:
                 return None
-            return Entrance(entry.site, self._runs.of(entry), list(names['args']))
+            call, hook = looked_on(names['args'])
+            return Entrance(entry.site, self._runs.of(entry), list(names['args']), call, (hook,) if call is not None else ())
 
-        @begins_call(described)  # type: ignore[arg-type]
+        @begins_call(described)
         def __call__(registry: Any, token: str, device: Any, args: Any) -> Any:  # noqa: N807
             try:
                 if not hooks.python and not hooks.gradient and self._causes.aborted is None:
                     return original(registry, token, device, args)
+                if quick is not None and self.on and (
+                        made := quick.call(registry, token, device, args)) is not NotImplemented:
+                    return made
                 return self._watched(registry, token, device, args)
             except BaseException as error:
                 error.__traceback__ = _theirs(error.__traceback__)
@@ -113,7 +124,7 @@ class Calls:
             return self._call_own(registered, entry, registry, token, device, args)
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
-        run = self._runs.of(entry)
+        run = self._runs.of(entry, args)
         stamp = hooks.stamp                     # read first: what changes meanwhile makes another
         if entry.known[0] is not stamp:
             entry.known = stamp, hooks.wanted(site, run)
@@ -124,6 +135,7 @@ class Calls:
         way = entry.ways.get(device)
         if way is None:
             way = entry.ways[device] = self._way(site, registry, token, device)
+            entry.quick = site, entry.root, partial(self.gradients.remember, token) if site.op_type == EAGER else None
         if isinstance(wanted, bool) or run.aborted is not None:
             # Asked here: threads of TensorFlow's lose what is kept on a thread, and keeping it anew costs 1 µs.
             outputs = around(site, way, run, list(args), thread=get_native_id())
@@ -170,6 +182,7 @@ class Calls:
         def differentiable(*inputs: Any) -> Sequence[Any]:
             if hooks.gradient and (call := current.get()) is not None:
                 remember(token, call)           # a backward step will ask which call it was
+                del call                        # frames of an error lead here: as in `around`
             if not hooks.op:
                 return given(original(registry, token, device, list(inputs)))
             with self._ops.on_this_thread():

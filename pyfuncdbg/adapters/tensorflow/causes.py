@@ -71,11 +71,12 @@ class Causes:
         self._failures: deque[_Failure] = deque(maxlen=_KEPT)
         self._lock = threading.Lock()
         self.aborted: RunAborted | None = None
+        self._arrived: weakref.ref[RunAborted] | None = None
 
     def note(self, error: BaseException) -> None:
         """A wrapped function has raised; on its thread."""
-        if isinstance(error, RunAborted):
-            self.aborted = error
+        if isinstance(error, RunAborted) and (self._arrived is None or self._arrived() is not error):
+            self.aborted = error                # a call beside it that ends with it later aborts nothing else
         with self._lock:
             self._failures.append(_Failure(error))
 
@@ -95,6 +96,7 @@ class Causes:
         """Let an abort go on in the place of an error, once."""
         aborted, self.aborted = self.aborted, None
         if aborted is not None:
+            self._arrived = weakref.ref(aborted)
             raise aborted.with_traceback(None)
 
     # ------------------------------------------------------------------ TensorFlow's places
@@ -158,10 +160,20 @@ def _of_status(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _made_by_python(frame: FrameType | None) -> bool:
-    """Whether TensorFlow's Python code makes an error, in the constructor that calls ours."""
-    while frame is not None and frame.f_code.co_name == '__init__':
+    """Whether TensorFlow's Python code makes an error to raise it, in the constructor that calls ours; not to show its text,
+    as it does where it tells of an exception that came of another."""
+    frame = _past(frame, '__init__')
+    if frame is None or frame.f_code.co_name == '_do_call':
+        return frame is not None
+    asking = _past(frame, '_status_to_exception')
+    return asking is not frame and (asking is None or asking.f_code.co_name != '__str__')
+
+
+def _past(frame: FrameType | None, name: str) -> FrameType | None:
+    """The innermost frame that is no function of that name."""
+    while frame is not None and frame.f_code.co_name == name:
         frame = frame.f_back
-    return frame is not None and frame.f_code.co_name in ('_do_call', '_status_to_exception')
+    return frame
 
 
 def _filters(frame: FrameType) -> bool:

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.listed import Listed
+from pyfuncdbg.adapters.tensorflow.listed import Listed, listed
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.adapters.tensorflow.runs import Runs
@@ -72,7 +72,7 @@ class CustomGradients:
                 call = current.get()
                 number = call.id if call is not None and call.site is site else 0
                 result, rule = f(*inputs, **kwargs)
-                return Listed(result)
+                return listed(result)
 
             outputs = instrument(site, forward)(self._runs.eager(), list(args))
             self._thread.call = number, f.__name__

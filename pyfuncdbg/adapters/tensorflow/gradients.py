@@ -14,6 +14,7 @@ from pyfuncdbg.hooks.chain import around, hooks
 
 _MOST = 1 << 12
 """Calls that are remembered for a backward step of theirs to come."""
+_TOKEN = '_pyfuncdbg_token'
 
 
 class Gradients:
@@ -52,7 +53,7 @@ class Gradients:
             inputs: Gradients of the forward call's outputs.
             call: Computes those of its inputs.
         """
-        known = self._calls.get(differentiated(registered)) if hooks.gradient else None
+        known = self._calls.get(_token(registered)) if hooks.gradient else None
         within = current.get()
         if known is None or (within is not None and within.site.kind == 'gradient' and within.forward == known[0]):
             return call(*inputs)                # a tape's step is this one
@@ -64,3 +65,13 @@ class Gradients:
             site = self._sites[id] = CallSite(f'{name}_grad', 'EagerPyFunc', 'gradient', self._host, attrs={'forward': name})
         passes = tuple(self.passes)
         return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), number)
+
+
+def _token(registered: Any) -> str:
+    """As `differentiated`, which takes a while: kept with the function."""
+    try:
+        return getattr(registered, _TOKEN)  # type: ignore[no-any-return]
+    except AttributeError:
+        token = differentiated(registered)
+        setattr(registered, _TOKEN, token)
+        return token

@@ -11,8 +11,8 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
-from pyfuncdbg.adapters.tensorflow.units import Units
-from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.adapters.tensorflow.units import Units, is_handle
+from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
 
 _PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
@@ -32,11 +32,13 @@ class Plan:
         feeds, fetches, targets: Tensors and nodes that the program named.
         constants: By name, those that were asked for.
         form: As in `Run`.
+        going: The runs of the graph that go on, this plan's and others', in order of their beginning.
+        announce: Gives the sites, for a `Run`.
         asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
     """
 
     def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
-                 fetches: Sequence[Any], targets: Sequence[Any]) -> None:
+                 fetches: Sequence[Any], targets: Sequence[Any], going: list[Run]) -> None:
         self.graph = weakref.ref(graph)
         self.units = units
         self.nodes = units.nodes
@@ -45,6 +47,8 @@ class Plan:
         self.fetches = tuple(fetches)
         self.targets = tuple(targets)
         self.form = object()
+        self.going = going
+        self.announce = lambda: sites           # one for all runs
         self.asked: tuple[object, bool] = None, True
         self.feed_names = tuple(tensor.name for tensor in feeds)
         self.fetch_names = tuple(tensor.name for tensor in fetches)
@@ -65,20 +69,23 @@ class Plans:
     Args:
         host: Of the sites.
         python_site: The site of the function that a node calls; None if it is no function of the program's.
+        going: The runs that go on, by the id of their graph.
     """
 
-    def __init__(self, host: Host, python_site: Callable[[Any], CallSite | None]) -> None:
+    def __init__(self, host: Host, python_site: Callable[[Any], CallSite | None], going: dict[int, list[Run]]) -> None:
         self._host = host
+        self._going = going
         self._python_site = python_site
         self._graphs: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def of(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
         """The plan of a run."""
-        plans = self._kept(graph, _PLANS)
-        key = graph.version, *(tuple(map(id, some)) for some in (fetches, targets, feeds))
+        plans = getattr(graph, _PLANS, None) or self._kept(graph, _PLANS)
+        # TensorFlow lets nobody change nodes that have run; a plan keeps its tensors, so their ids stay theirs.
+        key = *map(id, fetches), None, *map(id, targets), None, *map(id, feeds)
         found: Plan | None = plans.get(key)
         if found is None:
-            if len(plans) >= _KEPT or any(known[0] != graph.version for known in plans):
+            if len(plans) >= _KEPT:
                 plans.clear()
             found = plans[key] = self._made(graph, fetches, targets, feeds)
         return found
@@ -104,7 +111,10 @@ class Plans:
         found = needed([*(tensor.op for tensor in fetches), *targets], feeds)
         made = {op: place for place, op in enumerate(graph.get_operations())}
         units = Units([op for op in found if not is_constant(op)], made, fetches, targets)
-        return Plan(graph, units, tuple(self.site(op) for op in units.nodes), feeds, fetches, targets)
+        if id(graph) not in self._going:        # another graph may have the number later
+            weakref.finalize(graph, self._going.pop, id(graph), None).atexit = False
+        return Plan(graph, units, tuple(self.site(op) for op in units.nodes), feeds, fetches, targets,
+                    self._going.setdefault(id(graph), []))
 
     def site(self, op: Any) -> CallSite:
         """The site of a node: of the Python function that it calls, or of the node itself."""
@@ -118,6 +128,8 @@ class Plans:
         site: CallSite | None = sites.get(op.name)
         if site is None:
             attrs = {**plain_attrs(op), **surroundings(op)}
+            if is_handle(op):
+                attrs['_handle'] = True
             if Kernel.fits(op):
                 attrs['_call'] = Kernel(op).on_values
             site = sites[op.name] = CallSite(

@@ -41,7 +41,7 @@ class TensorFlowHost:
             except Exception:                   # a resource or variant: it has no elements that could be read
                 return _boxed(value)
         if isinstance(value, _PLAIN):
-            return np.asarray(value)
+            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)     # NumPy's own strips NULs at the end
         return self._of_other(value)
 
     def _of_other(self, value: Any) -> np.ndarray:
@@ -92,6 +92,8 @@ class TensorFlowHost:
                              f'replaces')
         if tensor:
             return self.tensor(array, like.dtype)
+        if isinstance(like, bytes):
+            return array[()]
         copy = array.copy() if array.ndim or array.dtype == object else array[()]
         return np.array(copy) if isinstance(like, np.ndarray) else copy
 

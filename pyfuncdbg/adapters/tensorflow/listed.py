@@ -5,7 +5,7 @@ from typing import Any
 
 
 class Listed(list[Any]):
-    """The values of a result.
+    """The values of a result. Made by `listed`.
 
     Attributes:
         raw: The result itself.
@@ -13,6 +13,11 @@ class Listed(list[Any]):
 
     __slots__ = ('raw',)
 
-    def __init__(self, raw: Any) -> None:
-        super().__init__(raw if isinstance(raw, (list, tuple)) else [raw])
-        self.raw = raw
+    raw: Any
+
+
+def listed(raw: Any) -> Listed:
+    """The values of a result; a function, for calling an `__init__` costs more."""
+    values = Listed(raw if isinstance(raw, (list, tuple)) else [raw])
+    values.raw = raw
+    return values

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.adapters.tensorflow.creation import unlocated
 from pyfuncdbg.adapters.tensorflow.kernels import is_constant, shape_list
 
 _UNSHOWN = ('_output_shapes', '_class')
@@ -20,8 +21,10 @@ _TOLD = 20
 
 
 def surroundings(op: Any) -> dict[str, Any]:
-    """'_device', '_control' (inputs by name) and '_constants' of a node, where it has some."""
+    """'_device', '_control' (inputs by name), '_constants' and '_no_line' (why it has none) of a node, where there are."""
     found: dict[str, Any] = {}
+    if (reason := unlocated(op)) is not None:
+        found['_no_line'] = reason
     if op.device:
         found['_device'] = op.device
     if op.control_inputs:

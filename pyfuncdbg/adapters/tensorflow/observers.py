@@ -24,6 +24,8 @@ _UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2'
 """Nodes that compute nothing, and those whose function is a call by itself."""
 _UNREADABLE = frozenset(('resource', 'variant'))
 _SEEN = '_pyfuncdbg_observed'
+SCOPE = 'pyfuncdbg/'
+"""How the names of our nodes begin."""
 _HEALTH, _COUNTS = 4, 11
 """`FULL_HEALTH` of TensorFlow's `TensorDebugMode`, and how many figures it gives: the last six are counts of elements."""
 
@@ -138,7 +140,7 @@ class Observers:
         scripts, ops = self._parts.scripts, self._parts.ops
         token = self._register(scripts._py_funcs, observer)
         before = len(graph.get_operations())
-        with graph.as_default(), _only_after(graph, after), ops.device('/CPU:0'), ops.name_scope('pyfuncdbg/'):
+        with graph.as_default(), _only_after(graph, after), ops.device('/CPU:0'), ops.name_scope(SCOPE):
             given = [self._summary(tensor) for tensor in tensors] if health else tensors
             node = scripts.gen_script_ops.py_func(input=given, token=token, Tout=[], name='observer')
         known.ops.update(each.name for each in graph.get_operations()[before:])

@@ -139,8 +139,7 @@ class OpCalls:
             try:
                 self._observers.observe(graph, hooks.summaries)
             except Exception as error:          # a mistake of ours: the function runs all the same, unobserved
-                self.on = False
-                say_failed('watching the ops of traced functions failed and is switched off', error)
+                self._give_up(error)
             made = original(name, graph, *args, **settings)
             # TensorFlow shall treat it as without observers: one whose result nobody takes need not run.
             object.__setattr__(made.call_options, 'is_stateful', stateful)
@@ -216,14 +215,25 @@ class OpCalls:
 
     def _seen(self, observer: Observer, values: Sequence[Any]) -> None:
         """A node of a traced function has run; on a thread of TensorFlow's."""
-        if not self._wanted():
-            return
+        if self._wanted():
+            try:
+                self._take(observer, values)
+            except Exception as error:          # a mistake of ours, for nothing of the program's is called: it goes on
+                self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """Watch no more ops."""
+        self.on = False
+        say_failed('watching ops failed and is switched off', error)
+
+    def _take(self, observer: Observer, values: Sequence[Any]) -> None:
         began = perf_counter_ns()
         values = [observer.summary(i, value) for i, value in enumerate(values)] if observer.health else values
         inputs = [values[place] if place >= 0 else None for place in observer.inputs]
         outputs = [values[place] if place >= 0 else None for place in observer.outputs]
         around(observer.site, lambda *_: outputs, self._run_of(observer.graph), inputs, thread=threading.get_native_id())
-        size = 0 if observer.health else sum(value.nbytes for value in values)
+        # TensorFlow hands a string of no dimensions over as bytes.
+        size = 0 if observer.health else sum(len(value) if isinstance(value, bytes) else value.nbytes for value in values)
         op_cost.add((perf_counter_ns() - began) / 1e9, size)
 
     def _eager(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
@@ -244,9 +254,11 @@ class OpCalls:
                 within = current.get()          # of a thread of TensorFlow's, nothing else tells for whom it works
                 run = within.run if within is not None else self._runs.eager()
                 around(self._eager_site(name, sys._getframe(1)), lambda *_: made, run, given)
+            op_cost.add((perf_counter_ns() - began) / 1e9, 0)
+        except Exception as error:              # as in `_seen`
+            self._give_up(error)
         finally:
             self._inside.op = False
-        op_cost.add((perf_counter_ns() - began) / 1e9, 0)
         return None
 
     def _readable(self, value: Any) -> Any:

@@ -60,6 +60,12 @@ class Outcomes:
         for tensor, value in zip(unit.fetches, outputs, strict=True):
             values.known[tensor.name] = value
 
+    def stands(self, unit: Unit, values: WalkValues) -> bool:
+        """Whether a unit that is next would not run, for what it did stands."""
+        known = self._known.get(unit.start)
+        return known is not None and _alike(known.inputs, values.feeds(unit)) and _alike(
+            known.before.variables, self._of(unit).read(self._run))
+
     def take_back(self, unit: Unit) -> None:
         """Put the state before a unit back."""
         before = self._begun.pop(unit.start, None)

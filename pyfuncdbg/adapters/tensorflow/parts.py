@@ -31,15 +31,19 @@ class Parts:
         session: `Session`.
         record: Whether a tape may be recording.
         tape: The `GradientTape`, and how it gets a gradient of an op.
+        tapes: What a tape of any kind begins and ends with.
         passes: The backward pass of a tape.
         slices: Sums of gradients that are rows of a table.
         callbacks: What TensorFlow calls after each op.
+        execute: What runs an op that takes no short cut.
         native: What C++ gives to Python.
         custom: `tf.custom_gradient`.
         gradients: `tf.gradients`.
         functions: Calls of traced functions.
         tracing: By what TensorFlow finds a function that it has traced.
         caches: Where it keeps them.
+        saving: What writes a SavedModel.
+        registry: The definitions of ops, by name.
         debug, arrays, math, dtypes: Ops that summarise tensors, and their types.
     """
 
@@ -54,10 +58,12 @@ class Parts:
     session: Any
     record: Any
     tape: Any
+    tapes: Any
     functions: Any
     passes: Any
     slices: Any
     callbacks: Any
+    execute: Any
     native: Any
     tracing: Any
     caches: Any
@@ -67,12 +73,14 @@ class Parts:
     dtypes: Any
     custom: Any
     gradients: Any
+    saving: Any
+    registry: Any
 
 
 _MODULES = {
     'scripts': ('tensorflow.python.ops.script_ops', 'FuncRegistry EagerFunc _py_funcs _internal_py_func py_func_common '
                                                     'tape_cache'),
-    'context': ('tensorflow.python.eager.context', 'executing_eagerly eager_mode context'),
+    'context': ('tensorflow.python.eager.context', 'executing_eagerly eager_mode context _context'),
     'core': ('tensorflow.python.eager.core', '_status_to_exception'),
     'errors': ('tensorflow.python.framework.errors_impl', 'OpError'),
     'ops': ('tensorflow.python.framework.ops', 'Graph get_default_graph EagerTensor convert_to_tensor _create_c_op'),
@@ -84,9 +92,11 @@ _MODULES = {
     'functions': ('tensorflow.python.eager.polymorphic_function.atomic_function', 'InterpolateRuntimeError AtomicFunction '
                   'from_func_graph'),
     'tape': ('tensorflow.python.eager.backprop', 'GradientTape _gradient_function gen_math_ops'),
+    'tapes': ('tensorflow.python.eager.tape', 'Tape push_new_tape push_tape pop_tape'),
     'passes': ('tensorflow.python.eager.imperative_grad', 'imperative_grad'),
     'slices': ('tensorflow.python.eager.backprop_util', 'AggregateIndexedSlicesGradients IsTrainable'),
     'callbacks': ('tensorflow.python.framework.op_callbacks', 'add_op_callback remove_op_callback'),
+    'execute': ('tensorflow.python.eager.execute', 'execute quick_execute execute_with_callbacks'),
     'gradients': ('tensorflow.python.ops.gradients_util', '_GradientsHelper _LogOpGradients'),
     'custom': ('tensorflow.python.ops.custom_gradient', '_eager_mode_decorator'),
     'tracing': ('tensorflow.python.eager.polymorphic_function.function_context', 'make_function_context '
@@ -95,7 +105,9 @@ _MODULES = {
     'debug': ('tensorflow.python.ops.gen_debug_ops', 'debug_numeric_summary_v2'),
     'arrays': ('tensorflow.python.ops.gen_array_ops', 'shape'),
     'math': ('tensorflow.python.ops.gen_math_ops', 'cast'),
-    'dtypes': ('tensorflow.python.framework.dtypes', 'float64'),
+    'dtypes': ('tensorflow.python.framework.dtypes', 'float64 as_dtype'),
+    'registry': ('tensorflow.python.framework.op_def_registry', 'get'),
+    'saving': ('tensorflow.python.saved_model.save', '_build_meta_graph'),
     'native': ('tensorflow.python.pywrap_tfe', 'TFE_Py_RegisterGradientFunction'),
 }
 

@@ -2,6 +2,9 @@
 
 TensorFlow hands gradients on as objects; some rules hand on the very one they got, so an object alone does not tell whose
 it is. The tensors that ops were made of do, where the tape's log has them; else the latest that is left. Thread of the pass.
+
+Gradients are known by TensorFlow's numbers, which it gives once only, so none needs to be held or watched; those that have
+none, such as rows of a table, by their places in memory.
 """
 from __future__ import annotations
 
@@ -16,14 +19,8 @@ _Flow = tuple[int, int]
 """A gradient call, and which of its outputs."""
 
 
-class _Parts:
-    """What the gradient of one tensor is the sum of; `tensor` is its number, 0 if that is not known."""
-
-    __slots__ = ('flows', 'tensor')
-
-    def __init__(self, tensor: int, flows: list[_Flow]) -> None:
-        self.tensor = tensor
-        self.flows = flows
+_Parts = tuple[int, list[_Flow]]
+"""What the gradient of one tensor is the sum of, behind the number of that tensor, 0 if that is not known."""
 
 
 class Pass:
@@ -64,17 +61,20 @@ class Pass:
         """
         flows: list[_Flow] = []
         for gradient in gradients:
-            known = self._known.get(id(gradient)) if gradient is not None else None
-            if not known:
+            if gradient is None or not (known := self._known.get(getattr(gradient, '_id', 0) or -id(gradient))):
                 continue
             at = len(known) - 1
-            for i in range(at, -1, -1):
-                maker = self._maker(known[i].tensor)
+            if not at and made is None:         # the usual: of one tensor, and who made that is no question
+                maker = self.log.by_output.get(known[0][0]) if self.log is not None else None
+                if maker is not None and maker.type == op_type and id(maker) not in self._done:
+                    made = maker
+            for i in range(at, -1, -1) if at else ():
+                maker = self._maker(known[i][0])
                 if maker is not None and (maker is made or (
                         made is None and self._fits(maker, op_type, inputs, outputs))):
                     at, made = i, maker
                     break
-            flows += known.pop(at).flows
+            flows += known.pop(at)[1]
         if made is None and not flows:
             makers = [self._maker(target) for target in self.targets]
             made = next((maker for maker in makers if maker is not None
@@ -93,35 +93,45 @@ class Pass:
     # ------------------------------------------------------------------ what comes out of it
     def gave(self, call: int, made: Made | None, gradients: Sequence[Any]) -> None:
         """A step has given gradients of its inputs."""
-        if made is not None and all(gradient is None for gradient in gradients):
-            self.ended.add(id(made))
         tensors = made.inputs if made is not None and len(made.inputs) == len(gradients) else ()
+        ended = True
+        all_known = self._known
         for slot, gradient in enumerate(gradients):
             if gradient is not None:
-                self._add(gradient, _Parts(tensors[slot] if tensors else 0, [(call, slot)]))
+                ended = False
+                parts = tensors[slot] if tensors else 0, [(call, slot)]
+                key = getattr(gradient, '_id', 0)
+                if key and key not in all_known:
+                    all_known[key] = [parts]
+                else:
+                    self._add(gradient, parts)
+        if ended and made is not None:
+            self.ended.add(id(made))
 
     def added(self, whole: Any, gradients: Sequence[Any]) -> None:
         """Gradients of one tensor were added."""
-        lists = [self._known.get(id(gradient), []) for gradient in gradients]
-        common = set.intersection(*({parts.tensor for parts in known} for known in lists)) if lists else set()
+        lists = [self._known.get(_key(gradient), []) for gradient in gradients]
+        common = set.intersection(*({tensor for tensor, _ in known} for known in lists)) if lists else set()
         flows: list[_Flow] = []
         tensor = max(common, default=0)
         for known in lists:
             if known:
-                at = next((i for i in range(len(known) - 1, -1, -1) if known[i].tensor == tensor), len(known) - 1)
-                flows += known.pop(at).flows
-        self._add(whole, _Parts(tensor, flows))
+                flows += _taken(known, tensor)
+        self._add(whole, (tensor, flows))
 
     def _add(self, gradient: Any, parts: _Parts) -> None:
-        known = self._known.get(id(gradient))
-        if known is None:
-            known = self._known[id(gradient)] = []
+        key = _key(gradient)
+        known = self._known.get(key)
+        if known is not None:
+            known.append(parts)
+            return
+        self._known[key] = [parts]
+        if key < 0:
             self._hold(gradient)
-        known.append(parts)
 
     def _hold(self, gradient: Any) -> None:
-        """An object that is gone gives its id to another, which is not this gradient."""
-        key, known, held = id(gradient), self._known, self._held
+        """An object that is gone gives its place to another, which is not this gradient."""
+        key, known, held = _key(gradient), self._known, self._held
 
         def gone(_: Any) -> None:
             known.pop(key, None)
@@ -131,13 +141,25 @@ class Pass:
         except TypeError:                       # takes no weak references
             held[key] = gradient
 
+    def knows(self, gradient: Any) -> bool:
+        """Whether anything has given a gradient."""
+        return _key(gradient) in self._known
+
     def of_source(self, gradient: Any, tensor: int) -> list[_Flow]:
         """The flows that the gradient of a source is the sum of."""
-        known = self._known.get(id(gradient))
-        if not known:
-            return []
-        at = next((i for i in range(len(known) - 1, -1, -1) if known[i].tensor == tensor), len(known) - 1)
-        return known.pop(at).flows
+        known = self._known.get(_key(gradient))
+        return _taken(known, tensor) if known else []
+
+
+def _key(gradient: Any) -> int:
+    """TensorFlow's number of a tensor; of what has none something below 0."""
+    return getattr(gradient, '_id', 0) or -id(gradient)
+
+
+def _taken(known: list[_Parts], tensor: int) -> list[_Flow]:
+    """Takes the parts of one tensor's gradient out, the latest if that is not known."""
+    at = next((i for i in range(len(known) - 1, -1, -1) if known[i][0] == tensor), len(known) - 1)
+    return known.pop(at)[1]
 
 
 def _are(numbers: Sequence[int], tensors: Any) -> bool:
@@ -146,6 +168,7 @@ def _are(numbers: Sequence[int], tensors: Any) -> bool:
         return True
     if len(tensors) != len(numbers):
         return False
-    return all(number == getattr(tensor, '_id', number) for number, tensor in zip(numbers, tensors, strict=True))
-
-
+    for i, tensor in enumerate(tensors):
+        if tensor is not None and getattr(tensor, '_id', numbers[i]) != numbers[i]:
+            return False
+    return True

@@ -1,7 +1,7 @@
 """The line of the program that a thing of TensorFlow's comes from, read off the stack of the thread that does it."""
 from __future__ import annotations
 
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
@@ -9,6 +9,12 @@ from pyfuncdbg.hooks.machinery import is_library, is_machinery
 
 NOWHERE = Frame('', 0, '')
 _GENERATED = '__autograph_generated_file'
+_MOST = 1 << 12
+_BETWEEN, _PROGRAM, _LIBRARY, _WRITTEN = range(4)
+_sorts: dict[str, int] = {}
+"""What a file's code is: of what runs or watches the program, the program's, a library's, or written by AutoGraph."""
+_lines: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
+"""By a code's id and the instruction: reading the line off a frame costs 1 µs, and most lines come again and again."""
 
 
 def program_line(frame: FrameType | None, stacks: Any) -> Frame | None:
@@ -19,17 +25,38 @@ def program_line(frame: FrameType | None, stacks: Any) -> Frame | None:
         stacks: TensorFlow's `tf_stack`, which knows the lines behind AutoGraph's generated code.
     """
     library = None
+    sorts = _sorts
     while frame is not None:
         code = frame.f_code
-        if not is_machinery(code.co_filename):
-            if _GENERATED in code.co_filename:
+        sort = sorts.get(code.co_filename)
+        if sort is None:
+            sort = sorts[code.co_filename] = _sort(code.co_filename)
+        if sort:
+            if sort == _WRITTEN:
                 return _behind(stacks)
-            found = Frame(code.co_filename, frame.f_lineno, code.co_name)
-            if not is_library(code.co_filename):
+            key = id(code), frame.f_lasti
+            known = _lines.get(key)
+            found = known[1] if known is not None else _line(key, frame)
+            if sort == _PROGRAM:
                 return found
             library = library or found
         frame = frame.f_back
     return library
+
+
+def _sort(filename: str) -> int:
+    if is_machinery(filename):
+        return _BETWEEN
+    return _WRITTEN if _GENERATED in filename else _LIBRARY if is_library(filename) else _PROGRAM
+
+
+def _line(key: tuple[int, int], frame: FrameType) -> Frame:
+    code = frame.f_code
+    if len(_lines) >= _MOST:
+        _lines.clear()
+    found = Frame(code.co_filename, frame.f_lineno, code.co_name)
+    _lines[key] = code, found                   # with its code: else another one may get the id
+    return found
 
 
 def _behind(stacks: Any) -> Frame | None:

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.adapters.tensorflow.graphs import Plan, Plans
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
@@ -20,8 +21,12 @@ from pyfuncdbg.adapters.tensorflow.standing import Pending
 from pyfuncdbg.adapters.tensorflow.variables import SessionRun
 from pyfuncdbg.adapters.tensorflow.walk import Walk
 from pyfuncdbg.hooks import cell
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.entrance import Entrance, begins_call
+
+if TYPE_CHECKING:
+    from pyfuncdbg.adapters.tensorflow.quick import Quick
 
 _FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
                         'StatefulPartitionedCall'))
@@ -29,20 +34,24 @@ _FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', '
 _DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
 """`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
 
-_DIFFERENCE = 'the last bits may differ: what TensorFlow runs in one go it also fuses and folds'
+_DIFFERENCE = 'the last bits may differ, and what becomes of NaN: what TensorFlow runs in one go it also fuses and folds'
 
 
 class Runs:
-    """The runs that go on."""
+    """The runs that go on.
+
+    Attributes:
+        quick: Makes those that a recorder looks on at, where it was compiled.
+    """
 
     def __init__(self, host: TensorFlowHost) -> None:
         self._host = host
         self._thread = threading.local()
         self.graphs = self._endless('functions and datasets')
-        self._sessions: dict[int, list[Run]] = {}
-        self._lock = threading.Lock()
+        self._going: dict[int, list[Run]] = {}      # by id of the graph; what no thread removes needs no lock
         self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
         self._plans: Plans | None = None
+        self.quick: Quick | None = None
         cell.follow(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
@@ -58,25 +67,25 @@ class Runs:
         self._thread.run = run = self._endless(f'eager code of {threading.current_thread().name}{where}')
         return run
 
-    def of(self, entry: Entry) -> Run:
+    def of(self, entry: Entry, inputs: Sequence[Any] = ()) -> Run:
         """That of a call."""
         if entry.eager:
             return self.eager()
-        going = self._sessions.get(entry.root)
+        going = self._going.get(entry.root)
         if going:
             try:
                 run = going[-1]
             except IndexError:                  # it has ended meanwhile
                 return self.graphs
-            if isinstance(run.control, (Pending, Walk)) and entry.site is not None:
-                run.control.calls.began(entry.site)
+            if run.control is not None and isinstance(run.control, (Pending, Walk)) and entry.site is not None:
+                run.control.calls.began(entry.site, inputs)
             return run
         return self.graphs
 
     # ------------------------------------------------------------------ sessions
     def install(self, parts: Parts, patches: Patches, sites: Sites) -> None:
         """Notice what each session runs."""
-        self._plans = Plans(self._host, sites.of_node)
+        self._plans = Plans(self._host, sites.of_node, self._going)
         session = parts.session.BaseSession
         patches.replace(session, '_do_run', self._do_run(session._do_run))
         patches.replace(session, 'make_callable', self._make_callable(session.make_callable, parts.session._FetchHandler))
@@ -87,60 +96,52 @@ class Runs:
             self._plans.forget()
             self._plans = None
 
-    def _begin(self, label: str, plan: Plan, graph: Any) -> Run:
-        going = Run(label, self._host, perf_counter_ns(), sites=lambda: plan.sites, feeds=plan.feed_names,
+    def _begin(self, label: str, plan: Plan) -> Run:
+        going = Run(label, self._host, perf_counter_ns(), sites=plan.announce, feeds=plan.feed_names,
                     fetches=plan.fetch_names)
         going.thread = threading.get_native_id()
         going.form = plan.form if label == 'Session.run' else None
-        with self._lock:
-            self._sessions.setdefault(id(graph), []).append(going)
+        plan.going.append(going)
         return going
-
-    def _end(self, graph: int, going: Run) -> None:
-        with self._lock:
-            rest = [one for one in self._sessions.get(graph, ()) if one is not going]
-            if rest:
-                self._sessions[graph] = rest
-            else:
-                self._sessions.pop(graph, None)
 
     def _do_run(self, original: _DoRun) -> _DoRun:
         """What every run of a session goes through once its fetches and feeds are found to be right."""
+        @begins_call(_described)
         def _do_run(session: Any, handle: Any, target_list: Any, fetch_list: Any, feed_dict: Any, options: Any,
                     run_metadata: Any) -> list[Any]:
             plans = self._plans
-            if plans is None or not (hooks.python or hooks.run or hooks.op):
-                try:
-                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
-                except BaseException as error:
-                    without_our_frames(error)
-                    raise
-            graph = session.graph
-            stamp = hooks.stamp                 # read first: what changes meanwhile makes another
-            plan = plans.of(graph, fetch_list, target_list, [key.deref() for key in feed_dict])
-            known, wanted = plan.asked
-            if known is stamp and not wanted:
-                try:
-                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
-                except BaseException as error:
-                    without_our_frames(error)
-                    raise
-            label = 'Session.run' if handle is None else 'Session.partial_run'
-            going = self._begin(label, plan, graph)
-            if known is not stamp:
-                plan.asked = stamp, self._is_wanted(self._sites[label], plan, going)
             try:
-                if handle is None and not session.sess_str:
-                    going.control, going.remark = Pending(plan), _DIFFERENCE
-                plainly = partial(_run_of, original, session, handle, options, run_metadata)
-                in_part = partial(_run_of, original, session, None, options, None)      # metadata is of one whole run
-                return self._watched(label, going, lambda *fed: self._run(
-                    plan, going, plainly, in_part, dict(zip(feed_dict, fed, strict=True))), list(feed_dict.values()))
+                if plans is None or not (hooks.python or hooks.run or hooks.op):
+                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
+                fed = list(feed_dict.values())
+                if self.quick is not None:
+                    made: list[Any] = self.quick.run(original, session, handle, target_list, fetch_list, feed_dict, options,
+                                                     run_metadata, fed)
+                    if made is not NotImplemented:
+                        return made
+                stamp = hooks.stamp             # read first: what changes meanwhile makes another
+                plan = plans.of(session.graph, fetch_list, target_list, [key.deref() for key in feed_dict])
+                known, wanted = plan.asked
+                if known is stamp and not wanted:
+                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
+                label = 'Session.run' if handle is None else 'Session.partial_run'
+                going = self._begin(label, plan)
+                try:
+                    if known is not stamp:
+                        plan.asked = stamp, self._is_wanted(self._sites[label], plan, going)
+                    if hooks.passive and not hooks.op:      # nobody steers it: what was fed is what TensorFlow gets
+                        return self._watched(label, going, lambda *_: original(
+                            session, handle, target_list, fetch_list, feed_dict, options, run_metadata), fed)
+                    if handle is None and not session.sess_str:
+                        going.control, going.remark = Pending(plan), _DIFFERENCE
+                    plainly = partial(_run_of, original, session, handle, options, run_metadata)
+                    in_part = partial(_run_of, original, session, None, options, None)  # metadata is of one whole run
+                    return self._watched(label, going, partial(self._steered, plan, going, plainly, in_part, feed_dict), fed)
+                finally:
+                    plan.going.remove(going)
             except BaseException as error:
                 without_our_frames(error)
                 raise
-            finally:
-                self._end(id(graph), going)
         return _do_run
 
     @staticmethod
@@ -151,15 +152,24 @@ class Runs:
         python = [known for known in plan.sites if known.kind == 'python']
         return any(hooks.wanted(known, going) is not False for known in (site, *python))
 
-    def _run(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, feeds: dict[Any, Any]) -> list[Any]:
-        """One run: as the program asked for it, or so that its nodes are seen."""
+    def _steered(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, fed: dict[Any, Any],
+                 *values: Any) -> list[Any]:
+        """One run: as the program asked for it, or so that its nodes are seen.
+
+        Args:
+            plan, going: What it is.
+            plainly, in_part: Run all of it, and some of its nodes.
+            fed: What the program feeds, by tensor.
+            values: What hooks have made of those.
+        """
+        feeds = dict(zip(fed, values, strict=True))
         pending = going.control
         stepwise = isinstance(pending, Pending) and (pending.paused or going.stepwise)
         if not isinstance(pending, Pending) or not (stepwise or hooks.op) or self._plans is None:
             going.control = None
             return plainly(plan.targets, plan.fetches, feeds)
         named = dict(zip(plan.feed_names, feeds.values(), strict=True))
-        walk = pending.known = Walk(plan, going, in_part if stepwise else plainly, self._plans.op_site, named)
+        walk = pending.known = Walk(plan, going, in_part if stepwise else plainly, in_part, self._plans.op_site, named)
         return walk.start(at_once=not stepwise)
 
     def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
@@ -187,11 +197,11 @@ class Runs:
                     if plans is None or not (hooks.python or hooks.run or hooks.op):
                         return made(*args, **settings)
                     plan = plans.of(graph, asked.fetches(), asked.targets(), ())
-                    going = self._begin('Session.run', plan, graph)
+                    going = self._begin('Session.run', plan)
                     try:
                         return self._whole(going, lambda: made(*args, **settings))
                     finally:
-                        self._end(id(graph), going)
+                        plan.going.remove(going)
                 except BaseException as error:
                     without_our_frames(error)
                     raise
@@ -209,6 +219,21 @@ class Runs:
             return flat if len(flat) == len(going.fetches) else []
         self._watched('Session.run', going, proceed, [])
         return given[0]
+
+
+def looked_on(inputs: Any) -> tuple[Call | None, Any]:
+    """The call that goes on with this list of inputs, of those that the compiled passage makes, and who looks on."""
+    for hook in (*hooks.python, *hooks.run):
+        halves = getattr(hook, 'halves', None)
+        if halves is not None and (call := halves.call_of(inputs)) is not None:
+            return call, hook
+    return None, None
+
+
+def _described(frame: FrameType) -> Entrance | None:
+    """The run of a session that this frame of `_do_run` makes; of one that `chain` makes, frames of that tell."""
+    call, hook = looked_on(frame.f_locals.get('fed'))
+    return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
 
 
 def _run_of(original: _DoRun, session: Any, handle: Any, options: Any, metadata: Any, targets: Any, fetches: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
@@ -29,16 +29,37 @@ class Sinks:
         self._host = host
         self._unconnected = Unconnected(parts)
         self._sites: dict[tuple[Any, ...], CallSite] = {}
+        self._numbers: dict[tuple[str, str], str] = {}
 
     def named(self, given: Sequence[Any], sources: Sequence[Any]) -> list[str]:
-        """Names of sources: a variable's own, that of the variable of the program which holds a tensor, or its place."""
+        """Names of sources: a variable's own, that of the variable of the program which holds a tensor, or its place.
+
+        TensorFlow calls every variable 'Variable' that the program gave no name: such, and those of one name, are called by
+        their global names, or numbered as they come.
+        """
         if len(given) != len(sources):
             given = sources
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
-        return [_captured(thing) or _own_name(thing) or _held_as(thing, frame) or f'source {i}'
-                for i, thing in enumerate(given)]
+        things = [_variable_of(thing) for thing in given]
+        own = [_own_name(thing) for thing in things]
+        objects = {(name, id(thing)) for thing, name in zip(things, own, strict=True)}
+        several = {name for name in own if name and sum(other == name for other, _ in objects) > 1}
+        return [(_global_name(thing, frame) or self._numbered(thing, name)) if name in several | {VARIABLE} else
+                name or _held_as(thing, frame) or f'source {i}'
+                for i, (thing, name) in enumerate(zip(things, own, strict=True))]
+
+    def _numbered(self, thing: Any, name: str) -> str:
+        """'Variable', 'Variable_1': always the same of the same variable."""
+        unique = str(getattr(thing, '_unique_id', '') or id(thing))
+        known = self._numbers.get((name, unique))
+        if known is None:
+            if len(self._numbers) > _MOST:
+                self._numbers.clear()
+            count = sum(other == name for other, _ in self._numbers)
+            known = self._numbers[name, unique] = f'{name}_{count}' if count else name
+        return known
 
     def reached(self, going: Pass, tape: Any, targets: Sequence[Any], sources: Sequence[Any], names: Sequence[str],
                 found: Sequence[Any]) -> list[Any]:
@@ -79,14 +100,14 @@ class Sinks:
         return site
 
 
-def _captured(thing: Any) -> str:
-    """Of an argument of a traced function which stands for a variable: that variable's name."""
+def _variable_of(thing: Any) -> Any:
+    """Of an argument of a traced function which stands for a variable: that variable; else itself."""
     graph = None if isinstance(thing, str) or not hasattr(thing, 'op') else thing.graph
     for outer, inner in getattr(graph, 'captures', ()) or ():
         if inner is thing:
-            return next((_own_name(variable) for variable in getattr(graph, 'variables', ())
-                         if getattr(variable, 'handle', None) is outer), '')
-    return ''
+            return next((variable for variable in getattr(graph, 'variables', ())
+                         if getattr(variable, 'handle', None) is outer), thing)
+    return thing
 
 
 def _own_name(thing: Any) -> str:
@@ -110,3 +131,22 @@ def _held_as(thing: Any, frame: FrameType | None) -> str:
             if value is thing and not name.startswith('_'):
                 return name
     return ''
+
+
+def _global_name(thing: Any, frame: FrameType | None) -> str:
+    """The global name of an object in the program's module, or of what it is an attribute of: 'w', 'model.w'. Local ones are
+    not looked for: to ask a frame for those keeps all that they hold alive."""
+    found = ''
+    for holder, value in list(frame.f_globals.items()) if frame is not None else ():
+        if holder.startswith('_') or issubclass(type(value), (type, ModuleType)):     # isinstance would ask a proxy
+            continue
+        if value is thing:
+            return holder
+        try:
+            held = object.__getattribute__(value, '__dict__')
+        except AttributeError:                  # it has slots, or nothing
+            continue
+        for name, attribute in list(held.items()) if not found and type(held) is dict else ():
+            if attribute is thing and not name.startswith('_'):
+                found = f'{holder}.{name}'
+    return found

@@ -13,12 +13,14 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
+
 from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.call import Call, CallSite, Frame
 from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 
@@ -53,16 +55,18 @@ class Entry:
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
         known: A `hooks.stamp`, and whether its calls were wanted under it.
+        quick: For `quick`, once a call was seen: the site, the root, and what hears of each call before it begins.
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'known', 'root', 'site', 'ways')
+    __slots__ = ('eager', 'known', 'quick', 'root', 'site', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
         self.eager = eager
         self.root = root
         self.known: tuple[object, bool | Gate] = _NONE, True
+        self.quick: tuple[CallSite, int, Callable[[Call], None] | None] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
 
@@ -171,7 +175,9 @@ class Sites:
         """Call it past all hooks, and past the tape that a gradient would take."""
         if isinstance(registered, self._parts.scripts.EagerFunc):
             return as_list(registered._call(None, [self._host.tensor(value) for value in inputs]))
-        return as_list(self._call(registry, token, None, inputs))
+        # TensorFlow gives such a function bytes and NumPy's scalars for what has no dimensions, and no arrays.
+        scalars = [value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value for value in inputs]
+        return as_list(self._call(registry, token, None, scalars))
 
     def _replace(self, registry: Any, token: str, registered: Any, function: Any) -> None:
         """Call another function at this node."""

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from pyfuncdbg.adapters.tensorflow.graphs import Plan
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.host import RunView
@@ -37,15 +39,23 @@ class Known(Protocol):
 
 
 class Calls:
-    """In which Python call each thread is that makes those of a run."""
+    """In which Python call each thread is that makes those of a run.
+
+    Attributes:
+        given: What the session gave them, by the names of tensors; None if nobody wants to know.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._sites: dict[int, int] = {}
+        self.given: dict[str, Any] | None = None
 
-    def began(self, site: CallSite) -> None:
+    def began(self, site: CallSite, inputs: Sequence[Any] = ()) -> None:
         """This thread begins a call."""
         self._sites[threading.get_ident()] = site.id
+        if self.given is not None:
+            for name, value in zip(site.inputs, inputs, strict=False):      # copied, for the function may write to it
+                self.given.setdefault(name, value.copy() if isinstance(value, np.ndarray) else value)
 
     def place(self) -> int | None:
         """Where in the run the call of this thread is; None on one that makes none."""

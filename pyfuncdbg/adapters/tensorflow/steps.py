@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyfuncdbg.adapters.tensorflow.forward import Log, Made, attr_text
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.listed import Listed
+from pyfuncdbg.adapters.tensorflow.listed import Listed, listed
 from pyfuncdbg.adapters.tensorflow.observers import names_of
 from pyfuncdbg.adapters.tensorflow.passes import Pass
 from pyfuncdbg.hooks.call import CallSite, Frame
@@ -19,8 +18,7 @@ _MOST = 1 << 12
 _TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forward|backward)_)?(.+?)_\d+$')
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What TensorFlow says of an op whose gradient it asks for.
 
     Attributes:
@@ -43,6 +41,7 @@ class Steps:
         self._host = host
         self._gradients = gradients
         self._sites: dict[tuple[Any, ...], CallSite] = {}
+        self._usual: dict[tuple[Any, ...], CallSite] = {}
 
     def make(self, going: Pass, rule: Rule, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
         """One step.
@@ -59,26 +58,38 @@ class Steps:
             forward = made.call
         elif rule.type == 'EagerPyFunc' and going.eager:
             forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
-        slots, number = tuple(slot for _, slot in flows), 0
-
-        def noted(raw: Any) -> Listed:
-            nonlocal number
-            number = current_call()
-            return Listed(raw)
+        slots = tuple([slot for _, slot in flows])
+        number = 0
 
         def applied(*given: Any) -> Listed:
-            return noted(compute(*given))
+            nonlocal number
+            number = current_call()
+            return listed(compute(*given))
 
         inputs, sources = list(gradients), [call for call, _ in flows]
         if going.eager:
-            site = self._site(rule, made, name, slots, going.log)
-            found = around(site, applied, going.run, inputs, forward, sources)
+            where, own = (made.where, made.name) if made is not None else (None, '')
+            key = rule.type, rule.scope, where, slots, name or own
+            site = self._usual.get(key) or self._eager_site(key, rule, made, name, slots, going.log)
         else:                                   # a node that is made under a hook would show the hook in its stack
             raw = compute(*gradients)
-            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(Listed(raw)))
-            found = around(site, lambda *_: noted(raw), going.run, inputs, forward, sources)
+            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(listed(raw)))
+
+            def compute(*_: Any) -> Any:
+                return raw
+        found = around(site, applied, going.run, inputs, forward, sources)
         going.gave(number, made, found)
-        return found.raw if isinstance(found, Listed) else list(found)
+        return found.raw if type(found) is Listed else list(found)
+
+    def _eager_site(self, key: tuple[Any, ...], rule: Rule, made: Made | None, name: str, slots: tuple[int, ...],
+                    log: Log | None) -> CallSite:
+        """As `_site`; of an op without a name of its own, as most are, it is remembered by the little that matters."""
+        site = self._site(rule, made, name, slots, log)
+        if not key[-1]:
+            if len(self._usual) > _MOST:
+                self._usual.clear()
+            self._usual[key] = site
+        return site
 
     def _site(self, rule: Rule, made: Made | None, name: str, slots: tuple[int, ...], log: Log | None,
               given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:

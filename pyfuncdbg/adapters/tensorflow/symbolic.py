@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
-from pyfuncdbg.adapters.tensorflow.forward import CALLS, Log, Made
+from pyfuncdbg.adapters.tensorflow.forward import CALLS, Log, Made, made
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.passes import Pass
@@ -46,7 +46,7 @@ class SymbolicPass(Pass):
         if known is None:
             frames = creation(op)
             token = op.get_attr('token').decode() if op.type in CALLS else ''
-            known = self.made[id(op)] = Made(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None, token)
+            known = self.made[id(op)] = made(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None, token)
             self._held[id(op)] = op
             if self.log is not None:
                 self.log.add(known)
@@ -60,7 +60,7 @@ class SymbolicPass(Pass):
     def split(self, gradients: Sequence[Any]) -> None:
         """A gradient that is a sum of others, which TensorFlow has added by a node."""
         for gradient in gradients:
-            if hasattr(gradient, 'op') and gradient.op.type == _SUM and id(gradient) not in self._known:
+            if hasattr(gradient, 'op') and gradient.op.type == _SUM and not self.knows(gradient):
                 self.added(gradient, list(gradient.op.inputs))
 
 

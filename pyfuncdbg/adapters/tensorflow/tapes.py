@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.custom import CUSTOM, CustomGradients
-from pyfuncdbg.adapters.tensorflow.forward import Forward, Made
+from pyfuncdbg.adapters.tensorflow.forward import Forward, Made, made
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import Parts
@@ -29,6 +29,7 @@ from pyfuncdbg.hooks.chain import around, hooks
 
 _INSIDE = 'py_function gradient'
 _LABEL = 'GradientTape.gradient'
+_MOST = 1 << 12
 
 
 class Tapes:
@@ -38,13 +39,15 @@ class Tapes:
         self.on = True
         self._parts = parts
         self._host = host
-        self._thread = threading.local()
+        self._thread = threading.local()        # not for each pass: threads of TensorFlow's begin anew with each call
+        self._going: dict[int, Pass] = {}
+        self._forms: dict[tuple[Any, ...], object] = {}
         self._rule: Callable[..., Any] = parts.tape._gradient_function
-        self._watched_rule = self._rules()
         self._asked = False
         self._site = CallSite(_LABEL, 'GradientTape', 'run', host)
         self._gradients = gradients
         self._steps = Steps(host, gradients)
+        self._watched_rule = self._rules()
         self.forward = Forward(parts)
         self._custom = custom
         self._sinks = Sinks(parts, host)
@@ -74,8 +77,7 @@ class Tapes:
     @property
     def going(self) -> Pass | None:
         """The pass that goes on on this thread."""
-        passes = getattr(self._thread, 'passes', None)
-        return passes[-1] if passes else None
+        return self._going.get(get_ident())
 
     # ------------------------------------------------------------------ a pass
     def _passes(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,19 +96,18 @@ class Tapes:
     def _watched(self, original: Callable[..., Any], tape: Any, targets: list[Any], sources: list[Any], args: Any,
                  options: dict[str, Any]) -> list[Any]:
         self._between(True)
-        named = self._sinks.named(options.get('sources_raw') or sources, sources)
         within = current.get()
         inside = within is not None and within.site.kind == 'gradient' and within.site.op_type == 'EagerPyFunc'
+        named = _numbered(len(sources)) if inside else tuple(
+            self._sinks.named(options.get('sources_raw') or sources, sources))
         eager = self._parts.context.executing_eagerly()
-        label = _INSIDE if inside else self._label(eager)
-        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * len(targets), fetches=named)
+        run = self._run(_INSIDE if inside else self._label(eager), len(targets), named)
         going = Pass(run, eager, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
                      within.forward if within is not None and inside else 0)
 
         def whole(*_: Any) -> list[Any]:
-            with self._going(going, inside):
-                found = original(tape, targets, sources, *args, **options)
-            return list(found) if inside else self._sinks.reached(going, tape, targets, sources, named, found)
+            found = self._follow(going, inside, original, (tape, targets, sources, *args), options)
+            return found if inside else self._sinks.reached(going, tape, targets, sources, named, found)
 
         if not hooks.run:
             return whole()
@@ -115,19 +116,34 @@ class Tapes:
         found = whole()                         # a node that is made under a hook would show the hook in its stack
         return list(around(self._site, lambda *_: found, run, targets))
 
-    @contextmanager
-    def _going(self, going: Pass, inside: bool) -> Iterator[None]:
-        passes = self._thread.__dict__.setdefault('passes', [])
-        passes.append(going)
-        runs = self._gradients.passes
-        if not inside and going.eager:
-            runs.append(going.run)
+    def _follow(self, going: Pass, inside: bool, original: Callable[..., Any], args: tuple[Any, ...],
+                options: dict[str, Any]) -> list[Any]:
+        """Let TensorFlow go back, with its steps as those of this pass."""
+        thread = get_ident()
+        outer = self._going.get(thread)
+        self._going[thread] = going
+        alone = not inside and going.eager
+        if alone:
+            self._gradients.passes.append(going.run)
         try:
-            yield
+            return list(original(*args, **options))
         finally:
-            passes.pop()
-            if not inside and going.eager:
-                runs.remove(going.run)
+            if outer is None:
+                del self._going[thread]
+            else:
+                self._going[thread] = outer
+            if alone:
+                self._gradients.passes.remove(going.run)
+
+    def _run(self, label: str, targets: int, named: tuple[str, ...]) -> Run:
+        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=named)
+        form = self._forms.get((label, targets, named))
+        if form is None:
+            if len(self._forms) > _MOST:
+                self._forms.clear()
+            form = self._forms[label, targets, named] = object()
+        run.form = form
+        return run
 
     def _label(self, eager: bool) -> str:
         asked = getattr(self._thread, 'asked', _LABEL)
@@ -159,15 +175,15 @@ class Tapes:
             self._parts.native.TFE_Py_RegisterGradientFunction(self._watched_rule if stand else self._rule)
 
     def _rules(self) -> Callable[..., Any]:
-        original = self._rule
+        original, going_on, make = self._rule, self._going, self._steps.make
 
         def _gradient_function(op_name: Any, attrs: Any, count: Any, inputs: Any, outputs: Any, gradients: Any,
                                skipped: Any, scope: Any) -> Any:
-            going = self.going
+            going = going_on.get(get_ident())
             if going is None or not hooks.gradient or not self.on:
                 return original(op_name, attrs, count, inputs, outputs, gradients, skipped, scope)
             try:
-                return self._steps.make(
+                return make(
                     going, Rule(op_name, attrs, scope, inputs, outputs), gradients,
                     lambda *given: original(op_name, attrs, count, inputs, outputs, given, skipped, scope))
             except BaseException as error:
@@ -181,12 +197,12 @@ class Tapes:
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):
                 where = program_line(sys._getframe(1), self._parts.stacks)
-                made = Made(op_type, '', list(input_tensors), list(output_tensors), where)
+                new = made(op_type, '', list(input_tensors), list(output_tensors), where)
                 number, name = self._custom.going
                 if number and name == op_type:          # its body has ended just now
-                    made.call, made.type, made.name = number, CUSTOM, name
-                self.forward.noted(made)
-                backward_function = self._own_rule(made, backward_function)
+                    new.call, new.type, new.name = number, CUSTOM, name
+                self.forward.noted(new)
+                backward_function = self._own_rule(new, backward_function)
             return original(op_type, output_tensors, input_tensors, backward_function, *rest, **options)
         return record_operation
 
@@ -230,3 +246,9 @@ class _Sums:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
+
+
+@functools.lru_cache
+def _numbered(count: int) -> tuple[str, ...]:
+    """Names of the sources of a pass inside of a function: they are what that was given, and have no others."""
+    return tuple([f'source {i}' for i in range(count)])

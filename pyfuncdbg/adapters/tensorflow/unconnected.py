@@ -95,8 +95,8 @@ class Unconnected:
     def _cuts(self, made: Made) -> bool:
         if made.type in _NUMPY:
             return True
-        if made.dtype is not None and not (made.dtype.is_floating or made.dtype.is_complex) and made.dtype.name not in (
-                'resource', 'variant'):
+        dtype = self._dtype(made)
+        if dtype is not None and not (dtype.is_floating or dtype.is_complex) and dtype.name not in ('resource', 'variant'):
             return True
         try:
             return self._parts.ops._gradient_registry.lookup(made.type) is None
@@ -114,8 +114,9 @@ class Unconnected:
                        'code',
                        'write it with TensorFlow ops in a tf.py_function, or give it a gradient with tf.custom_gradient',
                        _culprit('numpy', made, _name(function) if function is not None else made.name))
-        if made.dtype is not None and not (made.dtype.is_floating or made.dtype.is_complex):
-            return Why(f'{made.type}{at} makes {made.dtype.name} of it: whole numbers, bools and strings have no gradient',
+        dtype = self._dtype(made)
+        if dtype is not None and not (dtype.is_floating or dtype.is_complex):
+            return Why(f'{made.type}{at} makes {dtype.name} of it: whole numbers, bools and strings have no gradient',
                        'keep floating point on the way from it to what is differentiated')
         return Why(f'{made.type}{at} has no gradient in TensorFlow', 'use an op that has one, or tf.custom_gradient')
 
@@ -144,6 +145,9 @@ class Unconnected:
         return Why(f'what is computed from it ends at {last.type}{_place(last)} and does not come into what is '
                    'differentiated',
                    'if it goes on as a NumPy array or a Python number (.numpy(), float(), item()), keep it a tensor')
+
+    def _dtype(self, made: Made) -> Any:
+        return self._parts.dtypes.as_dtype(made.dtype) if made.dtype is not None else None
 
     def _function(self, made: Made) -> Any:
         registered = self._parts.scripts._py_funcs.get(made.token) if made.token else None

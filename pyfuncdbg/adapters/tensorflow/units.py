@@ -92,11 +92,7 @@ class Units:
             return 'nothing'
         if op.type in _READS:
             return 'read'
-        if op.type in _VARIABLES:               # its own value may not be there yet: it is seen where it is read
-            return 'handle'
-        kinds = {tensor.dtype.name for tensor in op.outputs}
-        if (kinds == {'resource'} and not op.inputs and not op.type.startswith('Anonymous')) or (
-                kinds == {'variant'} and 'Dataset' in op.type) or (op.type == 'Identity' and kinds == {'resource'}):
+        if is_handle(op):
             return 'handle'
         if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
             return 'effect'
@@ -151,6 +147,15 @@ class Units:
             if self.sorts[op] == 'effect' and not needed and (awaited or not op.outputs or not (given or unit.flows)):
                 unit.targets.append(op)
         unit.session = bool(unit.fetches or unit.targets)   # else nothing can be asked for: whoever takes it runs it too
+
+
+def is_handle(op: Any) -> bool:
+    """Whether a node names a resource, which only a session can hold: a variable, a queue, a dataset."""
+    if op.type in _VARIABLES:                   # its own value may not be there yet: it is seen where it is read
+        return True
+    kinds = {tensor.dtype.name for tensor in op.outputs}
+    return (kinds == {'resource'} and not op.inputs and not op.type.startswith('Anonymous')) or (
+        kinds == {'variant'} and 'Dataset' in op.type) or (op.type == 'Identity' and kinds == {'resource'})
 
 
 def feedable(tensor: Any) -> bool:

@@ -14,6 +14,7 @@ SessionRun = Callable[[Sequence[Any], Sequence[Any], Mapping[Any, Any]], list[An
 """`(targets, fetches, feeds)`: one run of the session, past everything that watches."""
 _REFERENCES = frozenset(('VariableV2', 'Variable'))
 _READING = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitialized', 'Identity', 'ResourceGather'))
+_ASSIGNING = frozenset(('AssignVariableOp', 'Assign'))
 _PASSING = frozenset(('Identity', 'RefIdentity', 'Enter', 'RefEnter', 'Switch', 'RefSwitch'))
 
 
@@ -57,6 +58,25 @@ class Variables:
             run([assigner], [], {assigner.inputs[1].ref(): value})
 
 
+def written(nodes: Sequence[Any], wanted: Callable[[Any], bool], run: SessionRun) -> dict[str, Any]:
+    """Values of tensors that these nodes have written to variables, by name: of each variable that one node alone writes to.
+
+    Args:
+        nodes: They.
+        wanted: Whether a tensor is asked for.
+        run: Reads the variables.
+    """
+    writers: dict[Any, list[Any]] = {}
+    for node in nodes:
+        if node.type not in _READING:
+            for tensor in node.inputs:
+                if (tensor.dtype.name == 'resource' or tensor.dtype._is_ref_dtype) and (op := _origin(tensor)) is not None:
+                    writers.setdefault(op, []).append(node)
+    readers = {by[0].inputs[1].name: way[0] for op, by in writers.items() if len(by) == 1 and by[0].type in _ASSIGNING
+               and wanted(by[0].inputs[1]) and (way := _ways(op)) is not None}
+    return dict(zip(readers, run([], list(readers.values()), {}), strict=True)) if readers else {}
+
+
 def _origin(tensor: Any) -> Any:
     """The variable that a handle or reference is of; None for a queue, an iterator, a table."""
     op = tensor.op
@@ -74,6 +94,6 @@ def _ways(op: Any) -> tuple[Any, Any] | None:
     users = op.outputs[0].consumers()
     reader = op.outputs[0] if op.type in _REFERENCES else next(
         (user.outputs[0] for user in users if user.type == 'ReadVariableOp' and not user.control_inputs), None)
-    assigner = next((user for user in users if user.type in ('AssignVariableOp', 'Assign') and not user.control_inputs
+    assigner = next((user for user in users if user.type in _ASSIGNING and not user.control_inputs
                      and user.inputs[0].op is op), None)
     return (reader, assigner) if reader is not None and assigner is not None else None

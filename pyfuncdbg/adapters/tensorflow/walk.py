@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow import kernels
+from pyfuncdbg.adapters.tensorflow.agreement import agree, remark
 from pyfuncdbg.adapters.tensorflow.graphs import Plan
 from pyfuncdbg.adapters.tensorflow.outcomes import Outcomes
 from pyfuncdbg.adapters.tensorflow.standing import Calls, Pending, Standing
 from pyfuncdbg.adapters.tensorflow.units import Unit
-from pyfuncdbg.adapters.tensorflow.variables import SessionRun
+from pyfuncdbg.adapters.tensorflow.variables import SessionRun, written
 from pyfuncdbg.adapters.tensorflow.walk_values import Handle, WalkValues, own
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
-from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.hooks.host import RunView, result_stands
 
 _DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more; node, to or into at the card '
          'before a run goes through it node by node')
@@ -34,7 +35,8 @@ class Walk:
     Args:
         plan: Of the run.
         run: The run.
-        session_run: Makes a run of the session.
+        session_run: Makes a run of the session, as the program asked for it.
+        again: Makes a further one.
         op_site: The site of a node as an op.
         feeds: Values by name.
 
@@ -47,11 +49,12 @@ class Walk:
     repeats = False
     within: Sequence[CallSite] = ()
 
-    def __init__(self, plan: Plan, run: Run, session_run: SessionRun, op_site: Callable[[Any], CallSite],
-                 feeds: Mapping[str, Any]) -> None:
+    def __init__(self, plan: Plan, run: Run, session_run: SessionRun, again: SessionRun,
+                 op_site: Callable[[Any], CallSite], feeds: Mapping[str, Any]) -> None:
         self._plan = plan
         self._run = run
         self._session_run = session_run
+        self._again = again
         self._op_site = op_site
         self._values = WalkValues(plan, run.host, feeds)
         self._outcomes = Outcomes(run.host, session_run)
@@ -91,9 +94,17 @@ class Walk:
         beside = [tensor for unit in plan.units.all for tensor in unit.fetches
                   if plan.units.sorts[tensor.op] != 'pure' and tensor.name not in asked]
         feeds = {tensor.ref(): self._values.known[tensor.name] for tensor in plan.feeds}
+        pending = self._run.control
+        given: dict[str, Any] = {}
+        if isinstance(pending, Pending):
+            pending.calls.given = given
         found = self._session_run(plan.targets, [*plan.fetches, *beside], feeds)
         results = found[:len(plan.fetches)]
-        self._given = {tensor.name: value for tensor, value in zip((*plan.fetches, *beside), found, strict=True)}
+        given |= {tensor.name: value for tensor, value in zip((*plan.fetches, *beside), found, strict=True)}
+        if len(plan.going) == 1:                # nobody else can have written to variables since
+            given |= written(plan.nodes, lambda tensor: tensor.name not in given and plan.units.sorts.get(
+                tensor.op) == 'pure', self._again)
+        self._given = given
         return results
 
     def _results(self) -> list[Any]:
@@ -215,8 +226,15 @@ class Walk:
             if self._given is not None:
                 return None
             return self._failed(op, inputs, error)
-        given = self._given
-        return outputs if given is None else [given.get(t.name, value) for t, value in zip(op.outputs, outputs, strict=True)]
+        return outputs if self._given is None else self._had(op, outputs, self._given)
+
+    def _had(self, op: Any, outputs: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
+        """The outputs of a node as the session had them, where that is known; a remark where the node alone gives others."""
+        read = self._run.host.to_numpy
+        had = [given.get(tensor.name, value) for tensor, value in zip(op.outputs, outputs, strict=True)]
+        if not all(one is other or agree(read(one), read(other)) for one, other in zip(had, outputs, strict=True)):
+            remark()
+        return had
 
     def _failed(self, op: Any, inputs: Sequence[Any], error: Exception) -> list[Any]:
         """Run a node that failed in the session: it raises what the program would get, which names the node."""
@@ -293,7 +311,16 @@ class Walk:
         return unit.start if unit.start > self.position else unit.end
 
     def enter(self) -> None:
-        """Pause after the next node; a Python function that it calls is entered by who watches that."""
+        """Pause after the next node; a Python function that it calls is entered by who watches that.
+
+        Raises:
+            ValueError: It is called no more; nothing is changed.
+        """
+        if self.position < len(self.sites) and (site := self.sites[self.position]).kind == 'python':
+            if self._given is not None:
+                raise ValueError(_DONE)
+            if self._outcomes.stands(self._plan.units.of[self.position], self._values):
+                raise ValueError(result_stands(site.name))
         self._goal = self._snapped(self.position + 1)
 
     def rewind(self, position: int) -> None:

@@ -5,13 +5,17 @@ Texts are read where the program runs and kept in the trace, for its files may b
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import textwrap
+import tokenize
 from dataclasses import dataclass
 from functools import lru_cache
 
 _SCRIPTS = ('py_function', 'numpy_function', 'py_func')
 _LONGEST = 4_000
+_BETWEEN = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER))
+"""Tokens that no statement begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +44,31 @@ class ScriptCall:
 
 
 def statement_at(filename: str, line: int) -> str:
-    """The innermost statement around a line of a file, dedented; of one with a body its head; '' if unknown."""
+    """The innermost statement around a line of a file, dedented; of one with a body its head; '' if unknown.
+
+    Asked in the program's process, on a thread of ours: `ast.parse` there would make one of the program's own fail, which on
+    Python 3.11 is not safe with threads. Tokens tell where statements begin and end as well.
+    """
     lines = linecache.getlines(filename)
-    tree = _parsed(''.join(lines)) if lines else None
-    if tree is None:
-        return ''
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    around = [node for node in statements if node.lineno <= line <= (node.end_lineno or 0)]
-    if not around:
-        return ''
-    node = max(around, key=lambda one: (one.lineno, -(one.end_lineno or 0)))
-    last = node.end_lineno or node.lineno
-    body = getattr(node, 'body', None)
-    if isinstance(body, list) and body:
-        last = max(node.lineno, min(last, body[0].lineno - 1))
-    return textwrap.dedent(''.join(lines[node.lineno - 1:last])).strip()[:_LONGEST]
+    first, last = next(((first, last) for first, last in _statements(''.join(lines)) if first <= line <= last), (0, 0))
+    return textwrap.dedent(''.join(lines[first - 1:last])).strip()[:_LONGEST] if first else ''
+
+
+@lru_cache(maxsize=8)
+def _statements(text: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of each statement, or of its head."""
+    found: list[tuple[int, int]] = []
+    first = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NEWLINE:
+                found.append((first, token.start[0]))
+                first = 0
+            elif not first and token.type not in _BETWEEN:
+                first = token.start[0]
+    except (tokenize.TokenError, SyntaxError):  # what comes before that is told all the same
+        pass
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)

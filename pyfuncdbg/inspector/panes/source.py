@@ -7,6 +7,7 @@ import textwrap
 from rich.text import Text
 
 from pyfuncdbg.debug.listing import Listing
+from pyfuncdbg.debug.places import unlocated
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.panes import stopped
 from pyfuncdbg.inspector.panes.nothing import nothing
@@ -16,6 +17,7 @@ from pyfuncdbg.record.records import CallRecord, SiteRecord
 from pyfuncdbg.views.beside import beside_lines, tensor_note
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.source import excerpt, parameters, place
+from pyfuncdbg.views.unlocated import unlocated_text
 
 
 def source(desk: Desk, scene: Scene, width: int) -> Picture:
@@ -69,6 +71,8 @@ def _without(site: SiteRecord) -> list[Part]:
             parts.append(Part(shown))
         else:
             parts.append(Part(Text('this file is not on this machine', 'dim')))
+    elif (reason := unlocated_text(unlocated(site))) is not None:
+        parts.append(Part(reason))
     return parts
 
 

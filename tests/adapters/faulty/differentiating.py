@@ -10,7 +10,7 @@ def times(x):
 
 
 def double(x):
-    return x * 2
+    return x + x
 
 
 @tf.function

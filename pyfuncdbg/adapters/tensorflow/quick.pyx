@@ -1,0 +1,112 @@
+# cython: language_level=3
+"""The usual call of a function, and the usual run of a session, compiled: where a recorder is all that looks on.
+
+What is not usual is `NotImplemented`, and nothing has happened: `calls` and `runs` do it in Python. On the thread of the call.
+"""
+from cpython.object cimport PyObject
+
+from pyfuncdbg.adapters.tensorflow.graphs import _PLANS
+from pyfuncdbg.adapters.tensorflow.sites import MARK as _MARK
+from pyfuncdbg.hooks.installed import hooks as _hooks
+from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, slot_get
+
+cdef extern from "Python.h":
+    PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
+    object PyLong_FromVoidPtr(void *place)
+
+cdef object hooks = _hooks, PLANS = _PLANS, MARK = _MARK
+
+
+cdef class Quick:
+    """What looks on at present, and where calls and runs are found.
+
+    Args:
+        original: TensorFlow's `FuncRegistry.__call__`.
+        registry: TensorFlow's registry of functions.
+        causes: Knows of an abort on its way.
+        runs: The runs that go on.
+    """
+
+    cdef object original, registry, functions, causes, graphs, session_run, stamp
+    cdef dict going
+    cdef bint usual
+
+    def __init__(self, original, registry, causes, runs):
+        self.original = original
+        self.registry = registry
+        self.functions = registry._funcs.data   # its `get` is Python code
+        self.causes = causes
+        self.graphs = runs.graphs
+        self.going = runs._going
+        self.session_run = runs._sites['Session.run']
+
+    cdef object looking(self, str kind):
+        """The recorder of calls of a kind, if recorders, one of each kind, are all that looks on; else None. It is not kept
+        here: nothing may tell us that it is over."""
+        stamp, alone = hooks.stamp, hooks.alone     # read at once: no other thread comes between
+        if stamp is not self.stamp:
+            self.usual = not hooks.op and hooks.passive and _is_quick(alone['python']) and _is_quick(alone['run'])
+            self.stamp = stamp
+        return alone[kind] if self.usual else None
+
+    def call(self, registry, token, device, args):
+        """One call of a registered function."""
+        cdef PyObject *found
+        if registry is not self.registry or type(args) is not list or self.causes.aborted is not None:
+            return NotImplemented
+        watcher = self.looking('python')
+        if watcher is None:
+            return NotImplemented
+        found = PyDict_GetItemWithError(self.functions, token)
+        if found is NULL:
+            return NotImplemented
+        entry = getattr((<object>found)(), MARK, None)
+        known = entry.quick if entry is not None else None
+        if known is None:
+            return NotImplemented
+        site, root, begins = known
+        found = PyDict_GetItemWithError(self.going, root)
+        run = (<list>found)[-1] if found is not NULL and <list>found else self.graphs
+        if <object>slot_get(run, of_run.control) is not None:
+            return NotImplemented
+        return looked_on(watcher, site, run, <list>args, begins, self.original, (registry, token, device, args))
+
+    def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):
+        """One run of a session; the arguments are those of `BaseSession._do_run`, which is `original`, and what is fed."""
+        cdef PyObject *found
+        cdef list key, going
+        if handle is not None:
+            return NotImplemented
+        watcher = self.looking('run')
+        if watcher is None:
+            return NotImplemented
+        plans = getattr(getattr(session, '_graph', None), PLANS, None)      # its `graph` is Python code
+        if plans is None:
+            return NotImplemented
+        key = []
+        for thing in fetches:
+            key.append(PyLong_FromVoidPtr(<void *>thing))
+        key.append(None)
+        for thing in targets:
+            key.append(PyLong_FromVoidPtr(<void *>thing))
+        key.append(None)
+        for reference in feeds:
+            thing = getattr(reference, '_wrapped', None)      # as is `deref`
+            key.append(PyLong_FromVoidPtr(<void *>thing))
+        found = PyDict_GetItemWithError(plans, tuple(key))
+        if found is NULL:
+            return NotImplemented
+        plan = <object>found
+        going = plan.going
+        site = self.session_run
+        run = new_run('Session.run', site.host, plan.announce, plan.feed_names, plan.fetch_names, plan.form)
+        going.append(run)
+        try:
+            return looked_on(watcher, site, run, fed, None, original,
+                             (session, handle, targets, fetches, feeds, options, metadata))
+        finally:
+            going.remove(run)
+
+
+cdef bint _is_quick(watcher) except -1:
+    return watcher is not None and isinstance(getattr(watcher, 'halves', None), Watch) and not hasattr(watcher, 'wants')

@@ -1,0 +1,39 @@
+"""What to say of breakpoints that never stopped anything: who has misspelt a name would wait for ever.
+
+Asked when a program or a cell of a notebook is over, on its main thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Container
+
+from pyfuncdbg.debug.breakpoint_list import BreakpointState, states
+from pyfuncdbg.debug.breakpoints import Breakpoints
+from pyfuncdbg.debug.converted import converted
+from pyfuncdbg.errors import nearest
+
+
+def unhit(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
+    """A sentence for each of these breakpoints that is on and was never hit."""
+    return [_why(state, breakpoints) for state in states(breakpoints)
+            if state.number in numbers and state.enabled and not state.hits]
+
+
+def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
+    begin = f'breakpoint {state.number} ({state.spec}) stopped nothing: '
+    entry = breakpoints.entry(state.number)
+    kind = entry.breakpoint.spec.kind
+    if kind == 'name' and not state.where:
+        return f'{begin}nothing of that name ran.{nearest(entry.breakpoint.spec.name, breakpoints.known.names())}'
+    if kind == 'line' and not state.where:
+        return begin + (state.note or 'no function with that line was called.')
+    if kind == 'call':
+        return f'{begin}there was no such call{" for which its condition is true" if state.condition else ""}.'
+    at = f' at {", ".join(state.where)}'
+    if state.condition:
+        return f'{begin}{state.condition!r} was never true{at}.'
+    if kind == 'line' and entry.placed is not None and (copy := converted(entry.placed.filename, entry.placed.function)):
+        return f'{begin}{copy}.'
+    if kind == 'line':
+        return f'{begin}the program never came to {", ".join(state.where)}.'
+    such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: the others were there
+    return f'{begin}there was no {such}{"error" if state.timing == "error" else "call"}{at}.'

@@ -1,0 +1,110 @@
+"""NumPy's floating-point error state before NumPy 2: a list that each thread has, where NumPy 2 has a context variable.
+
+`hooks.errstate` and `hooks.floating` use it in the place of NumPy 2's variable and of the functions that read and make its
+values. Called on the thread whose state it is.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+OF_THREADS = hasattr(np, 'geterrobj')
+"""Whether this is such a NumPy."""
+_numpy: Any = np
+_MODES = ('ignore', 'warn', 'raise', 'call', 'print', 'log')
+_SHIFTS = {'divide': 0, 'over': 3, 'under': 6, 'invalid': 9}
+_MANY = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """One error state.
+
+    Attributes:
+        bufsize: Of ufuncs.
+        mask: The mode of each kind, three bits each.
+        call: What 'call' and 'log' report to.
+    """
+
+    bufsize: int
+    mask: int
+    call: Any
+
+
+_known: dict[tuple[int, int, int], Errors] = {}
+
+
+def _errors(bufsize: int, mask: int, call: Any) -> Errors:
+    """The state of these values: the same object for the same values, as long as it is remembered."""
+    key = bufsize, mask, id(call)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MANY:
+            _known.clear()
+        found = _known[key] = Errors(bufsize, mask, call)
+    return found
+
+
+class ThreadState:
+    """The state of the thread that asks, as a `ContextVar` whose values are `Errors`."""
+
+    def get(self, default: Any = None) -> Errors:
+        """The state in force."""
+        return _errors(*_numpy.geterrobj())
+
+    def set(self, value: Errors) -> Errors:
+        """Put a state in force; returns what `reset` takes."""
+        before = self.get()
+        _numpy.seterrobj([value.bufsize, value.mask, value.call])
+        return before
+
+    def reset(self, before: Errors) -> None:
+        """Put the state before `set` back in force."""
+        _numpy.seterrobj([before.bufsize, before.mask, before.call])
+
+
+def modes_of_state() -> dict[str, Any]:
+    """The state in force: modes by kind, 'call' and 'bufsize'."""
+    bufsize, mask, call = _numpy.geterrobj()
+    return {**{kind: _MODES[mask >> shift & 7] for kind, shift in _SHIFTS.items()}, 'call': call, 'bufsize': bufsize}
+
+
+def change_state(**changes: Any) -> Errors:
+    """A new state: the one in force with changes, named as `modes_of_state` does."""
+    return _errors(*_packed({**modes_of_state(), **changes}))
+
+
+def _packed(named: dict[str, Any]) -> list[Any]:
+    mask = sum(_MODES.index(named[kind]) << shift for kind, shift in _SHIFTS.items())
+    return [named['bufsize'], mask, named['call']]
+
+
+class Shown:
+    """What stands in the place of the module from which `np.seterr`, `np.geterr` and their relatives take the state.
+
+    Args:
+        module: That module.
+        modes: In the place of `modes_of_state`.
+        change: In the place of `change_state`.
+    """
+
+    def __init__(self, module: Any, modes: Callable[[], dict[str, Any]], change: Callable[..., Errors]) -> None:
+        self._module = module
+        self._modes = modes
+        self._change = change
+
+    def geterrobj(self) -> list[Any]:
+        """The state that the program is to see."""
+        return _packed(self._modes())
+
+    def seterrobj(self, wanted: list[Any]) -> None:
+        """Put in force what stands for the state that the program wants."""
+        bufsize, mask, call = wanted
+        modes = {kind: _MODES[mask >> shift & 7] for kind, shift in _SHIFTS.items()}
+        ThreadState().reset(self._change(bufsize=bufsize, call=call, **modes))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)

@@ -1,0 +1,217 @@
+# cython: language_level=3
+"""The two halves of a recorder, compiled: what `Recorder.begins` and `returned` do, for the values that are usual.
+
+For others they ask the recorder's own Python. Runs on the thread of each call; `hooks.passage` calls it.
+"""
+from time import perf_counter_ns as clock
+
+import numpy as np
+
+from cpython.buffer cimport PyBuffer_Release, PyObject_GetBuffer
+from cpython.object cimport PyObject
+from libc.string cimport memcmp
+
+from pyfuncdbg.hooks import capture as capturing
+from pyfuncdbg.hooks.host import READERS as _READERS
+from pyfuncdbg.hooks.output import SILENCE as _SILENCE
+from pyfuncdbg.hooks.passage cimport Hearing, Watch, of_call, of_run, of_site, slot_get
+from pyfuncdbg.record import snapshot
+
+cdef extern from "Python.h":
+    int PyBUF_C_CONTIGUOUS
+    int PySet_Contains(object known, object key) except -1
+    void PyObject_GC_UnTrack(void *thing)
+    int PyDict_Contains(object known, object key) except -1
+    PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
+
+cdef object ndarray = np.ndarray, SILENCE = _SILENCE, EMPTY = ()
+cdef dict READERS = _READERS
+cdef enum:
+    PIECE = 65536
+
+cdef Py_ssize_t TINY = snapshot.TINY, WIDEST = snapshot._WIDEST
+
+
+cdef inline tuple unseen(tuple taken):
+    """Spare the garbage collector a tuple of numbers and bytes, which is part of no cycle: thousands of them wait in the
+    queue, and made it look through all objects of the program again and again.
+    """
+    PyObject_GC_UnTrack(<void *>taken)
+    return taken
+
+
+cdef class Halves(Watch):
+    """Those of one recorder in one process: after a fork it makes others.
+
+    Args:
+        recorder: Records no graph nodes, and keeps values.
+    """
+
+    cdef object recorder, backlog, rows, snapshots, allowance, scalars
+    cdef dict running, plans, known_runs, known_sites
+    cdef Py_ssize_t most_runs, small, piece, held
+    cdef Hearing hearing
+
+    def __init__(self, recorder, Py_ssize_t most_runs):
+        self.recorder = recorder
+        self.backlog = recorder._backlog
+        self.rows = self.backlog.rows
+        self.running = recorder._running
+        self.snapshots = recorder._snapshots
+        self.allowance = self.snapshots.allowance
+        self.scalars = recorder._scalars
+        self.known_runs = recorder._known_runs
+        self.known_sites = recorder._known_sites
+        self.plans = recorder._plans
+        self.most_runs = most_runs
+        self.small = self.snapshots._small
+        self.piece = min(<Py_ssize_t>PIECE, <Py_ssize_t>self.allowance.limit // 64)
+        self.held = 0
+        self.hearing = None if recorder._capture is None else Hearing(recorder._capture, capturing._process)
+
+    cpdef object begins(self, object call):
+        run = <object>slot_get(call, of_call.run)
+        site = <object>slot_get(call, of_call.site)
+        if not PyDict_Contains(self.known_runs, <object>slot_get(run, of_run.id)) or not PyDict_Contains(
+                self.known_sites, <object>slot_get(site, of_site.id)):
+            self.announce(run, site)
+        inputs = self.copied(<object>slot_get(call, of_call.inputs), site)
+        heard = None
+        if self.hearing is not None and <object>slot_get(site, of_site.kind) == 'python':
+            heard = self.hearing.begin(call)
+        kept = (call, inputs, heard)
+        self.running[<object>slot_get(call, of_call.id)] = kept
+        return kept
+
+    cdef int announce(self, object run, object site) except -1:
+        """As `Recorder.announce`; it is asked itself unless another run of the same form was announced before."""
+        cdef PyObject *number = NULL
+        form = <object>slot_get(run, of_run.form)
+        if form is not None and len(self.known_runs) < self.most_runs and <object>slot_get(run, of_run.element) is None and (
+                PyDict_Contains(self.known_sites, <object>slot_get(site, of_site.id))):
+            number = PyDict_GetItemWithError(self.plans, (form,))
+        if number is NULL:
+            self.recorder.announce(run, site)
+            return 0
+        key = <object>slot_get(run, of_run.id)
+        self.backlog.runs.append((key, <object>number, <object>slot_get(run, of_run.started)))
+        self.known_runs[key] = None
+        return 0
+
+    cdef object copied(self, object values, object site):
+        """The values as they are queued: in a tuple if all are scalars that stand for themselves, else in a list."""
+        cdef bint plain = True
+        cdef Py_ssize_t total = 0, size
+        cdef PyObject *reader
+        cdef list taken = []
+        for value in values:
+            if PySet_Contains(self.scalars, type(value)):
+                taken.append(value)
+                continue
+            plain = False
+            reader = PyDict_GetItemWithError(READERS, type(value))
+            if reader is not NULL:
+                try:
+                    value = (<object>reader)(value)
+                except Exception:               # it has no elements that could be read; the recorder says so
+                    break
+                if PySet_Contains(self.scalars, type(value)):
+                    taken.append(value)
+                    continue
+            if type(value) is not ndarray:
+                break
+            size = value.nbytes
+            dtype = value.dtype
+            if size > self.small or dtype.hasobject:
+                break
+            if size <= WIDEST and not value.ndim and dtype.isnative:
+                scalar = value[EMPTY]
+                if PySet_Contains(self.scalars, type(scalar)):
+                    taken.append(scalar)        # ten times less work for the writer
+                    continue
+            if size > TINY:
+                total += size
+            taken.append(unseen((dtype, unseen(value.shape), value.tobytes(), False)))
+        else:
+            if plain:
+                return tuple(taken)
+            if not total or self.takes(total):
+                return taken
+        return self.snapshots.take_all(values, (<object>site).host, self.scalars)
+
+    cdef bint takes(self, Py_ssize_t size) except -1:
+        """As `Allowance.take`, which is asked for a piece more at once: it is Python, behind a lock."""
+        if self.held < size:
+            if not self.allowance.take(size + self.piece):
+                return self.allowance.take(size)
+            self.held += size + self.piece      # other threads may have come between
+        self.held -= size
+        return True
+
+    cpdef object returned(self, object call, object kept, object outputs):
+        _, inputs, heard = <tuple>kept
+        site = <object>slot_get(call, of_call.site)
+        run = <object>slot_get(call, of_call.run)
+        if heard is not None:
+            self.hearing.end(call, heard)
+        key = <object>slot_get(call, of_call.id)
+        self.running.pop(key, None)
+        output = <object>slot_get(call, of_call.output)
+        if (output is not SILENCE and output is not None) or <object>slot_get(call, of_call.sources):
+            self.recorder._finish(call, inputs, outputs, None)
+            return None
+        cdef bint general = type(inputs) is list
+        if general and <object>slot_get(site, of_site.kind) == 'python':
+            self.note_changes(<list>inputs, <object>slot_get(call, of_call.inputs), site)
+        gave = self.copied(outputs, site)
+        general = general or type(gave) is list
+        row = (key, <object>slot_get(run, of_run.id), <object>slot_get(site, of_site.id),
+               <object>slot_get(call, of_call.ordinal), <object>slot_get(call, of_call.thread),
+               <object>slot_get(call, of_call.started), <object>slot_get(call, of_call.finished) or clock(),
+               <object>slot_get(call, of_call.forward), <object>slot_get(call, of_call.parent),
+               unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general)
+        unseen(row)
+        if len(self.rows) < self.backlog.mark:
+            self.rows.append(row)
+        else:
+            self.recorder._append_crowded(row)
+        return None
+
+    cdef int note_changes(self, list taken, list values, object site) except -1:
+        """As `Snapshots.note_changes`."""
+        cdef Py_ssize_t place
+        for place in range(min(len(taken), len(values))):
+            before, value = taken[place], values[place]
+            if type(before) is tuple:
+                if type(value) is ndarray and not same(value, before[2]):
+                    taken[place] = (before[0], before[1], before[2], True)
+            elif not PySet_Contains(self.scalars, type(before)):
+                self.snapshots.note_changes([before], [value], site.host)
+            elif type(value) is ndarray and not value.ndim and not same(value, before):
+                taken[place] = (before.dtype, EMPTY, before.tobytes(), True)
+        return 0
+
+    def call_of(self, inputs):
+        """The call that runs with this very list of inputs; None if none does."""
+        for call, _, _ in list(self.running.values()):
+            if call.inputs is inputs:
+                return call
+        return None
+
+
+cdef int same(object value, object before) except -1:
+    """Whether an array has these bytes; `before` is bytes, or a NumPy scalar."""
+    cdef Py_buffer now, then
+    try:
+        PyObject_GetBuffer(value, &now, PyBUF_C_CONTIGUOUS)
+    except (BufferError, ValueError):           # not in one piece, or of a type that no buffer has
+        return value.tobytes() == (before if type(before) is bytes else before.tobytes())
+    try:
+        PyObject_GetBuffer(before, &then, PyBUF_C_CONTIGUOUS)
+    except (BufferError, ValueError):
+        PyBuffer_Release(&now)
+        return value.tobytes() == before.tobytes()
+    found = now.len == then.len and memcmp(now.buf, then.buf, now.len) == 0
+    PyBuffer_Release(&now)
+    PyBuffer_Release(&then)
+    return found

@@ -1,0 +1,56 @@
+"""NumPy's error state before NumPy 2, with a NumPy 1 of one list: tests of errstate and floating run with a real one."""
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pyfuncdbg.hooks import thread_errors
+from pyfuncdbg.hooks.thread_errors import Errors, Shown, ThreadState, change_state, modes_of_state
+
+DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
+
+
+@pytest.fixture
+def numpy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    held: list[Any] = [8192, 521, None]
+    one = SimpleNamespace(held=held, geterrobj=held.copy, seterrobj=lambda wanted: held.__setitem__(slice(None), wanted))
+    monkeypatch.setattr(thread_errors, '_numpy', one)
+    monkeypatch.setattr(thread_errors, '_known', {})
+    return one
+
+
+def test_modes_by_name(numpy: Any) -> None:
+    assert modes_of_state() == {**DEFAULTS, 'call': None, 'bufsize': 8192}
+    changed = change_state(divide='raise', under='log', invalid='print', call=print)
+    assert (changed.bufsize, changed.mask, changed.call) == (8192, 2 | 1 << 3 | 5 << 6 | 4 << 9, print)
+    assert numpy.held == [8192, 521, None]
+
+
+def test_the_same_values_are_the_same_state(numpy: Any) -> None:
+    state = ThreadState()
+    own = state.get()
+    assert state.get() is own
+    before = state.set(change_state(over='ignore'))
+    assert before is own and modes_of_state()['over'] == 'ignore' and state.get() is not own
+    state.reset(before)
+    assert state.get() is own and numpy.held == [8192, 521, None]
+    for size in range(1000):
+        change_state(bufsize=size)
+    assert len(thread_errors._known) <= thread_errors._MANY
+
+
+def test_numpys_own_functions_see_and_change_what_they_are_given(numpy: Any) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def change(**changes: Any) -> Errors:
+        asked.append(changes)
+        return change_state(**changes, call=len)
+
+    shown = Shown(numpy, lambda: {**modes_of_state(), 'divide': 'call'}, lambda call, **changes: change(**changes))
+    assert shown.geterrobj() == [8192, 523, None]
+    shown.seterrobj([4096, 0, None])
+    assert asked == [{'bufsize': 4096, **dict.fromkeys(DEFAULTS, 'ignore')}]
+    assert numpy.held == [4096, 0, len]
+    assert shown.held is numpy.held

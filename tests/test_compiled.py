@@ -1,0 +1,86 @@
+"""The modules that a C compiler may have made: used where they are there, missed by nothing where they are not."""
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg.hooks.machinery import is_package
+
+PACKAGE = Path(pyfuncdbg.__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[1]
+
+NAMES = [module['name'] for module in
+         tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['setuptools']['ext-modules']]
+
+PROGRAM = '''
+import sys
+import numpy as np
+import pyfuncdbg
+from pyfuncdbg.hooks.machinery import is_package
+from pyfuncdbg import tf
+from pyfuncdbg.adapters.tensorflow import calls
+from pyfuncdbg.record.recorder import recorders
+
+def double(x):
+    print('doubled')
+    return x * 2
+
+with pyfuncdbg.record('seen.pfd'):
+    print(tf.numpy_function(double, [np.float64([1, 2.5])], tf.float64, name='double').numpy())
+    halves = recorders()[0].halves
+with pyfuncdbg.load('seen.pfd') as trace:
+    (call,) = trace.calls()
+    print(call.site.name, call.inputs[0].to_numpy(), call.outputs[0].to_numpy(), call.output[0].text.strip())
+print(type(halves).__name__, calls.Quick is not None, *(name for name in NAMES if sys.modules.get(name) is not None))
+'''
+SEEN = ['doubled', '[2. 5.]', 'double [1.  2.5] [2. 5.] doubled']
+
+
+def built() -> list[str]:
+    """Those that are there for this Python."""
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    return [name for name in NAMES
+            if any(PACKAGE.parent.joinpath(*name.split('.')).with_suffix(suffix).exists() for suffix in suffixes)]
+
+
+def said(tmp_path: Path, before: str = '') -> list[str]:
+    """The lines that the program prints after `before`."""
+    code = f'{before}\nNAMES = {NAMES}\n{PROGRAM}'
+    done = subprocess.run([sys.executable, '-c', code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=60,
+                          env=dict(os.environ, PYTHONPATH=str(PACKAGE.parent)), check=True)
+    return done.stdout.splitlines()
+
+
+def test_there_is_a_source_for_each() -> None:
+    assert len(NAMES) == len(set(NAMES)) == 3
+    sources = {path.relative_to(ROOT).with_suffix('').as_posix().replace('/', '.')
+               for path in (ROOT / 'pyfuncdbg').rglob('*.pyx')}
+    assert sources == set(NAMES)
+
+
+def test_all_are_built_or_none() -> None:
+    assert built() in ([], NAMES)
+
+
+def test_without_them_calls_are_recorded(tmp_path: Path) -> None:
+    blocked = f'import sys\nfor name in {NAMES}: sys.modules[name] = None'
+    assert said(tmp_path, blocked) == [*SEEN, 'NoneType False']
+
+
+@pytest.mark.skipif(not built(), reason='no C compiler has made them')
+def test_where_they_are_built_they_are_used_with_numpy_2(tmp_path: Path) -> None:
+    used = ' '.join(['Halves', 'True', *NAMES])
+    assert said(tmp_path) == [*SEEN, used if np.lib.NumpyVersion(np.__version__) >= '2.0.0' else 'NoneType False']
+
+
+def test_frames_of_every_compiled_module_are_known_as_ours() -> None:
+    assert all(is_package(f'{name.replace(".", "/")}.pyx') for name in NAMES)
+    assert not is_package('program/hooks/passage.pyx')
