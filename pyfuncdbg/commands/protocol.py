@@ -5,7 +5,7 @@ A client sends requests. Each has an `id` of the client's choice, which its answ
     {"id": 1, "attach": true}                                   stops of the program go to this client from now on
     {"id": 2, "line": "bt", "width": 100, "color": true}        a command line, drawn for that width
     {"id": 3, "complete": "br", "position": 2}                  how a line could go on
-    {"id": 4, "cancel": true}                                   break off the command that this client waits for
+    {"cancel": 2}                                               break off this request of the client's, if it is under way
     {"id": 5, "detach": true}                                   stops go elsewhere; what waits for this client goes on
     {"id": 6, "trace": true}                                    where the trace of the program is, written up to now
 
@@ -14,7 +14,7 @@ A client sends requests. Each has an `id` of the client's choice, which its answ
     {"id": 6, "trace": "/tmp/pyfuncdbg-x/live.pfd", ...}
 
 `stop` is the one that commands act on now, `left` the number of the stop that this command has ended, null for none.
-The program sends events whenever there is one:
+A `cancel` is not answered; what it breaks off is. The program sends events whenever there is one:
 
     {"event": "hello", "protocol": 1, "pid": 71, "program": ["train.py"], "client": 1, "waiting": false,
      "stop": null}
@@ -25,6 +25,7 @@ Pure; used by both sides.
 """
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -34,9 +35,10 @@ from pyfuncdbg.errors import CommandError
 VERSION = 1
 LONGEST = 1 << 16
 """Bytes of a request, its newline not counted."""
+_LONGEST_CANCEL = 200
 _WIDEST = 10_000
 
-Verb = Literal['line', 'complete', 'attach', 'detach', 'cancel', 'trace']
+Verb = Literal['line', 'complete', 'attach', 'detach', 'trace']
 
 
 class ProtocolError(CommandError):
@@ -84,7 +86,8 @@ def request(line: bytes) -> Request:
     id = given.get('id')
     if not (id is None or (isinstance(id, int | str) and len(str(id)) <= 64)):
         raise ProtocolError('"id" is a short number or string')
-    for verb in ('attach', 'detach', 'cancel', 'trace'):
+    verb: Verb
+    for verb in ('attach', 'detach', 'trace'):
         if given.get(verb) is True:
             return Request(id, verb)
     if 'line' in given:
@@ -93,7 +96,21 @@ def request(line: bytes) -> Request:
     if 'complete' in given:
         text = _text(given['complete'], 'complete')
         return Request(id, 'complete', text, _number(given.get('position', len(text)), 'position', 0, len(text)))
+    if 'cancel' in given:
+        raise ProtocolError('"cancel" is the "id" of the request to break off')
     raise ProtocolError('a request has "line", "complete", "attach", "detach", "cancel" or "trace"')
+
+
+def cancelled(line: bytes) -> int | str | None:
+    """Which request a line breaks off; None if it is no `cancel`, and to be read as a request."""
+    if len(line) > _LONGEST_CANCEL or b'"cancel"' not in line:
+        return None
+    with contextlib.suppress(ValueError, RecursionError):
+        given = json.loads(line)
+        number = given.get('cancel') if isinstance(given, dict) else None
+        if isinstance(number, int | str) and not isinstance(number, bool):
+            return number
+    return None
 
 
 def _text(value: Any, name: str) -> str:

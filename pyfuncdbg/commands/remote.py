@@ -89,9 +89,9 @@ class Remote:
             for stop in debugger.broker.stops:
                 stop.wake()
 
-    def cancel(self, client: Client) -> None:
-        """Break off the command that runs for this client."""
-        self._doing.break_off(client.number)
+    def cancel(self, client: Client, number: int | str) -> None:
+        """Break off this request of the client's, if it is under way."""
+        self._doing.break_off((client.number, number))
 
     def _log(self, line: str) -> None:
         self._server.broadcast({'event': 'log', 'text': line})
@@ -146,7 +146,7 @@ class Remote:
             return self._running(client, asked), None
 
         def action() -> dict[str, Any]:
-            with client.around(), self._doing.of(client.number):
+            with client.around(), self._doing.of((client.number, asked.id)):
                 answer = self._executed(asked, stop)
             if stop.decision is not None:
                 self._by = client.number
@@ -168,7 +168,7 @@ class Remote:
         flow = debugger.flow(threading.get_native_id())
         flow.asking = True
         try:
-            with self._doing.of(client.number):
+            with self._doing.of((client.number, asked.id)):
                 return self._executed(asked, None)
         finally:
             flow.asking = False
@@ -201,17 +201,17 @@ class _Trace:
 
 
 class _Doing:
-    """The command that runs now: whose it is, and on which thread."""
+    """The request that is under way: which one, by client and its id, and on which thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread = 0
-        self._client = 0
+        self._which: tuple[int, int | str | None] = 0, None
         self._broken_off = False
 
-    def of(self, client: int) -> _Doing:
-        """Around a command of this client."""
-        self._client = client
+    def of(self, which: tuple[int, int | str | None]) -> _Doing:
+        """Around this request."""
+        self._which = which
         return self
 
     def __enter__(self) -> None:
@@ -229,10 +229,11 @@ class _Doing:
         except KeyboardInterrupt:
             self._thread, self._broken_off = 0, False
 
-    def break_off(self, client: int) -> None:
-        """Raise KeyboardInterrupt in the thread of a command, if it is this client's; called from another thread."""
+    def break_off(self, which: tuple[int, int | str]) -> None:
+        """Raise KeyboardInterrupt in the thread of a request while it is under way; called from another thread. The next
+        one is another request: the user has not seen it begin."""
         with self._lock:
-            if self._thread and self._client == client and not self._broken_off:
+            if self._thread and self._which == which and not self._broken_off:
                 self._broken_off = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt))
 

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.commands.clients import Client
-from pyfuncdbg.commands.protocol import VERSION
+from pyfuncdbg.commands.protocol import VERSION, cancelled
 from pyfuncdbg.commands.rendezvous import peer_uid
 
 if TYPE_CHECKING:
@@ -195,11 +195,10 @@ class Server:
 
     def urgent(self, client: Client, line: bytes) -> bool:
         """Do what must not wait for the requests before it; False if that can wait."""
-        if len(line) > 200 or b'"cancel"' not in line:
-            return False
-        if self._remote is not None:
-            self._remote.cancel(client)
-        return True
+        number = cancelled(line)
+        if number is not None and self._remote is not None:
+            self._remote.cancel(client, number)
+        return number is not None
 
     # ------------------------------------------------------------------ a client's thread
     def carry_out(self, client: Client, line: bytes) -> None:

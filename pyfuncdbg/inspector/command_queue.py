@@ -49,8 +49,8 @@ class CommandQueue:
                                  exit_on_error=False)
 
     def cancel(self) -> None:
-        """Break off the one that is carried out."""
-        self._app.run_worker(self._desk.cancel, thread=True, group='cancel', exit_on_error=False)
+        """Break off the one that is carried out. At once: later it could be the next one."""
+        self._desk.cancel(self.asked)
 
     def _answer(self, line: str, result: Result, width: int) -> None:
         try:

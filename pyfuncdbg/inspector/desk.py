@@ -71,8 +71,8 @@ class Desk(Protocol):
     def complete(self, text: str, position: int) -> tuple[list[str], int]:
         """The words that could stand at a position of the text, and where what they replace begins."""
 
-    def cancel(self) -> None:
-        """Break off the command that runs."""
+    def cancel(self, line: str) -> None:
+        """Break off this command line, if it is carried out now; never blocks for long."""
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Call `heard` for every event from now on, on a thread of the desk's own."""

@@ -143,7 +143,7 @@ class HostedInspector(Inspector):
 
     @work(thread=True, group='leave', exclusive=True, exit_on_error=False)
     def _quit(self, width: int) -> None:
-        self.desk.cancel()                      # what runs there would have to end first
+        self.desk.cancel(self._lines.asked)     # what runs there would have to end first
         with contextlib.suppress(PyfuncdbgError):           # the program is gone
             self.desk.answer('quit', width)
         self.call_from_thread(self.exit, 0)

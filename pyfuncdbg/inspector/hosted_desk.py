@@ -49,9 +49,9 @@ class HostedDesk:
         """How a text could go on."""
         return self._desk.complete(text, position)
 
-    def cancel(self) -> None:
-        """Break off the command that runs."""
-        self._desk.cancel()
+    def cancel(self, line: str) -> None:
+        """Break off this command line, if it is carried out now."""
+        self._desk.cancel(line)
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Say what happens from now on, past the end of the program."""

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, cast
 
 from rich.text import Text
@@ -54,6 +55,7 @@ class LiveDesk:
         first, *rest = hello.get('program') or ('',)
         self.title = one_line(f'{" ".join((os.path.basename(first), *rest))} ({hello.get("pid")})', 100)
         self.printed = ''
+        self._asked: dict[Future[dict[str, Any]], str] = {}     # lines that are not answered yet
         self._told = 0.0
         self._untold = False                    # more was printed
         self._looking = True
@@ -75,7 +77,12 @@ class LiveDesk:
     def answer(self, line: str, width: int) -> Reply:
         """Carry out a command line in the program."""
         try:
-            answer = self._connection.ask(line=line, width=width, color=True)
+            asked = self._connection.begin(line=line, width=width, color=True)
+            self._asked[asked] = line
+            try:
+                answer = asked.result()
+            finally:
+                del self._asked[asked]
         except CommandError as error:
             return Reply(line, name_of(line), Text(), None, str(error))
         self._notice(answer)
@@ -90,10 +97,11 @@ class LiveDesk:
             return [], position
         return list(answer.get('completions', ())), int(answer.get('start', position))
 
-    def cancel(self) -> None:
-        """Break off the command that runs in the program."""
-        with contextlib.suppress(LostError):
-            self._connection.begin(cancel=True)
+    def cancel(self, line: str) -> None:
+        """Break off this command line, if the program carries it out now."""
+        for asked, of in tuple(self._asked.items()):
+            if of == line:
+                self._connection.cancel(asked)
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Say what happens from now on."""

@@ -66,7 +66,7 @@ class SavedDesk:
         found = completions(text[:position], Context(self.trace))
         return list(found.words), found.start
 
-    def cancel(self) -> None:
+    def cancel(self, line: str) -> None:
         """Nothing here takes long enough to be broken off."""
 
     def listen(self, heard: Callable[[Event], None]) -> None:

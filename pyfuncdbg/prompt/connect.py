@@ -201,7 +201,7 @@ class RemotePrompt:
         try:
             wait_for([future])
         except KeyboardInterrupt:
-            self._connection.begin(cancel=True)
+            self._connection.cancel(future)
             try:
                 wait_for([future])
             except KeyboardInterrupt:

@@ -93,6 +93,14 @@ class Connection:
                 raise LostError('the program is gone') from None
         return future
 
+    def cancel(self, asked: Future[dict[str, Any]]) -> None:
+        """Break off a request; nothing if it has been answered."""
+        with self._lock, contextlib.suppress(OSError):
+            for number, future in self._asked.items():
+                if future is asked:
+                    self._socket.sendall(encode({'cancel': number}))
+                    break
+
     def close(self) -> None:
         """End it."""
         with contextlib.suppress(OSError):      # it may have ended from the other side

@@ -152,12 +152,33 @@ def test_a_command_can_be_broken_off_and_the_stop_stays(tmp_path: Path) -> None:
         answer: dict[str, Any] = {}
         while answer.get('id') != 900:
             while not select.select([user.socket], [], [], 0.2)[0]:
-                user.send(cancel=True)          # one that comes before the command has begun breaks nothing off
+                user.send(cancel=900)           # one that comes before the command has begun breaks nothing off
             answer = user.read()
         assert 'nterrupt' in answer['error']
         assert user.line('p 40 + 2')['text'].strip() == '42'
         assert user.line('step')['error'] is None
         assert user.event('stopped')['stop']['phase'] == 'line'
+
+
+def test_what_comes_too_late_for_a_command_does_not_break_off_the_next_one(tmp_path: Path) -> None:
+    with Program(tmp_path) as program, client(program) as user:
+        user.line('break norm --once')
+        user.event('stopped')
+        user.send(id=900, line='p 1')
+        while user.read().get('id') != 900:
+            pass
+        user.send(id=901, line='p sum(1 for _ in range(3_000_000))')
+        while not select.select([user.socket], [], [], 0.01)[0]:
+            user.send(cancel=900)
+        answer = user.read()
+        assert (answer['id'], answer['error'], answer['text'].strip()) == (901, None, '3000000')
+
+
+def test_a_cancel_of_nothing_is_refused(tmp_path: Path) -> None:
+    with Program(tmp_path) as program, client(program) as user:
+        user.send(cancel=True)
+        assert '"id"' in user.read()['error']
+        assert 'nterrupt' not in (user.line('p 1')['error'] or '')
 
 
 def test_twenty_clients_at_once(tmp_path: Path) -> None:

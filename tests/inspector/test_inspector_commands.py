@@ -218,7 +218,8 @@ class Slow(SavedDesk):
             return Reply(line, 'report', '', None, 'interrupted')
         return super().answer(line, width)
 
-    def cancel(self) -> None:
+    def cancel(self, line: str) -> None:
+        assert line == 'report'
         self.broken_off.set()
 
 

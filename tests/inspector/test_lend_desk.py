@@ -96,8 +96,11 @@ def test_a_long_command_is_broken_off(tmp_path) -> None:
     with Program(tmp_path) as program, desk_of(program) as (desk, heard):
         desk.answer('break norm', 80)
         heard.await_kind('stopped')
-        threading.Timer(0.3, desk.cancel).start()
-        assert 'interrupted' in desk.answer('p [0 for _ in iter(int, 1)]', 80).error
+        line = 'p [0 for _ in iter(int, 1)]'
+        threading.Timer(0.3, desk.cancel, [line]).start()
+        assert 'interrupted' in desk.answer(line, 80).error
+        threading.Timer(0.1, desk.cancel, [line]).start()       # late: what runs now is another one
+        assert '3000000' in drawn(desk.answer('p sum(1 for _ in range(3_000_000))', 80))
         assert '3' in drawn(desk.answer('p x.size', 80))
 
 
@@ -129,7 +132,7 @@ def test_a_program_that_dies_is_told_and_asked_in_vain(tmp_path: Path, name: str
         assert heard.await_kind('lost').text and desk.stop() is None
         assert 'gone' in desk.answer('p x', 80).error
         assert desk.complete('br', 2) == ([], 2)
-        desk.cancel()
+        desk.cancel('bt')
 
 
 def test_a_program_that_ends_by_itself_says_so(tmp_path) -> None:
