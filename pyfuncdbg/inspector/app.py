@@ -70,7 +70,7 @@ class Inspector(App[int]):
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
-        yield CommandLine(self.desk.complete, self._past, self._keep)
+        yield CommandLine(self.desk.complete, self._focus, self._past, self._keep)
         yield BottomLine()
 
     def on_mount(self) -> None:
@@ -198,12 +198,7 @@ class Inspector(App[int]):
 
     def on_command_line_entered(self, message: CommandLine.Entered) -> None:
         """A line was typed."""
-        self._focus()
         self.run_line(message.line)
-
-    def on_command_line_given_up(self) -> None:
-        """The command line was left."""
-        self._focus()
 
     def on_sheet_chosen(self, message: Sheet.Chosen) -> None:
         """A line or word was chosen. A call that is not looked at yet is followed, everything else is typed."""

@@ -46,6 +46,9 @@ class _Line(Input):
     def action_give_up(self) -> None:
         self._of.give_up()
 
+    async def action_submit(self) -> None:
+        self._of.submit(self.value)             # at once, not by a message: keys that come before it would be taken for text
+
     @property
     def _of(self) -> CommandLine:
         assert isinstance(self.parent, CommandLine)
@@ -57,6 +60,7 @@ class CommandLine(Vertical):
 
     Args:
         complete: Words that could complete a text at a position, and where they begin; asked on a worker thread.
+        leave: Lets the keys go elsewhere, at once.
         past: Lines of earlier sessions, the oldest first.
         keep: Keeps a line for later sessions.
     """
@@ -89,13 +93,11 @@ class CommandLine(Vertical):
             super().__init__()
             self.text = text
 
-    class GivenUp(Message):
-        """The user left the line."""
-
-    def __init__(self, complete: Callable[[str, int], tuple[list[str], int]], past: Sequence[str] = (),
-                 keep: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, complete: Callable[[str, int], tuple[list[str], int]], leave: Callable[[], None],
+                 past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__(id='command')
         self._complete = complete
+        self._let_go = leave
         self._past = list(past)
         self._keep = keep
         self._at = len(self._past)
@@ -149,12 +151,10 @@ class CommandLine(Vertical):
         elif self._mode == 'filter':
             self.post_message(self.Narrowed(event.value))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def submit(self, text: str) -> None:
         """Carry it out."""
-        event.stop()
-        text = event.value.strip()
         if self._mode == 'search':
-            self.post_message(self.Sought(event.value, 1))
+            self.post_message(self.Sought(text, 1))
             return
         if self._mode == 'filter':              # it stays, the line is for commands again
             self._leave()
@@ -163,7 +163,8 @@ class CommandLine(Vertical):
             self._enter = True
             return
         self._set('')
-        if text:
+        self._let_go()
+        if text := text.strip():
             self.remember(text)
             self.post_message(self.Entered(text))
 
@@ -182,7 +183,7 @@ class CommandLine(Vertical):
         self._mode = 'command'
         self.line.placeholder = _PLACEHOLDERS['command']
         self._set('')
-        self.post_message(self.GivenUp())
+        self._let_go()
 
     # ------------------------------------------------------------------ history
     def remember(self, line: str) -> None:

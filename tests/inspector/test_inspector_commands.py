@@ -205,6 +205,20 @@ def test_a_mistake_of_ours_is_one_line_and_the_app_goes_on(trace) -> None:
     drive(test)
 
 
+def test_the_next_key_is_for_the_panes_at_once(trace) -> None:
+    """Under load it may come before any message has: it would be put into the line, and Enter would be taken for a row."""
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            line = inspector(pilot).query_one('#line')
+            for leave in (line.action_submit, line.run_action):
+                await press(pilot, 'colon', *'inf')
+                assert inspector(pilot).focused is line
+                await (leave() if leave == line.action_submit else leave('give_up'))
+                assert inspector(pilot).focused is inspector(pilot).shown
+                await settled(pilot)
+    drive(test)
+
+
 class Slow(SavedDesk):
     """A desk whose commands take until they are broken off."""
 
