@@ -34,6 +34,9 @@ LARGEST_RECORD = 64 << 20
 """Bytes of the largest record that is not a blob; a longer one is damage."""
 
 _CHUNK = 1 << 20
+_LONG = 64 << 10
+_AT_ONCE = 512
+"""Pieces of one `writev`; systems take 1,024."""
 
 
 def newer(path: Path, version: int) -> TraceVersionError:
@@ -83,11 +86,19 @@ class LogFile:
         Raises:
             OSError: The disk is full, say; the file ends where it ended before.
         """
-        data = memoryview(b''.join(pieces))
         done = 0
         try:
-            while done < len(data):
-                done += os.write(self._fd, data[done:])
+            # Most are few bytes each. Those that are many are not copied together: a megabyte in fresh memory takes 0.4 ms.
+            for start in range(0, len(pieces), _AT_ONCE):
+                part = pieces[start:start + _AT_ONCE]
+                size = sum(map(len, part))
+                written = os.writev(self._fd, part) if size > _LONG else 0
+                done += written
+                if written < size:
+                    data = memoryview(b''.join(part))
+                    while written < size:
+                        count = os.write(self._fd, data[written:])
+                        written, done = written + count, done + count
         except OSError:
             if done:
                 with contextlib.suppress(OSError):

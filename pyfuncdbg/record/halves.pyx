@@ -7,7 +7,6 @@ from time import perf_counter_ns as clock
 
 import numpy as np
 
-from cpython.buffer cimport PyBuffer_Release, PyObject_GetBuffer
 from cpython.object cimport PyObject
 from libc.string cimport memcmp
 
@@ -17,8 +16,28 @@ from pyfuncdbg.hooks.output import SILENCE as _SILENCE
 from pyfuncdbg.hooks.passage cimport Hearing, Watch, of_call, of_run, of_site, slot_get
 from pyfuncdbg.record import snapshot
 
+cdef extern from *:
+    """
+    /* The first members of an array, whose places are part of NumPy's binary interface; `_check_layout` looks. */
+    typedef struct {
+        PyObject_HEAD
+        char *data;
+        int nd;
+        Py_ssize_t *dimensions, *strides;
+        PyObject *base, *descr;
+        int flags;
+    } Array;
+    """
+    ctypedef struct Array:
+        char *data
+        int nd
+        Py_ssize_t *dimensions
+        PyObject *descr
+        int flags
+
 cdef extern from "Python.h":
-    int PyBUF_C_CONTIGUOUS
+    object PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
+    char *PyBytes_AS_STRING(object data)
     int PySet_Contains(object known, object key) except -1
     void PyObject_GC_UnTrack(void *thing)
     int PyDict_Contains(object known, object key) except -1
@@ -28,8 +47,24 @@ cdef object ndarray = np.ndarray, SILENCE = _SILENCE, EMPTY = ()
 cdef dict READERS = _READERS
 cdef enum:
     PIECE = 65536
+    C_CONTIGUOUS = 1
+    MOST_TYPES = 24
+    NEWEST = 64
 
 cdef Py_ssize_t TINY = snapshot.TINY, WIDEST = snapshot._WIDEST
+
+
+def _check_layout():
+    """Whether arrays are made as it is written above."""
+    table = np.arange(6, dtype=np.int16).reshape(2, 3)
+    cdef Array *array = <Array *><PyObject *>table
+    if (<Py_ssize_t>array.data, array.nd, array.dimensions[0], array.dimensions[1], <object>array.descr) != (
+            table.ctypes.data, 2, 2, 3, table.dtype) or not array.flags & C_CONTIGUOUS or (
+            (<Array *><PyObject *>table[:, 1:]).flags & C_CONTIGUOUS):
+        raise ImportError('this NumPy has other arrays than those that this was compiled for')
+
+
+_check_layout()
 
 
 cdef inline tuple unseen(tuple taken):
@@ -51,6 +86,10 @@ cdef class Halves(Watch):
     cdef dict running, plans, known_runs, known_sites
     cdef Py_ssize_t most_runs, small, piece, held
     cdef Hearing hearing
+    cdef PyObject *types[MOST_TYPES]
+    cdef Py_ssize_t widths[MOST_TYPES]
+    cdef Py_ssize_t known_types
+    cdef list newest, kept_types
 
     def __init__(self, recorder, Py_ssize_t most_runs):
         self.recorder = recorder
@@ -67,6 +106,8 @@ cdef class Halves(Watch):
         self.small = self.snapshots._small
         self.piece = min(<Py_ssize_t>PIECE, <Py_ssize_t>self.allowance.limit // 64)
         self.held = 0
+        self.known_types, self.kept_types = 0, []
+        self.newest = [None] * NEWEST
         self.hearing = None if recorder._capture is None else Hearing(recorder._capture, capturing._process)
 
     cpdef object begins(self, object call):
@@ -101,7 +142,8 @@ cdef class Halves(Watch):
     cdef object copied(self, object values, object site):
         """The values as they are queued: in a tuple if all are scalars that stand for themselves, else in a list."""
         cdef bint plain = True
-        cdef Py_ssize_t total = 0, size
+        cdef Py_ssize_t total = 0, size, place
+        cdef Array *array
         cdef PyObject *reader
         cdef list taken = []
         for value in values:
@@ -120,24 +162,62 @@ cdef class Halves(Watch):
                     continue
             if type(value) is not ndarray:
                 break
-            size = value.nbytes
-            dtype = value.dtype
-            if size > self.small or dtype.hasobject:
+            array = <Array *><PyObject *>value
+            size = self.width(array.descr)
+            if size < 0:
                 break
-            if size <= WIDEST and not value.ndim and dtype.isnative:
+            if not array.nd and size <= WIDEST and (<object>array.descr).isnative:
                 scalar = value[EMPTY]
                 if PySet_Contains(self.scalars, type(scalar)):
                     taken.append(scalar)        # ten times less work for the writer
                     continue
+            for place in range(array.nd):
+                size *= array.dimensions[place]
+            if size > self.small:
+                break
             if size > TINY:
                 total += size
-            taken.append(unseen((dtype, unseen(value.shape), value.tobytes(), False)))
+            taken.append(self.copy(value, array, size))
         else:
             if plain:
                 return tuple(taken)
             if not total or self.takes(total):
                 return taken
         return self.snapshots.take_all(values, (<object>site).host, self.scalars)
+
+    cdef Py_ssize_t width(self, PyObject *descr) except -2:
+        """Bytes of an element; -1 of a type whose elements are objects."""
+        cdef Py_ssize_t place, size
+        for place in range(self.known_types):
+            if self.types[place] is descr:
+                return self.widths[place]
+        dtype = <object>descr
+        size = -1 if dtype.hasobject else dtype.itemsize
+        if self.known_types < MOST_TYPES:
+            self.kept_types.append(dtype)
+            self.types[self.known_types], self.widths[self.known_types] = descr, size
+            self.known_types += 1
+        return size
+
+    cdef tuple copy(self, object value, Array *array, Py_ssize_t size):
+        """As `snapshot.Copied`. What is the same as the newest one of its size is that: what a session is fed its function
+        gets, what that gives is fetched, and a backward step sees it all again.
+        """
+        cdef Py_ssize_t place
+        cdef tuple known
+        if not array.flags & C_CONTIGUOUS:
+            return unseen((<object>array.descr, unseen(value.shape), value.tobytes(), False))
+        known = self.newest[(size >> 2) % NEWEST]
+        if known is not None and <PyObject *>known[0] is array.descr and same_shape(array, <tuple>known[1]) and memcmp(
+                array.data, PyBytes_AS_STRING(known[2]), size) == 0:
+            return known
+        shape = []
+        for place in range(array.nd):
+            shape.append(array.dimensions[place])
+        known = unseen((<object>array.descr, unseen(tuple(shape)), PyBytes_FromStringAndSize(array.data, size), False))
+        if size > TINY:
+            self.newest[(size >> 2) % NEWEST] = known
+        return known
 
     cdef bint takes(self, Py_ssize_t size) except -1:
         """As `Allowance.take`, which is asked for a piece more at once: it is Python, behind a lock."""
@@ -183,12 +263,14 @@ cdef class Halves(Watch):
         for place in range(min(len(taken), len(values))):
             before, value = taken[place], values[place]
             if type(before) is tuple:
-                if type(value) is ndarray and not same(value, before[2]):
+                if type(value) is ndarray and not same(value, before):
                     taken[place] = (before[0], before[1], before[2], True)
             elif not PySet_Contains(self.scalars, type(before)):
                 self.snapshots.note_changes([before], [value], site.host)
-            elif type(value) is ndarray and not value.ndim and not same(value, before):
-                taken[place] = (before.dtype, EMPTY, before.tobytes(), True)
+            elif type(value) is ndarray and not (<Array *><PyObject *>value).nd:
+                data = before.tobytes()
+                if value.tobytes() != data:
+                    taken[place] = (before.dtype, EMPTY, data, True)
         return 0
 
     def call_of(self, inputs):
@@ -199,19 +281,20 @@ cdef class Halves(Watch):
         return None
 
 
-cdef int same(object value, object before) except -1:
-    """Whether an array has these bytes; `before` is bytes, or a NumPy scalar."""
-    cdef Py_buffer now, then
-    try:
-        PyObject_GetBuffer(value, &now, PyBUF_C_CONTIGUOUS)
-    except (BufferError, ValueError):           # not in one piece, or of a type that no buffer has
-        return value.tobytes() == (before if type(before) is bytes else before.tobytes())
-    try:
-        PyObject_GetBuffer(before, &then, PyBUF_C_CONTIGUOUS)
-    except (BufferError, ValueError):
-        PyBuffer_Release(&now)
-        return value.tobytes() == before.tobytes()
-    found = now.len == then.len and memcmp(now.buf, then.buf, now.len) == 0
-    PyBuffer_Release(&now)
-    PyBuffer_Release(&then)
-    return found
+cdef bint same_shape(Array *array, tuple shape) except -1:
+    cdef Py_ssize_t place
+    if array.nd != len(shape):
+        return False
+    for place in range(array.nd):
+        if array.dimensions[place] != <Py_ssize_t>shape[place]:
+            return False
+    return True
+
+
+cdef bint same(object value, tuple before) except -1:
+    """Whether an array has the bytes of a copy."""
+    cdef Array *array = <Array *><PyObject *>value
+    cdef bytes data = before[2]
+    if array.flags & C_CONTIGUOUS and <PyObject *>before[0] is array.descr and same_shape(array, before[1]):
+        return memcmp(array.data, PyBytes_AS_STRING(data), len(data)) == 0
+    return value.tobytes() == data              # it is not in one piece, or the function has given it another shape

@@ -31,6 +31,15 @@ logger = logging.getLogger('demo')
 logger.addHandler(logging.StreamHandler(sys.stdout))
 
 
+class Unhashable:
+    """A function that is a key of nothing."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, x: Any) -> Any:
+        return -x
+
+
 class BrokenError(Exception):
     """Cannot be made into text."""
 
@@ -119,6 +128,10 @@ def failing(x: Any) -> Any:
     raise ValueError(f'bad {held.shape}')
 
 
+def leaving(x: Any) -> Any:
+    raise SystemExit(3)
+
+
 def raising(error: BaseException) -> Any:
     def raises(x: Any) -> Any:
         raise error
@@ -179,6 +192,25 @@ def what_functions_do() -> None:
         if not isinstance(error, BrokenError):  # of such an error TensorFlow's `py_function` crashes the process
             times(eagerly(raising(error), tf.float32, f'e_raises_{index}'), x)
     times(numpied(forking, tf.float32, 'forking'), x)
+
+
+def at_once() -> None:
+    """Eager calls: functions that stay, and such that are made for one call; several on a line, and all in one."""
+    x = tf.constant([1.0, 2])
+    for function in (double, speak, quiet_errors, write_to, redirected, failing, forking, leaving, np.sin, Unhashable()):
+        name = f'at_{getattr(function, "__name__", "")}'
+        times(lambda function=function, name=name: tf.numpy_function(function, [x], tf.float32, name=name))
+    for factor in range(3):
+        tried(lambda factor=factor: tf.numpy_function(lambda x: x * factor, [x], tf.float32, name='closure'))
+        tried(lambda: (tf.numpy_function(double, [x], tf.float32, name='line'), tf.numpy_function(double, [x], tf.float32)))
+        inside = tf.numpy_function(double, [x], tf.float32, name='inside')
+        times(lambda inside=inside: tf.numpy_function(double, [inside], tf.float32, name='outside'))
+    times(lambda: tf.numpy_function(lambda: None, [], [], name='nothing_at_once') or 0)
+    times(lambda: tf.numpy_function(lambda x: [x, 2 * x], [3.0], [tf.float32, tf.float32], name='two_at_once'))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.numpy_function(double, [x], tf.float32, name='on_tape')
+    print(tape.gradient(y, x))
 
 
 def sessions() -> None:
@@ -303,11 +335,11 @@ def main() -> None:
     note_beginnings()
     recorded('values', kinds_of_values)
     recorded('full', kinds_of_values, what_functions_do, level='full')
-    recorded('doing', what_functions_do)
-    recorded('silent', what_functions_do, capture='off')
-    recorded('only', what_functions_do, capture='only')
+    recorded('doing', what_functions_do, at_once)
+    recorded('silent', what_functions_do, at_once, capture='off')
+    recorded('only', what_functions_do, at_once, capture='only')
     recorded('none', sessions, level='none')
-    recorded('small', sessions, kinds_of_values, full_limit=8)
+    recorded('small', sessions, kinds_of_values, at_once, full_limit=8)
     recorded('runs', sessions, gradients, nested, datasets)
     recorded('changing', lambda: interrupted('changing'))
     recorded('tiny', kinds_of_values, budget=64 << 10)

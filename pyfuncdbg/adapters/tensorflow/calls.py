@@ -20,7 +20,7 @@ from pyfuncdbg.adapters.tensorflow.observers import Observer
 from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
-from pyfuncdbg.adapters.tensorflow.runs import Runs, looked_on
+from pyfuncdbg.adapters.tensorflow.runs import Runs, described_by, looked_on
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list, given
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
@@ -58,7 +58,7 @@ class Calls:
         self.gradients = Gradients(host)
         self.sites = Sites(parts, host, self._original)
         if Quick is not None:
-            self._runs.quick = Quick(self._original, parts.scripts._py_funcs, causes, self._runs)
+            self._runs.quick = Quick(self._original, parts.scripts._py_funcs, causes, self._runs, self._plain_site)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
@@ -219,20 +219,27 @@ class Calls:
                 raise
         return py_func_common
 
+    def _plain_site(self, name: Any, func: Any) -> CallSite:
+        return self.sites.eager_site(str(name or NUMPY), NUMPY, func, _plainly_again)
+
+    @begins_call(described_by('inputs'))
     def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
+        inputs, quick = list(arrays), self._runs.quick
+        if quick is not None and (made := quick.plain(func, name, inputs, arrays)) is not NotImplemented:
+            return made
         self._causes.raise_abort()
         run, stamp = self._runs.eager(), hooks.stamp    # the stamp is read first: what changes meanwhile makes another
         code = func.__code__ if type(func) is FunctionType else None
         key = 'eager numpy_function', id(code), name
         if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
             return unwatched(run, func, *arrays)        # as hooks said of another call at once: its line makes no difference
-        site = self.sites.eager_site(str(name or NUMPY), NUMPY, func, _plainly_again)
+        site = self._plain_site(name, func)
         wanted = hooks.wanted(site, run)
         if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
             stamp[key] = code
         call = _giving(func)
-        outputs = around(site, call, run, list(arrays)) if wanted is True else instrument(site, call)(run, list(arrays))
+        outputs = around(site, call, run, inputs) if wanted is True else instrument(site, call)(run, inputs)
         return outputs.raw if type(outputs) is Given else list(outputs)
 
 

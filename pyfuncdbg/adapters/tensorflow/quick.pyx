@@ -1,19 +1,27 @@
 # cython: language_level=3
-"""The usual call of a function, and the usual run of a session, compiled: where a recorder is all that looks on.
+"""The usual call of a function, eager or of a graph, and the usual run of a session, compiled: where a recorder is all that looks on.
 
 What is not usual is `NotImplemented`, and nothing has happened: `calls` and `runs` do it in Python. On the thread of the call.
 """
+from sys import _getframe as get_frame
+from types import FunctionType
+
 from cpython.object cimport PyObject
 
 from pyfuncdbg.adapters.tensorflow.graphs import _PLANS
 from pyfuncdbg.adapters.tensorflow.sites import MARK as _MARK
 from pyfuncdbg.hooks.installed import hooks as _hooks
+from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, slot_get
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
     object PyLong_FromVoidPtr(void *place)
 
+cdef enum:
+    MOST_PLACES = 4096
+
+cdef object Function = FunctionType
 cdef object hooks = _hooks, PLANS = _PLANS, MARK = _MARK
 
 
@@ -25,13 +33,15 @@ cdef class Quick:
         registry: TensorFlow's registry of functions.
         causes: Knows of an abort on its way.
         runs: The runs that go on.
+        eager_site: Gives the site of an eager `numpy_function` by its name and function, for the line that stands on the stack.
     """
 
     cdef object original, registry, functions, causes, graphs, session_run, stamp
-    cdef dict going
+    cdef object thread, eager_site
+    cdef dict going, places
     cdef bint usual
 
-    def __init__(self, original, registry, causes, runs):
+    def __init__(self, original, registry, causes, runs, eager_site):
         self.original = original
         self.registry = registry
         self.functions = registry._funcs.data   # its `get` is Python code
@@ -39,6 +49,9 @@ cdef class Quick:
         self.graphs = runs.graphs
         self.going = runs._going
         self.session_run = runs._sites['Session.run']
+        self.thread = runs._thread
+        self.eager_site = eager_site
+        self.places = {}
 
     cdef object looking(self, str kind):
         """The recorder of calls of a kind, if recorders, one of each kind, are all that looks on; else None. It is not kept
@@ -70,6 +83,28 @@ cdef class Quick:
         if <object>slot_get(run, of_run.control) is not None:
             return NotImplemented
         return looked_on(watcher, site, run, <list>args, begins, self.original, (registry, token, device, args))
+
+    def plain(self, function, name, list inputs, tuple arrays):
+        """One eager call of a `numpy_function`, by a frame of `Calls`; `inputs` are its arrays too."""
+        if self.causes.aborted is not None:
+            return NotImplemented
+        watcher, run = self.looking('python'), getattr(self.thread, 'run', None)
+        if watcher is None or run is None:
+            return NotImplemented
+        frame = get_frame(0)                    # that of `Calls`: there is none of what is compiled
+        while frame is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        site = key = None
+        # What the program holds for as long as it runs can be held here too. Others may even have no hash.
+        if type(function) is Function and function.__globals__.get(function.__name__) is function and (
+                name is None or type(name) is str):
+            key = function, name, *((frame.f_code, frame.f_lasti) if frame is not None else ())
+            site = self.places.get(key)
+        if site is None:
+            site = self.eager_site(name, function)
+            if key is not None and len(self.places) < MOST_PLACES:
+                self.places[key] = site
+        return looked_on(watcher, site, run, inputs, None, function, arrays)
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):
         """One run of a session; the arguments are those of `BaseSession._do_run`, which is `original`, and what is fed."""

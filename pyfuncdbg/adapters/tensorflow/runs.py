@@ -106,7 +106,7 @@ class Runs:
 
     def _do_run(self, original: _DoRun) -> _DoRun:
         """What every run of a session goes through once its fetches and feeds are found to be right."""
-        @begins_call(_described)
+        @begins_call(described_by('fed'))
         def _do_run(session: Any, handle: Any, target_list: Any, fetch_list: Any, feed_dict: Any, options: Any,
                     run_metadata: Any) -> list[Any]:
             plans = self._plans
@@ -230,10 +230,13 @@ def looked_on(inputs: Any) -> tuple[Call | None, Any]:
     return None, None
 
 
-def _described(frame: FrameType) -> Entrance | None:
-    """The run of a session that this frame of `_do_run` makes; of one that `chain` makes, frames of that tell."""
-    call, hook = looked_on(frame.f_locals.get('fed'))
-    return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
+def described_by(name: str) -> Callable[[FrameType], Entrance | None]:
+    """What tells the call that a frame makes by the compiled passage from the inputs in this variable of the frame; of a
+    call that `chain` makes, frames of that tell."""
+    def described(frame: FrameType) -> Entrance | None:
+        call, hook = looked_on(frame.f_locals.get(name))
+        return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
+    return described
 
 
 def _run_of(original: _DoRun, session: Any, handle: Any, options: Any, metadata: Any, targets: Any, fetches: Any,

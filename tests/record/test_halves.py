@@ -1,0 +1,93 @@
+"""The compiled halves of a recorder queue what its Python queues, whatever the values are and whatever came before."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from plain_host import HOST, new_run
+
+from pyfuncdbg.hooks.call import CallSite, new_call
+from pyfuncdbg.record.recorder import Halves, Recorder
+
+pytestmark = pytest.mark.skipif(Halves is None, reason='no C compiler has made the modules')
+
+DTYPES = [np.dtype(name) for name in ('?', 'i1', 'f4', '>f4', 'f8', 'c16', 'M8[ns]', 'S3', 'U2', 'i4,f8')]
+WAYS: list[Callable[[np.ndarray], np.ndarray]] = [
+    np.copy, lambda array: array[..., ::-1] if array.ndim else array, np.transpose, lambda array: array.reshape(-1),
+    lambda array: np.asfortranarray(np.concatenate([array.reshape(-1)] * 40).reshape(8, -1)) if array.size else array,
+    lambda array: np.resize(array, (3, 64)) if array.size else array]
+"""What a call may get of an array: the same, one of the same bytes in another shape, one not in one piece, a large one."""
+arrays = st.sampled_from(DTYPES).flatmap(
+    lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_side=4, min_side=0)))
+
+
+def queued(recorder: Recorder, form: Any, site: CallSite, inputs: list[Any], outputs: list[Any],
+           change: int) -> tuple[Any, ...]:
+    """The row of one call, in which the function adds to one of its inputs."""
+    call = new_call(site, new_run(), [value.copy() if isinstance(value, np.ndarray) else value for value in inputs], 7, 11)
+    kept = form.begins(call)
+    if inputs and isinstance(value := call.inputs[change % len(inputs)], np.ndarray) and value.dtype.kind == 'f':
+        value += 1
+    form.returned(call, kept, outputs)
+    row = recorder._rows[-1]
+    return tuple(map(plain, row[9])), tuple(map(plain, row[10]))
+
+
+def plain(taken: Any) -> Any:
+    """What is compared of a value on its way: of one that is no small array, the place alone is the same."""
+    if isinstance(taken, tuple):
+        return str(taken[0]), taken[1], taken[2], taken[3]
+    return type(taken).__name__, taken.tobytes() if isinstance(taken, np.generic) else ''
+
+
+@given(given_arrays=st.lists(arrays, min_size=1, max_size=4), data=st.data())
+def test_they_queue_what_python_queues(given_arrays: list[np.ndarray], data: st.DataObject) -> None:
+    both = [Recorder(Path(f'never-made-{number}.pfd')) for number in range(2)]
+    forms = [both[0], both[1].halves]
+    site = CallSite('f', 'PyFunc', 'python', HOST)
+    with np.errstate(all='ignore'):
+        for _ in range(4):
+            values, results = ([data.draw(st.sampled_from(WAYS))(array)
+                                for array in data.draw(st.permutations(given_arrays))] for _ in range(2))
+            values.append(np.float32(1))
+            change = data.draw(st.integers(0, 4))
+            python, compiled = (queued(recorder, form, site, values, results, change)
+                                for recorder, form in zip(both, forms, strict=True))
+            assert python == compiled
+
+
+def test_a_copy_is_shared_only_by_what_is_the_same() -> None:
+    recorder = Recorder(Path('never-made.pfd'))
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    first = np.arange(64, dtype=np.float32)
+    others = [first.copy(), first.reshape(8, 8), first.view(np.int32), first + 1, first.copy()]
+    rows = []
+    for value in others:
+        call = new_call(site, new_run(), [value], 7, 11)
+        form.returned(call, form.begins(call), [value])
+        rows.append(recorder._rows[-1])
+    for row, value in zip(rows, others, strict=True):
+        (dtype, shape, data, changed), = row[9]
+        assert (dtype, shape, data, changed) == (value.dtype, value.shape, value.tobytes(), False)
+        assert row[10][0] is row[9][0]          # what it got it gave
+    assert len({id(row[9][0]) for row in rows}) == 5
+
+
+def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
+    recorder = Recorder(Path('never-made.pfd'))
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    value = np.zeros(100)
+    for step in itertools.islice(itertools.count(1), 5):
+        call = new_call(site, new_run(), [value], 7, 11)
+        kept = form.begins(call)
+        value += step
+        form.returned(call, kept, [value])
+    seen = [(np.frombuffer(row[9][0][2])[0], row[9][0][3], np.frombuffer(row[10][0][2])[0]) for row in recorder._rows]
+    assert seen == [(0, True, 1), (1, True, 3), (3, True, 6), (6, True, 10), (10, True, 15)]

@@ -1,0 +1,58 @@
+"""The end of a log: every byte of every piece, in order, however little the system takes at once."""
+from __future__ import annotations
+
+import errno
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from pyfuncdbg.record import frames
+from pyfuncdbg.record.frames import LogFile
+
+PIECES = [os.urandom(size) for size in (0, 16, 40_000, 3, 70_000, *[24, 16, 0, 900] * 700)]
+
+
+def content(log: LogFile) -> bytes:
+    return log.path.read_bytes()[frames.HEADER_SIZE:]
+
+
+def test_many_pieces_of_all_sizes(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / 'log')
+    for pieces in (PIECES, PIECES[:3], PIECES[-3:], [memoryview(PIECES[2])[7:]]):
+        log.append(pieces)
+    assert content(log) == b''.join([*PIECES, *PIECES[:3], *PIECES[-3:], PIECES[2][7:]])
+    assert log.size == log.path.stat().st_size
+    log.close()
+
+
+def test_a_system_that_takes_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, write = random.Random(1), os.write
+    monkeypatch.setattr(os, 'writev', lambda fd, parts: write(fd, b''.join(parts)[:chance.randrange(50_000)]))
+    monkeypatch.setattr(os, 'write', lambda fd, data: write(fd, data[:chance.randrange(1, 20_000)]))
+    log = LogFile(tmp_path / 'log')
+    log.append(PIECES)
+    log.append(PIECES[:4])
+    assert content(log) == b''.join(PIECES + PIECES[:4])
+    assert log.size == log.path.stat().st_size
+
+
+@pytest.mark.parametrize('failing', range(4))
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       failing: int) -> None:
+    log = LogFile(tmp_path / 'log')
+    log.append(PIECES[:3])
+    before, calls, writev = content(log), iter(range(100)), os.writev
+
+    def full(fd: int, parts: list[bytes]) -> int:
+        if next(calls) == failing:
+            raise OSError(errno.ENOSPC, 'full')
+        return writev(fd, parts)
+    monkeypatch.setattr(os, 'writev', full)
+    monkeypatch.setattr(frames, '_AT_ONCE', 64)
+    with pytest.raises(OSError, match='full'):
+        log.append([piece * 100 for piece in PIECES[5:]] if failing else PIECES)
+    assert content(log) == before and log.size == log.path.stat().st_size
+    log.append([b'next'])
+    assert content(log) == before + b'next'
