@@ -107,7 +107,7 @@ def cancelled(line: bytes) -> int | str | None:
         return None
     with contextlib.suppress(ValueError, RecursionError):
         given = json.loads(line)
-        number = given.get('cancel') if isinstance(given, dict) else None
+        number = given.get('cancel') if isinstance(given, dict) and not {'line', 'complete'} & given.keys() else None
         if isinstance(number, int | str) and not isinstance(number, bool):
             return number
     return None

@@ -70,7 +70,7 @@ class Inspector(App[int]):
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
-        yield CommandLine(self.desk.complete, self._focus, self._past, self._keep)
+        yield CommandLine(self.desk.complete, self.run_line, self._focus, self._past, self._keep)
         yield BottomLine()
 
     def on_mount(self) -> None:
@@ -195,10 +195,6 @@ class Inspector(App[int]):
         """The keys go there at once: those that are waiting already were meant for it."""
         self.screen.set_focus(cast(Widget, self.shown))
         self.screen.refresh_bindings()          # Textual does so after a refresh, which may come late
-
-    def on_command_line_entered(self, message: CommandLine.Entered) -> None:
-        """A line was typed."""
-        self.run_line(message.line)
 
     def on_sheet_chosen(self, message: Sheet.Chosen) -> None:
         """A line or word was chosen. A call that is not looked at yet is followed, everything else is typed."""

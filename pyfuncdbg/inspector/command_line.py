@@ -60,7 +60,8 @@ class CommandLine(Vertical):
 
     Args:
         complete: Words that could complete a text at a position, and where they begin; asked on a worker thread.
-        leave: Lets the keys go elsewhere, at once.
+        run: Carries a line out, after those before it. It and `leave` are called, not told: the next key comes after them.
+        leave: Lets the keys go elsewhere.
         past: Lines of earlier sessions, the oldest first.
         keep: Keeps a line for later sessions.
     """
@@ -71,13 +72,6 @@ class CommandLine(Vertical):
     CommandLine > _Line:focus { border: none; background: $boost; }
     CommandLine > OptionList { height: auto; max-height: 8; border: none; padding: 0 1; display: none; }
     """
-
-    class Entered(Message):
-        """A command line is to be carried out."""
-
-        def __init__(self, line: str) -> None:
-            super().__init__()
-            self.line = line
 
     class Sought(Message):
         """A text is to be searched. `by`: 0 as it is typed, 1 and -1 to the next and previous place; `over`: the end."""
@@ -93,10 +87,12 @@ class CommandLine(Vertical):
             super().__init__()
             self.text = text
 
-    def __init__(self, complete: Callable[[str, int], tuple[list[str], int]], leave: Callable[[], None],
-                 past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, complete: Callable[[str, int], tuple[list[str], int]], run: Callable[[str], None],
+                 leave: Callable[[], None], past: Sequence[str] = (),
+                 keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__(id='command')
         self._complete = complete
+        self._run = run
         self._let_go = leave
         self._past = list(past)
         self._keep = keep
@@ -166,7 +162,7 @@ class CommandLine(Vertical):
         self._let_go()
         if text := text.strip():
             self.remember(text)
-            self.post_message(self.Entered(text))
+            self._run(text)
 
     def give_up(self) -> None:
         """Close the completions; or leave the line."""

@@ -49,6 +49,7 @@ class Connection:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._asked: dict[int, Future[dict[str, Any]]] = {}
+        self._cancelled: set[int] = set()
         self._over = False
         self.events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         try:
@@ -94,10 +95,12 @@ class Connection:
         return future
 
     def cancel(self, asked: Future[dict[str, Any]]) -> None:
-        """Break off a request; nothing if it has been answered."""
+        """Break off a request; nothing if it has been answered, or this was said before: a program that is suspended takes
+        only so many bytes."""
         with self._lock, contextlib.suppress(OSError):
             for number, future in self._asked.items():
-                if future is asked:
+                if future is asked and number not in self._cancelled:
+                    self._cancelled.add(number)
                     self._socket.sendall(encode({'cancel': number}))
                     break
 
@@ -134,6 +137,7 @@ class Connection:
     def _answered(self, message: dict[str, Any]) -> None:
         with self._lock:
             future = self._asked.pop(message.get('id'), None)  # type: ignore[arg-type]
+            self._cancelled.discard(message.get('id', 0))
         if future is not None:
             future.set_result(message)
         elif message.get('error'):

@@ -99,7 +99,7 @@ class LogFile:
                     while written < size:
                         count = os.write(self._fd, data[written:])
                         written, done = written + count, done + count
-        except OSError:
+        except BaseException:
             if done:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._fd, self.size)

@@ -186,13 +186,13 @@ cdef class Halves(Watch):
         return self.snapshots.take_all(values, (<object>site).host, self.scalars)
 
     cdef Py_ssize_t width(self, PyObject *descr) except -2:
-        """Bytes of an element; -1 of a type whose elements are objects."""
+        """Bytes of an element; -1 of a type whose elements are objects, or that may hold such itself: it would be kept."""
         cdef Py_ssize_t place, size
         for place in range(self.known_types):
             if self.types[place] is descr:
                 return self.widths[place]
         dtype = <object>descr
-        size = -1 if dtype.hasobject else dtype.itemsize
+        size = -1 if dtype.hasobject or dtype.names is not None or dtype.metadata is not None else dtype.itemsize
         if self.known_types < MOST_TYPES:
             self.kept_types.append(dtype)
             self.types[self.known_types], self.widths[self.known_types] = descr, size

@@ -254,6 +254,38 @@ def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: P
     assert left == [0] * 4 and len(begins) == (2 if mode == 'Session' else 1)
 
 
+CODE = """
+held = Held()
+alive.add(held)
+def double(x, kept=held):
+    return x * 2
+y = [tf.numpy_function(double, [x], tf.float32, name='y') for _ in range(3)]
+"""
+
+
+def test_an_eager_call_is_where_it_stands_and_keeps_nothing(tf: Any, tmp_path: Path) -> None:
+    """The code of two files may be equal, as that of a cell which is run again; what it defined dies with it."""
+    class Held:
+        """Something that a function holds."""
+
+    alive: weakref.WeakSet[Held] = weakref.WeakSet()
+    files = [str(tmp_path / name) for name in 'abca']
+    with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder:
+        tf.numpy_function(np.sin, [tf.constant(1.0)], tf.float32)       # the first one on a thread the Python form makes
+        begins = seen_beginning(recorder)
+        for file in files:
+            exec(compile(CODE, file, 'exec'), {'tf': tf, 'x': tf.constant([1.0]), 'Held': Held, 'alive': alive})
+        assert not begins
+        recorder.flush()
+        gc.collect()
+        assert not alive
+        with recorder.trace() as trace:
+            calls = [call for call in trace.calls() if call.site.name == 'y']
+            assert [(call.site.stack[-1].filename, call.site.stack[-1].line) for call in calls] == [
+                (file, 6) for file in files for _ in range(3)]
+            assert [call.ordinal for call in calls] == [0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5]
+
+
 class Key:
     """A key of a session's feeds, of a tensor; does something when it is first asked for that."""
 

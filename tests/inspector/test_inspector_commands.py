@@ -219,6 +219,26 @@ def test_the_next_key_is_for_the_panes_at_once(trace) -> None:
     drive(test)
 
 
+def test_a_line_is_carried_out_before_the_key_after_it(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            app, asked = inspector(pilot), []
+            run_line = app.run_line
+            app.run_line = lambda line: (asked.append(line), run_line(line))[1]
+            line = app.query_one('#line')
+            submit = line._of.submit
+
+            def followed(text: str) -> None:
+                send(pilot, 'r')                # it waits when Enter is heard
+                submit(text)
+            line._of.submit = followed
+            line._of._run = app.run_line
+            await press(pilot, 'colon', *'info')
+            await press(pilot, 'enter')
+            assert asked[:1] == ['info'] and asked[1:] == ['report']
+    drive(test)
+
+
 class Slow(SavedDesk):
     """A desk whose commands take until they are broken off."""
 

@@ -21,7 +21,7 @@ from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs, described_by, looked_on
-from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list, given
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list, at_place, given
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
@@ -58,7 +58,8 @@ class Calls:
         self.gradients = Gradients(host)
         self.sites = Sites(parts, host, self._original)
         if Quick is not None:
-            self._runs.quick = Quick(self._original, parts.scripts._py_funcs, causes, self._runs, self._plain_site)
+            registered = parts.scripts._py_funcs
+            self._runs.quick = Quick(self._original, registered, causes, self._runs, self._plain_place, _plain_site)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
@@ -219,8 +220,8 @@ class Calls:
                 raise
         return py_func_common
 
-    def _plain_site(self, name: Any, func: Any) -> CallSite:
-        return self.sites.eager_site(str(name or NUMPY), NUMPY, func, _plainly_again)
+    def _plain_place(self, name: Any, func: Any) -> CallSite:
+        return self.sites.eager_place(str(name or NUMPY), NUMPY, func)
 
     @begins_call(described_by('inputs'))
     def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
@@ -234,7 +235,7 @@ class Calls:
         key = 'eager numpy_function', id(code), name
         if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
             return unwatched(run, func, *arrays)        # as hooks said of another call at once: its line makes no difference
-        site = self._plain_site(name, func)
+        site = _plain_site(self._plain_place(name, func), func)
         wanted = hooks.wanted(site, run)
         if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
             stamp[key] = code
@@ -255,6 +256,10 @@ calls_wrapped(_giving(None))
 
 def _plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:
     return as_list(func(*inputs))
+
+
+def _plain_site(place: CallSite, func: Any) -> CallSite:
+    return at_place(place, _plainly_again, func)
 
 
 def _ends_generator(error: BaseException) -> bool:

@@ -33,15 +33,16 @@ cdef class Quick:
         registry: TensorFlow's registry of functions.
         causes: Knows of an abort on its way.
         runs: The runs that go on.
-        eager_site: Gives the site of an eager `numpy_function` by its name and function, for the line that stands on the stack.
+        place_of: Gives the place of an eager `numpy_function` by its name and function, for the line that stands on the stack.
+        site_at: Makes a site of a place and a function.
     """
 
     cdef object original, registry, functions, causes, graphs, session_run, stamp
-    cdef object thread, eager_site
+    cdef object thread, place_of, site_at
     cdef dict going, places
     cdef bint usual
 
-    def __init__(self, original, registry, causes, runs, eager_site):
+    def __init__(self, original, registry, causes, runs, place_of, site_at):
         self.original = original
         self.registry = registry
         self.functions = registry._funcs.data   # its `get` is Python code
@@ -50,7 +51,7 @@ cdef class Quick:
         self.going = runs._going
         self.session_run = runs._sites['Session.run']
         self.thread = runs._thread
-        self.eager_site = eager_site
+        self.place_of, self.site_at = place_of, site_at
         self.places = {}
 
     cdef object looking(self, str kind):
@@ -94,17 +95,17 @@ cdef class Quick:
         frame = get_frame(0)                    # that of `Calls`: there is none of what is compiled
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
-        site = key = None
-        # What the program holds for as long as it runs can be held here too. Others may even have no hash.
-        if type(function) is Function and function.__globals__.get(function.__name__) is function and (
-                name is None or type(name) is str):
-            key = function, name, *((frame.f_code, frame.f_lasti) if frame is not None else ())
-            site = self.places.get(key)
-        if site is None:
-            site = self.eager_site(name, function)
+        place = key = None
+        if type(function) is Function and (name is None or type(name) is str):      # others may have no hash
+            key = function.__code__, name       # code of other files may be equal
+            if frame is not None:
+                key += frame.f_code, frame.f_code.co_filename, frame.f_lasti
+            place = self.places.get(key)
+        if place is None:
+            place = self.place_of(name, function)
             if key is not None and len(self.places) < MOST_PLACES:
-                self.places[key] = site
-        return looked_on(watcher, site, run, inputs, None, function, arrays)
+                self.places[key] = place
+        return looked_on(watcher, self.site_at(place, function), run, inputs, None, function, arrays)
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):
         """One run of a session; the arguments are those of `BaseSession._do_run`, which is `original`, and what is fed."""

@@ -161,6 +161,10 @@ class Sites:
             function: The user's own.
             again: Calls such a function on inputs.
         """
+        return at_place(self.eager_place(name, op_type, function), again, function)
+
+    def eager_place(self, name: str, op_type: str, function: Any) -> CallSite:
+        """As `eager_site`, without the function: it may be kept."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
@@ -169,7 +173,7 @@ class Sites:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=frames_of(frame))
-        return _at(place, again, function)
+        return place
 
     def _again(self, registry: Any, token: str, registered: Any, inputs: list[Any]) -> Sequence[Any]:
         """Call it past all hooks, and past the tape that a gradient would take."""
@@ -265,10 +269,10 @@ def _code_of(function: Any) -> int:
     return hash((code.co_filename, code.co_firstlineno, code.co_name))
 
 
-def _at(place: CallSite, again: Again, function: Any) -> CallSite:
+def at_place(place: CallSite, again: Again, function: Any) -> CallSite:
     """The site of an eager call at a place that was called before."""
     return CallSite(place.name, place.op_type, 'python', place.host, function=function, stack=place.stack,
-                    attrs={'_call': partial(again, function), '_remake': partial(_at, place, again)}, same_as=place)
+                    attrs={'_call': partial(again, function), '_remake': partial(at_place, place, again)}, same_as=place)
 
 
 def _again_eagerly(parts: Parts, host: TensorFlowHost, dtypes: list[Any], function: Any, inputs: list[Any]) -> Sequence[Any]:
