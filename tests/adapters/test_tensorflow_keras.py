@@ -80,10 +80,10 @@ def test_a_fork_after_attaching(tmp_path: Path) -> None:
         '    def call(): return tf.numpy_function(f, [np.float32(1)], tf.float32).numpy()\n'
         '    call()\n'
         '    child = os.fork()\n'
-        '    print(call(), flush=True)\n'
+        '    print(f"{call()}\\n", end="", flush=True)\n'        # in one piece: both write at once
         '    if not child:\n'
         '        attachment.detach()\n'
-        '        print(call(), attachment.attached, flush=True)\n'
+        '        print(f"{call()} {attachment.attached}\\n", end="", flush=True)\n'
         '        recorder.flush()\n'
         '        os._exit(0)\n'                 # TensorFlow never ends in a child that leaves as usual, with or without us
         '    else:\n'

@@ -211,9 +211,10 @@ def test_a_stop_before_a_node_and_at_an_op_type(tf: Any) -> None:
         wrapped = pyfuncdbg.DebugSession(session)
         wrapped.run(program.init)
         wrapped.run(program.loss, program.feed(0))
+    first, second = (f'breakpoint {number}' for number in sorted(debugger.breakpoints.entries))
     for number in list(debugger.breakpoints.entries):
         debugger.breakpoints.clear(number)
-    assert [reason for phase, reason in user.stops if phase == 'before'] == ['breakpoint 1', 'breakpoint 1', 'breakpoint 2']
+    assert [reason for phase, reason in user.stops if phase == 'before'] == [first, first, second]
 
 
 def test_a_function_whose_result_stands_is_not_entered_but_said_why(tf: Any) -> None:
