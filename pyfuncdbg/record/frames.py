@@ -35,6 +35,7 @@ LARGEST_RECORD = 64 << 20
 
 _CHUNK = 1 << 20
 _LONG = 64 << 10
+"""Bytes from which on pieces are written from where they lie."""
 _AT_ONCE = 512
 """Pieces of one `writev`; systems take 1,024."""
 

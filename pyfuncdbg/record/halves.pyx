@@ -193,7 +193,7 @@ cdef class Halves(Watch):
                 return self.widths[place]
         dtype = <object>descr
         size = -1 if dtype.hasobject or dtype.names is not None or dtype.metadata is not None else dtype.itemsize
-        if self.known_types < MOST_TYPES:
+        if size >= 0 and self.known_types < MOST_TYPES:
             self.kept_types.append(dtype)
             self.types[self.known_types], self.widths[self.known_types] = descr, size
             self.known_types += 1

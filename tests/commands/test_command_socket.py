@@ -178,6 +178,7 @@ def test_a_cancel_of_nothing_is_refused(tmp_path: Path) -> None:
     with Program(tmp_path) as program, client(program) as user:
         user.send(cancel=True)
         assert '"id"' in user.read()['error']
+        assert user.ask(line='version', cancel=3)['id'] == user.number      # a command all the same
         assert 'nterrupt' not in (user.line('p 1')['error'] or '')
 
 

@@ -1,6 +1,8 @@
 """The desk of a running program: commands cross the socket, the trace is read here, and what happens is told."""
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import socket
@@ -102,6 +104,29 @@ def test_a_long_command_is_broken_off(tmp_path) -> None:
         threading.Timer(0.1, desk.cancel, [line]).start()       # late: what runs now is another one
         assert '3000000' in drawn(desk.answer('p sum(1 for _ in range(3_000_000))', 80))
         assert '3' in drawn(desk.answer('p x.size', 80))
+
+
+def test_a_command_is_broken_off_once_however_long_the_key_is_held() -> None:
+    """A program that is suspended reads nothing: more than its socket holds would stop the screen too."""
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a.py"], "stop": null}\n')
+    connection = Connection(ours)
+    asked, other = connection.begin(line='bt'), connection.begin(line='p 1')
+    for _ in range(3):
+        connection.cancel(asked)
+    theirs.sendall(b'{"id": 1, "text": "", "error": "interrupted"}\n')
+    assert asked.result(20)['error'] == 'interrupted'
+    connection.cancel(asked)                    # it is over
+    connection.cancel(other)
+    theirs.settimeout(20)
+    said = b''
+    while said.count(b'\n') < 4:
+        said += theirs.recv(1 << 16)
+    theirs.settimeout(0.2)
+    with contextlib.suppress(TimeoutError):
+        said += theirs.recv(1 << 16)
+    assert [json.loads(line).get('cancel') for line in said.splitlines()] == [None, None, 1, 2]
+    theirs.close()
 
 
 def test_another_stop_in_turn_may_be_an_older_one() -> None:

@@ -1,7 +1,9 @@
 """The compiled halves of a recorder queue what its Python queues, whatever the values are and whatever came before."""
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,3 +93,23 @@ def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
         form.returned(call, kept, [value])
     seen = [(np.frombuffer(row[9][0][2])[0], row[9][0][3], np.frombuffer(row[10][0][2])[0]) for row in recorder._rows]
     assert seen == [(0, True, 1), (1, True, 3), (3, True, 6), (6, True, 10), (10, True, 15)]
+
+
+def test_what_a_type_holds_dies_with_its_arrays() -> None:
+    class Held:
+        """Something that a dtype refers to."""
+
+    alive: weakref.WeakSet[Held] = weakref.WeakSet()
+    recorder = Recorder(Path('never-made.pfd'))
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    for make in (lambda held: np.dtype('f4', metadata={'held': held}),
+                 lambda held: np.dtype([('a', np.dtype('f4', metadata={'held': held}))])):
+        held = Held()
+        alive.add(held)
+        value = np.zeros(100, make(held))
+        call = new_call(site, new_run(), [value], 7, 11)
+        form.returned(call, form.begins(call), [value])
+        recorder._rows.clear()
+        del held, value, call
+    gc.collect()
+    assert not alive
