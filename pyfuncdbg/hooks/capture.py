@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from contextvars import Token
 from types import TracebackType
 from typing import Any, Literal
 
@@ -24,14 +23,15 @@ from pyfuncdbg.hooks.streams import Standing, Streams
 
 __all__ = ['Capture', 'Entry', 'Output']
 
-Heard = tuple[Call | None, Any, Token[Any]]
-"""Who has listened before, NumPy's error state in the call, and what puts back the one before."""
+Heard = tuple[Call | None, Any, Any]
+"""Who has listened before, NumPy's error state in the call, and the one before."""
 
 Mode = Literal['tee', 'only']
 
 DEPTH = 100
 """Of the hook: nearer to the function than any other, so that no hook's own words are taken for the program's."""
 
+_SPARE = 8
 _UNSEEN = Standing(object, object, False)       # no stream is one of these
 
 
@@ -40,6 +40,8 @@ class Capture:
 
     Several may run at once; they watch the process together, and a call has one `Output`, made by the outermost.
     """
+
+    __slots__ = ('__weakref__', '_standing', '_starts', 'echo')
 
     kinds: frozenset[Kind] = frozenset({'python'})
 
@@ -114,15 +116,16 @@ class Capture:
         call.standing = standing
         call.speaker = call
         within = states.get(user := state.get(DEFAULT)) or floating.watched(user)
-        return outer, within, state.set(within)
+        state.set(within)
+        return outer, within, user
 
     def returned(self, call: Call, heard: Heard | None, outputs: Outputs) -> None:
         """The call is over: it says no more."""
         if heard is None:
             return
-        outer, within, errors = heard
+        outer, within, user = heard
         if state.get() is within:
-            state.reset(errors)
+            state.set(user)                     # half the work of a token
         elif outer is None:                     # in a nested call it stays watched, for the outer one
             floating.unwatch()
         call.speaker = outer
@@ -164,19 +167,21 @@ class _Process:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.users = 0
-        self.inside: list[None] = []            # as long as calls are inside: the cheapest count that threads share
+        # As long as users are there, and calls are inside: the cheapest counts that threads share. The second is longer by
+        # some, for a list that becomes empty gives its memory back, and each call would take it anew.
+        self.users: list[None] = []
+        self.inside: list[None] = [None] * _SPARE
         self.streams = Streams()
         self._undo: list[Callable[[], None]] = []
 
     def acquire(self) -> None:
-        self.users += 1
+        self.users.append(None)
         if not self._undo:
             self.streams = Streams()
             self._undo = [self.streams.undo, messages.install(), floating.install()]
 
     def release(self) -> None:
-        self.users -= 1
+        self.users.pop()
         self.undo_if_idle()
 
     def leave(self) -> None:
@@ -185,7 +190,7 @@ class _Process:
 
     def undo_if_idle(self) -> None:
         with self.lock:
-            if not self.users and not self.inside:
+            if not self.users and len(self.inside) == _SPARE:
                 while self._undo:
                     self._undo.pop()()
 

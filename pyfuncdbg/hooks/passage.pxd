@@ -33,9 +33,13 @@ cdef struct RunSlots:
 cdef struct SiteSlots:
     Py_ssize_t id, kind, counter
 
+cdef struct CaptureSlots:
+    Py_ssize_t standing
+
 cdef CallSlots of_call
 cdef RunSlots of_run
 cdef SiteSlots of_site
+cdef CaptureSlots of_capture
 
 
 cdef class Watch:
@@ -44,10 +48,12 @@ cdef class Watch:
 
 
 cdef class Hearing:
-    cdef object capture, process, inside
+    cdef object capture, process, user, within
+    cdef list inside, users
     cdef object begin(self, object call)
     cdef int end(self, object call, object heard) except -1
 
 cdef object new_run(object label, object host, object announce, object feeds, object fetches, object form)
-cdef object looked_on(object watcher, object site, object run, list inputs, object begins, object function,
-                      tuple arguments)
+cdef object looked_on(object watcher, object site, object run, list inputs, object holder, Py_ssize_t place,
+                      object function, tuple arguments)
+cdef Py_ssize_t slot_of(object kind, str name) except -1

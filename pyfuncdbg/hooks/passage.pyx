@@ -5,35 +5,66 @@ Between two calls TensorFlow's own code empties the processor's caches, and byte
 as long as in a loop: a recorded call costs a third of what it costs in Python. Optional: hosts that find no compiled
 passage go through `chain`. Runs on the thread of each call.
 """
+import os
+import sys
 from contextvars import ContextVar
-from time import perf_counter_ns as clock
+from time import perf_counter_ns as slow_clock
 
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.contextvars cimport PyContextVar_Get, PyContextVar_Reset, PyContextVar_Set
-from cpython.ref cimport Py_DECREF
+from cpython.contextvars cimport PyContextVar_Get, PyContextVar_Set
+from cpython.ref cimport Py_DECREF, Py_REFCNT
 
 from pyfuncdbg.hooks import call as calls
 from pyfuncdbg.hooks import errstate, floating
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current as _current
+from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import _NONE, _switch_off, fallen
 from pyfuncdbg.hooks.output import SILENCE as _SILENCE
 
+cdef extern from *:
+    """
+    #include <time.h>
+    /* What each thread knows of itself: asking the system takes 0.2 µs, and 1 where the processor has forgotten how. */
+    static int generation = 0;
+    static _Thread_local int known_in = -1;
+    static _Thread_local unsigned long known_id = 0;
+    static inline unsigned long thread_id(void) {
+        if (known_in != generation) {
+            known_id = PyThread_get_thread_native_id();
+            known_in = generation;
+        }
+        return known_id;
+    }
+    /* `time.perf_counter_ns`, which is this clock on Linux; 0 elsewhere. */
+    static inline long long nanoseconds(void) {
+    #ifdef __linux__
+        struct timespec now;
+        if (clock_gettime(CLOCK_MONOTONIC, &now) == 0) return now.tv_sec * 1000000000LL + now.tv_nsec;
+    #endif
+        return 0;
+    }
+    """
+    int generation
+    unsigned long thread_id()
+    long long nanoseconds()
+
 cdef extern from "Python.h":
-    PyObject *PySys_GetObject(const char *name)
     object PyType_GenericAlloc(PyTypeObject *kind, Py_ssize_t items)
     object PyObject_Call(object function, object arguments, PyObject *names)
-    unsigned long PyThread_get_thread_native_id()
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
 
 cdef object current = _current, SILENCE = _SILENCE, EMPTY = ()
 cdef object errors = errstate.state, USUAL = errstate.DEFAULT
-cdef dict watched = floating.states
+cdef dict names = sys.__dict__
 cdef object numbers = calls._call_ids
 cdef object make_call = Call, make_run = Run, run_numbers = calls._run_ids
-cdef object ZERO = 0
+cdef object ZERO = 0, RUN = 'run'
+cdef enum:
+    HELD = 1                                    # by `looked_on` alone: what is given on is not held again
 
 
-cdef Py_ssize_t _slot(object kind, str name) except -1:
+cdef Py_ssize_t slot_of(object kind, str name) except -1:
+    """Where objects of a class with `__slots__` keep an attribute."""
     offset = slot_offset(getattr(kind, name))
     if offset < 0:
         raise ImportError(f'{kind.__name__}.{name} is no slot')
@@ -41,9 +72,9 @@ cdef Py_ssize_t _slot(object kind, str name) except -1:
 
 
 def _slots(kind, names):
-    if kind is not CallSite and set(names) != set(kind.__slots__):
+    if kind in (Call, Run) and set(names) != set(kind.__slots__):
         raise ImportError(f'{kind.__name__} has other slots: what is made here would lack some')
-    return {name.lstrip('_'): _slot(kind, name) for name in names}
+    return {name.lstrip('_'): slot_of(kind, name) for name in names}
 
 
 of_call = <dict>_slots(Call, (
@@ -54,6 +85,21 @@ of_run = <dict>_slots(Run, (
     'id', 'endless', 'element', 'label', 'host', 'started', 'feeds', 'fetches', 'control', 'aborted', 'stepwise', 'form',
     'thread', 'remark'))
 of_site = <dict>_slots(CallSite, ('id', 'kind', 'counter'))
+of_capture = <dict>_slots(Capture, ('_standing',))
+
+
+def _forked():
+    global generation
+    generation += 1
+
+
+if hasattr(os, 'register_at_fork'):
+    os.register_at_fork(after_in_child=_forked)
+
+
+cdef inline object clock():
+    now = nanoseconds()
+    return now if now else slow_clock()
 
 
 cdef inline object value_of(object variable, object default):
@@ -65,14 +111,21 @@ cdef inline object value_of(object variable, object default):
     return result
 
 
+cdef object spare = None
+"""A call that is over and that nobody else has kept: the next one takes its place."""
+
+
 cdef object begun(object site, object run, object inputs, bint whole, object within):
     """As `call.new_call`."""
-    call = PyType_GenericAlloc(<PyTypeObject *>make_call, 0)
+    global spare
+    call, spare = spare, None
+    if call is None:
+        call = PyType_GenericAlloc(<PyTypeObject *>make_call, 0)
     slot_put(call, of_call.id, -<object>slot_get(run, of_run.id) if whole else next(numbers))
     slot_put(call, of_call.run, run)
     slot_put(call, of_call.site, site)
     slot_put(call, of_call.ordinal, next(<object>slot_get(site, of_site.counter)))
-    slot_put(call, of_call.thread, <object>slot_get(run, of_run.thread) if whole else PyThread_get_thread_native_id())
+    slot_put(call, of_call.thread, <object>slot_get(run, of_run.thread) if whole else thread_id())
     slot_put(call, of_call.inputs, inputs)
     slot_put(call, of_call.outputs, None)
     slot_put(call, of_call.error, None)
@@ -84,6 +137,23 @@ cdef object begun(object site, object run, object inputs, bint whole, object wit
     slot_put(call, of_call.speaker, None if within is None else <object>slot_get(within, of_call.speaker))
     slot_put(call, of_call.started, clock())
     return call
+
+
+cdef int over(object call) except -1:
+    """Keep the object of a call that has returned, if nobody else does: it takes twenty functions to free one."""
+    global spare
+    if spare is not None or Py_REFCNT(call) > HELD:
+        return 0
+    slot_put(call, of_call.run, None)
+    slot_put(call, of_call.site, None)
+    slot_put(call, of_call.inputs, None)
+    slot_put(call, of_call.outputs, None)
+    slot_put(call, of_call.output, None)
+    slot_put(call, of_call.sources, None)
+    slot_put(call, of_call.standing, None)
+    if Py_REFCNT(call) <= HELD:                 # what these led to may have run code of the program's
+        spare = call
+    return 0
 
 
 cdef object new_run(object label, object host, object announce, object feeds, object fetches, object form):
@@ -101,7 +171,7 @@ cdef object new_run(object label, object host, object announce, object feeds, ob
     slot_put(run, of_run.aborted, None)
     slot_put(run, of_run.stepwise, False)
     slot_put(run, of_run.form, form)
-    slot_put(run, of_run.thread, PyThread_get_thread_native_id())
+    slot_put(run, of_run.thread, thread_id())
     slot_put(run, of_run.remark, '')
     slot_put(run, of_run.announce, announce)
     slot_put(run, of_run.sites, None)
@@ -118,14 +188,14 @@ cdef class Watch:
         raise NotImplementedError
 
 
-cdef object looked_on(object watcher, object site, object run, list inputs, object begins, object function,
-                      tuple arguments):
+cdef object looked_on(object watcher, object site, object run, list inputs, object holder, Py_ssize_t place,
+                      object function, tuple arguments):
     """Execute one call that `watcher` looks on at, and nobody else: as `chain.around`.
 
     Args:
         watcher: The only hook of this kind; its `halves` are a `Watch`.
         site, run, inputs: As in `Call`.
-        begins: Called with the call when it begins, unless None.
+        holder, place: Whose slot gets the call's id when it begins; None, where nobody asks.
         function: Makes the call, of these arguments.
 
     Returns:
@@ -140,30 +210,34 @@ cdef object looked_on(object watcher, object site, object run, list inputs, obje
     if <object>slot_get(run, of_run.aborted) is not None or (within is not None and not <object>slot_get(within, of_call.id)):
         return NotImplemented
     watch = <Watch?>watcher.halves
-    call = begun(site, run, inputs, <object>slot_get(site, of_site.kind) == 'run', within)
-    if begins is not None:
-        begins(call)
+    call = begun(site, run, inputs, <object>slot_get(site, of_site.kind) is RUN, within)
+    if holder is not None:
+        slot_put(holder, place, <object>slot_get(call, of_call.id))
     try:
-        return _passed(call, run, watcher, watch, function, arguments)
+        raw = _passed(call, run, within, watcher, watch, function, arguments)
     finally:
         slot_put(call, of_call.speaker, None)
+    over(call)
+    return raw
 
 
-cdef object _passed(object call, object run, object watcher, Watch watch, object function, tuple arguments):
+cdef object _passed(object call, object run, object within, object watcher, Watch watch, object function,
+                    tuple arguments):
     """As `chain._looked_on`."""
+    cdef int before = generation
     try:
         kept = watch.begins(call)
     except Exception as error:                  # the hook is broken: the call goes on without it
         _switch_off(watcher, call, error)
         kept = _NONE
-    mark = PyContextVar_Set(current, call)
+    PyContextVar_Set(current, call)
     try:
         raw = PyObject_Call(function, arguments, NULL)
     except BaseException as error:
-        PyContextVar_Reset(current, mark)
+        PyContextVar_Set(current, within)
         raise fallen(call, watcher, kept, error)
     slot_put(call, of_call.finished, clock())
-    PyContextVar_Reset(current, mark)
+    PyContextVar_Set(current, within)           # what a token does is other code, which is in no cache
     aborted = <object>slot_get(run, of_run.aborted)
     if aborted is not None:
         raise fallen(call, watcher, kept, aborted.with_traceback(None))
@@ -171,7 +245,9 @@ cdef object _passed(object call, object run, object watcher, Watch watch, object
     slot_put(call, of_call.outputs, outputs)
     if kept is not _NONE:
         try:
-            (<Watch?>watcher.halves).returned(call, kept, outputs)     # asked again: after a fork they are others
+            if generation != before:            # a child has others
+                watch = <Watch?>watcher.halves
+            watch.returned(call, kept, outputs)
         except Exception as error:              # the hook is broken: the outputs stand
             _switch_off(watcher, call, error)
     return raw
@@ -187,23 +263,23 @@ cdef class Hearing:
     def __init__(self, capture, process):
         self.capture = capture
         self.process = process
-        self.inside = process.inside
+        self.inside, self.users = process.inside, process.users
 
     cdef object begin(self, object call):
         """As `Capture.begins`."""
         if <object>slot_get(call, of_call.speaker) is call:
             return None                         # another Capture outside of this one is at work
-        (<list>self.inside).append(None)
-        if not self.process.users:              # stopped since this call read the list of hooks
+        self.inside.append(None)
+        if not self.users:                      # stopped since this call read the list of hooks
             self.process.leave()
             return None
-        standing = self.capture._standing
-        cdef PyObject *out = PySys_GetObject('stdout')
+        standing = <object>slot_get(self.capture, of_capture.standing)
+        cdef PyObject *out = PyDict_GetItemWithError(names, 'stdout')
         stdout = <object>out if out is not NULL else None
-        cdef PyObject *err = PySys_GetObject('stderr')
+        cdef PyObject *err = PyDict_GetItemWithError(names, 'stderr')
         stderr = <object>err if err is not NULL else None
         try:
-            held = stdout.write is standing[3] and stderr.write is standing[4]
+            held = stdout.write is (<tuple>standing)[3] and stderr.write is (<tuple>standing)[4]
         except AttributeError:                  # the program has deleted one, or has none
             held = False
         if not held:
@@ -217,25 +293,25 @@ cdef class Hearing:
         slot_put(call, of_call.standing, standing)
         slot_put(call, of_call.speaker, call)
         user = value_of(errors, USUAL)
-        cdef PyObject *known = PyDict_GetItemWithError(watched, user)
-        within = <object>known if known is not NULL else None
-        if not within:
-            within = floating.watched(user)
-        return outer, within, PyContextVar_Set(errors, within)
+        if user is not self.user:
+            self.within = floating.watched(user)
+            self.user = user
+        PyContextVar_Set(errors, self.within)
+        return outer, self.within, user
 
     cdef int end(self, object call, object heard) except -1:
         """As `Capture.returned`."""
         cdef tuple held = <tuple>heard
         outer = held[0]
         if value_of(errors, None) is held[1]:
-            PyContextVar_Reset(errors, held[2])
+            PyContextVar_Set(errors, held[2])
         elif outer is None:                     # in a nested call it stays watched, for the outer one
             floating.unwatch()
         slot_put(call, of_call.speaker, outer)
         output = <object>slot_get(call, of_call.output)
         if output is not SILENCE and output is not None:
             output.open = False
-        (<list>self.inside).pop()
-        if not self.process.users:
+        self.inside.pop()
+        if not self.users:
             self.process.undo_if_idle()
         return 0

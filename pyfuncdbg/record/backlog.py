@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
@@ -51,12 +51,13 @@ class Backlog:
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         notes: Stops, breakpoints and other notes, as plain data.
         running: Calls that have not returned, with their input snapshots, by id.
+        passing: Gives those of them that go through the compiled passage.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
         stalled: The writer made no progress while a call waited for it; until it does, nobody waits again.
     """
 
-    __slots__ = ('cap', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'rows', 'running', 'runs', 'sites', 'space',
-                 'stalled', 'usual_mark', 'wake')
+    __slots__ = ('cap', 'losses', 'mark', 'notes', 'passing', 'plan_numbers', 'plans', 'rows', 'running', 'runs', 'sites',
+                 'space', 'stalled', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
         self.rows: deque[Row] = deque()
@@ -65,6 +66,7 @@ class Backlog:
         self.runs: deque[tuple[int, ...]] = deque()
         self.notes: deque[list[Any]] = deque()
         self.running: dict[int, Running] = {}
+        self.passing: Callable[[], list[Running]] = list
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
         self.wake = threading.Event()
@@ -73,6 +75,10 @@ class Backlog:
         self.usual_mark = max(min(self.cap // 2, 2000), 1)
         self.mark = 0
         self.stalled = False
+
+    def begun(self) -> list[Running]:
+        """All calls that have not returned."""
+        return [*self.running.values(), *self.passing()]
 
     def has_room(self) -> bool:
         """Wake the writer; if the queue is full, wait for it, but not for long. False if it stays full."""

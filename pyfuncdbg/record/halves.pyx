@@ -7,14 +7,17 @@ from time import perf_counter_ns as clock
 
 import numpy as np
 
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
-from libc.string cimport memcmp
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.string cimport memcmp, memcpy
 
 from pyfuncdbg.hooks import capture as capturing
 from pyfuncdbg.hooks.host import READERS as _READERS
 from pyfuncdbg.hooks.output import SILENCE as _SILENCE
-from pyfuncdbg.hooks.passage cimport Hearing, Watch, of_call, of_run, of_site, slot_get
+from pyfuncdbg.hooks.passage cimport Hearing, Watch, of_call, of_run, of_site, slot_get, slot_of
 from pyfuncdbg.record import snapshot
+from pyfuncdbg.record.backlog import Backlog
 
 cdef extern from *:
     """
@@ -27,7 +30,16 @@ cdef extern from *:
         PyObject *base, *descr;
         int flags;
     } Array;
+    /* A scalar of NumPy's, and where its bytes are. */
+    static inline PyObject *new_scalar(PyObject *kind) {
+        return ((PyTypeObject *)kind)->tp_alloc((PyTypeObject *)kind, 0);
+    }
+    static inline Py_ssize_t size_of_scalar(PyObject *kind) { return ((PyTypeObject *)kind)->tp_basicsize; }
+    static inline char *bytes_of(PyObject *scalar) { return (char *)scalar + sizeof(PyObject); }
     """
+    object new_scalar(object kind)
+    Py_ssize_t size_of_scalar(object kind)
+    char *bytes_of(object scalar)
     ctypedef struct Array:
         char *data
         int nd
@@ -43,7 +55,8 @@ cdef extern from "Python.h":
     int PyDict_Contains(object known, object key) except -1
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
 
-cdef object ndarray = np.ndarray, SILENCE = _SILENCE, EMPTY = ()
+cdef object ndarray = np.ndarray, SILENCE = _SILENCE, EMPTY = (), PYTHON = 'python'
+cdef Py_ssize_t MARK = slot_of(Backlog, 'mark')
 cdef dict READERS = _READERS
 cdef enum:
     PIECE = 65536
@@ -67,6 +80,21 @@ def _check_layout():
 _check_layout()
 
 
+def _is_plain(dtype):
+    """Whether a scalar of a type is its head and then its bytes."""
+    kind = dtype.type
+    value = np.arange(1, 1 + dtype.itemsize, dtype=np.uint8).view(dtype)
+    cdef Array *array = <Array *><PyObject *>value
+    if size_of_scalar(kind) < <Py_ssize_t>sizeof(PyObject) + dtype.itemsize:
+        return False
+    made = new_scalar(kind)
+    memcpy(bytes_of(made), array.data, dtype.itemsize)
+    return type(made) is kind and made.tobytes() == value.tobytes() and made == value[0]
+
+
+cdef dict PLAIN = {dtype.type: dtype for dtype in map(np.dtype, 'bhilBHILefdFD') if _is_plain(dtype)}
+
+
 cdef inline tuple unseen(tuple taken):
     """Spare the garbage collector a tuple of numbers and bytes, which is part of no cycle: thousands of them wait in the
     queue, and made it look through all objects of the program again and again.
@@ -82,20 +110,25 @@ cdef class Halves(Watch):
         recorder: Records no graph nodes, and keeps values.
     """
 
-    cdef object recorder, backlog, rows, snapshots, allowance, scalars
+    cdef object recorder, backlog, rows, append, snapshots, allowance, scalars
     cdef dict running, plans, known_runs, known_sites
     cdef Py_ssize_t most_runs, small, piece, held
     cdef Hearing hearing
     cdef PyObject *types[MOST_TYPES]
     cdef Py_ssize_t widths[MOST_TYPES]
+    cdef PyObject *kinds[MOST_TYPES]
     cdef Py_ssize_t known_types
     cdef list newest, kept_types
+    cdef PyObject **passing
+    cdef Py_ssize_t passing_count, passing_room
 
     def __init__(self, recorder, Py_ssize_t most_runs):
         self.recorder = recorder
         self.backlog = recorder._backlog
         self.rows = self.backlog.rows
+        self.append = self.rows.append
         self.running = recorder._running
+        self.backlog.passing = self.going
         self.snapshots = recorder._snapshots
         self.allowance = self.snapshots.allowance
         self.scalars = recorder._scalars
@@ -118,11 +151,47 @@ cdef class Halves(Watch):
             self.announce(run, site)
         inputs = self.copied(<object>slot_get(call, of_call.inputs), site)
         heard = None
-        if self.hearing is not None and <object>slot_get(site, of_site.kind) == 'python':
+        if self.hearing is not None and <object>slot_get(site, of_site.kind) is PYTHON:
             heard = self.hearing.begin(call)
         kept = (call, inputs, heard)
-        self.running[<object>slot_get(call, of_call.id)] = kept
+        self.enter(kept)
         return kept
+
+    cdef int enter(self, object kept) except -1:
+        """A call goes on. A dictionary would be made anew after every five, so this is a row of pointers."""
+        cdef PyObject **longer
+        if self.passing_count == self.passing_room:
+            longer = <PyObject **>PyMem_Realloc(self.passing, (self.passing_room + 16) * sizeof(PyObject *))
+            if longer is NULL:
+                raise MemoryError
+            self.passing, self.passing_room = longer, self.passing_room + 16
+        Py_INCREF(kept)
+        self.passing[self.passing_count] = <PyObject *>kept
+        self.passing_count += 1
+        return 0
+
+    cpdef bint leave(self, object kept) except -1:
+        """A call is over; False if it is none that began here."""
+        cdef Py_ssize_t place = self.passing_count - 1, later
+        while place >= 0 and self.passing[place] is not <PyObject *>kept:
+            place -= 1
+        if place < 0:
+            return False
+        self.passing_count -= 1
+        for later in range(place, self.passing_count):
+            self.passing[later] = self.passing[later + 1]
+        Py_DECREF(kept)
+        return True
+
+    def going(self):
+        """The calls that go on, as `Backlog.running` has them."""
+        return [<object>self.passing[place] for place in range(self.passing_count)]
+
+    def __dealloc__(self):
+        cdef Py_ssize_t place
+        for place in range(self.passing_count):
+            Py_DECREF(<object>self.passing[place])
+        PyMem_Free(self.passing)
 
     cdef int announce(self, object run, object site) except -1:
         """As `Recorder.announce`; it is asked itself unless another run of the same form was announced before."""
@@ -151,8 +220,10 @@ cdef class Halves(Watch):
                 taken.append(value)
                 continue
             plain = False
-            reader = PyDict_GetItemWithError(READERS, type(value))
-            if reader is not NULL:
+            if type(value) is not ndarray:
+                reader = PyDict_GetItemWithError(READERS, type(value))
+                if reader is NULL:
+                    break
                 try:
                     value = (<object>reader)(value)
                 except Exception:               # it has no elements that could be read; the recorder says so
@@ -160,14 +231,14 @@ cdef class Halves(Watch):
                 if PySet_Contains(self.scalars, type(value)):
                     taken.append(value)
                     continue
-            if type(value) is not ndarray:
-                break
+                if type(value) is not ndarray:
+                    break
             array = <Array *><PyObject *>value
             size = self.width(array.descr)
             if size < 0:
                 break
             if not array.nd and size <= WIDEST and (<object>array.descr).isnative:
-                scalar = value[EMPTY]
+                scalar = self.scalar(value, array, size)
                 if PySet_Contains(self.scalars, type(scalar)):
                     taken.append(scalar)        # ten times less work for the writer
                     continue
@@ -196,8 +267,19 @@ cdef class Halves(Watch):
         if size >= 0 and self.known_types < MOST_TYPES:
             self.kept_types.append(dtype)
             self.types[self.known_types], self.widths[self.known_types] = descr, size
+            self.kinds[self.known_types] = <PyObject *>dtype.type if dtype is PLAIN.get(dtype.type) else NULL
             self.known_types += 1
         return size
+
+    cdef object scalar(self, object value, Array *array, Py_ssize_t size):
+        """The element of an array without dimensions; `value[()]` takes NumPy 40 lines of code that are in no cache."""
+        cdef Py_ssize_t place
+        for place in range(self.known_types):
+            if self.types[place] is array.descr and self.kinds[place] is not NULL:
+                made = new_scalar(<object>self.kinds[place])
+                memcpy(bytes_of(made), array.data, size)
+                return made
+        return value[EMPTY]
 
     cdef tuple copy(self, object value, Array *array, Py_ssize_t size):
         """As `snapshot.Copied`. What is the same as the newest one of its size is that: what a session is fed its function
@@ -235,13 +317,14 @@ cdef class Halves(Watch):
         if heard is not None:
             self.hearing.end(call, heard)
         key = <object>slot_get(call, of_call.id)
-        self.running.pop(key, None)
+        if not self.leave(kept):                # it began before a fork
+            self.running.pop(key, None)
         output = <object>slot_get(call, of_call.output)
         if (output is not SILENCE and output is not None) or <object>slot_get(call, of_call.sources):
             self.recorder._finish(call, inputs, outputs, None)
             return None
         cdef bint general = type(inputs) is list
-        if general and <object>slot_get(site, of_site.kind) == 'python':
+        if general and <object>slot_get(site, of_site.kind) is PYTHON:
             self.note_changes(<list>inputs, <object>slot_get(call, of_call.inputs), site)
         gave = self.copied(outputs, site)
         general = general or type(gave) is list
@@ -251,8 +334,8 @@ cdef class Halves(Watch):
                <object>slot_get(call, of_call.forward), <object>slot_get(call, of_call.parent),
                unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general)
         unseen(row)
-        if len(self.rows) < self.backlog.mark:
-            self.rows.append(row)
+        if len(self.rows) < <object>slot_get(self.backlog, MARK):
+            self.append(row)
         else:
             self.recorder._append_crowded(row)
         return None
@@ -275,7 +358,7 @@ cdef class Halves(Watch):
 
     def call_of(self, inputs):
         """The call that runs with this very list of inputs; None if none does."""
-        for call, _, _ in list(self.running.values()):
+        for call, _, _ in self.backlog.begun():
             if call.inputs is inputs:
                 return call
         return None

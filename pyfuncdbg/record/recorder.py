@@ -243,7 +243,8 @@ class Recorder:
 
     def raised(self, call: Call, kept: Running, error: BaseException) -> None:
         """It has raised: keep the error, with its variables where the function is Python."""
-        self._running.pop(call.id, None)
+        if self.halves is None or not self.halves.leave(kept):
+            self._running.pop(call.id, None)
         site, (_, inputs, heard) = call.site, kept
         if heard is not None and self._capture is not None:
             self._capture.raised(call, heard, error)
@@ -360,7 +361,7 @@ class Recorder:
 
     def after_fork(self) -> None:
         """In the child: leave the parent's log and queue alone, and go on with what this thread was doing."""
-        inside = [held for held in list(self._running.values()) if held[0].thread == self._forking_thread]
+        inside = [held for held in self._backlog.begun() if held[0].thread == self._forking_thread]
         if self._writer is not None:
             self._writer.abandon()
         self._writer = None

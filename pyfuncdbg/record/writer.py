@@ -293,7 +293,8 @@ class Writer:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
         now = time.perf_counter_ns()
         rows: list[Row] = []
-        for call, inputs, _ in list(self._backlog.running.values()):
+        running = self._backlog.begun()
+        for call, inputs, _ in running:
             if not everything and now - call.started < _LONG_RUNNING:
                 continue
             entries = call.output.entries if call.output is not None else ()
@@ -308,8 +309,9 @@ class Writer:
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
             self._write_rows(rows[start:start + MOST_ROWS], frames.RUNNING)
-        if len(self._begun) > 2 * len(self._backlog.running) + 100:
-            self._begun = {i: n for i, n in self._begun.items() if i in self._backlog.running}
+        if len(self._begun) > 2 * len(running) + 100:
+            ids = {call.id for call, _, _ in running}
+            self._begun = {i: n for i, n in self._begun.items() if i in ids}
 
     def _report_losses(self, last: bool = False) -> None:
         """The totals so far; rarer the longer the budget has been used up, for the reports take room themselves."""

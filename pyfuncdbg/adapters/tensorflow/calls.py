@@ -55,7 +55,7 @@ class Calls:
         self._insert: Callable[..., str] = registry.insert
         self._eager_function: type = parts.scripts.EagerFunc
         self._common: Callable[..., Any] = parts.scripts.py_func_common
-        self.gradients = Gradients(host)
+        self.gradients = Gradients(host, self._entry_of)
         self.sites = Sites(parts, host, self._original)
         if Quick is not None:
             registered = parts.scripts._py_funcs
@@ -135,8 +135,8 @@ class Calls:
             return unwatched(run, original, registry, token, device, args)
         way = entry.ways.get(device)
         if way is None:
-            way = entry.ways[device] = self._way(site, registry, token, device)
-            entry.quick = site, entry.root, partial(self.gradients.remember, token) if site.op_type == EAGER else None
+            way = entry.ways[device] = self._way(site, registry, token, device, entry)
+            entry.quick = site, entry.root, site.op_type == EAGER
         if isinstance(wanted, bool) or run.aborted is not None:
             # Asked here: threads of TensorFlow's lose what is kept on a thread, and keeping it anew costs 1 µs.
             outputs = around(site, way, run, list(args), thread=get_native_id())
@@ -174,15 +174,24 @@ class Calls:
                    given(unwatched(run, self._original, registry, token, device, args)))
         return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
 
-    def _way(self, site: CallSite, registry: Any, token: str, device: Any) -> Callable[..., Sequence[Any]]:
-        """TensorFlow's own call, inside of the hooks."""
+    def _entry_of(self, token: str) -> Entry | None:
+        """That of a graph's function, once it was called."""
+        reference = self._parts.scripts._py_funcs._funcs.data.get(token)
+        return getattr(reference(), MARK, None) if reference is not None else None
+
+    def _way(self, site: CallSite, registry: Any, token: str, device: Any,
+             entry: Entry | None = None) -> Callable[..., Sequence[Any]]:
+        """TensorFlow's own call, inside of the hooks; of a graph's function with its entry."""
         original, remember = self._original, self.gradients.remember
         if site.op_type != EAGER:
             return lambda *inputs: given(original(registry, token, device, inputs))
 
         def differentiable(*inputs: Any) -> Sequence[Any]:
             if hooks.gradient and (call := current.get()) is not None:
-                remember(token, call)           # a backward step will ask which call it was
+                if entry is not None:           # a backward step will ask which call it was
+                    entry.last = call.id
+                else:
+                    remember(token, call)
                 del call                        # frames of an error lead here: as in `around`
             if not hooks.op:
                 return given(original(registry, token, device, list(inputs)))

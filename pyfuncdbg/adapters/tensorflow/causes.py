@@ -67,6 +67,8 @@ class _Failure:
 class Causes:
     """Exceptions on their way, and TensorFlow's places that raise the errors made of them."""
 
+    __slots__ = ('__dict__', '_arrived', '_failures', '_lock', 'aborted')      # `doctor` stands in the place of methods
+
     def __init__(self) -> None:
         self._failures: deque[_Failure] = deque(maxlen=_KEPT)
         self._lock = threading.Lock()

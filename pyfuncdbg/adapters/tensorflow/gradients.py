@@ -9,6 +9,7 @@ from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.functions import differentiated
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
+from pyfuncdbg.adapters.tensorflow.sites import Entry
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
 
@@ -24,14 +25,16 @@ class Gradients:
         passes: Of tapes, that go on: a step on another thread is part of the only one.
     """
 
-    def __init__(self, host: TensorFlowHost) -> None:
+    def __init__(self, host: TensorFlowHost, entry_of: Callable[[str], Entry | None]) -> None:
+        """`entry_of` gives the entry of a graph's function by its token: its last call is told there."""
         self._host = host
+        self._entry_of = entry_of
         self._calls: dict[str, tuple[int, int, str]] = {}       # no site: that would keep the function alive
         self._sites: dict[int, CallSite] = {}
         self.passes: list[Run] = []
 
     def remember(self, token: str, call: Call) -> None:
-        """A call has begun whose backward step would ask for this token; the last one stands, as TensorFlow's tape does."""
+        """An eager call has begun whose backward step would ask for this token; the last one stands, as with TensorFlow."""
         calls = self._calls
         calls.pop(token, None)
         calls[token] = call.id, call.site.id, call.site.name
@@ -40,8 +43,14 @@ class Gradients:
 
     def known(self, token: str) -> tuple[int, str]:
         """The last call at a token, and its site's name; (0, '') if there was none."""
-        number, _, name = self._calls.get(token, (0, 0, ''))
+        number, _, name = self._last(token) or (0, 0, '')
         return number, name
+
+    def _last(self, token: str) -> tuple[int, int, str] | None:
+        entry = self._entry_of(token)
+        if entry is None or entry.site is None:
+            return self._calls.get(token)
+        return (entry.last, entry.site.id, entry.site.name) if entry.last else None
 
     def step(self, registered: Any, run: Callable[[], Run], inputs: Sequence[Any],
              call: Callable[..., Sequence[Any]]) -> Sequence[Any]:
@@ -53,7 +62,7 @@ class Gradients:
             inputs: Gradients of the forward call's outputs.
             call: Computes those of its inputs.
         """
-        known = self._calls.get(_token(registered)) if hooks.gradient else None
+        known = self._last(_token(registered)) if hooks.gradient else None
         within = current.get()
         if known is None or (within is not None and within.site.kind == 'gradient' and within.forward == known[0]):
             return call(*inputs)                # a tape's step is this one

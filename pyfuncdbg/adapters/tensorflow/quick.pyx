@@ -9,20 +9,25 @@ from types import FunctionType
 from cpython.object cimport PyObject
 
 from pyfuncdbg.adapters.tensorflow.graphs import _PLANS
-from pyfuncdbg.adapters.tensorflow.sites import MARK as _MARK
+from pyfuncdbg.adapters.tensorflow.causes import Causes
+from pyfuncdbg.adapters.tensorflow.sites import MARK as _MARK, Entry
 from pyfuncdbg.hooks.installed import hooks as _hooks
 from pyfuncdbg.hooks.machinery import is_machinery
-from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, slot_get
+from pyfuncdbg.hooks.installed import Hooks
+from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, slot_get, slot_of
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
     object PyLong_FromVoidPtr(void *place)
+    PyObject *PyWeakref_GetObject(object reference) except NULL
 
 cdef enum:
     MOST_PLACES = 4096
 
 cdef object Function = FunctionType
 cdef object hooks = _hooks, PLANS = _PLANS, MARK = _MARK
+cdef Py_ssize_t STAMP = slot_of(Hooks, 'stamp'), ALONE = slot_of(Hooks, 'alone'), ABORTED = slot_of(Causes, 'aborted')
+cdef Py_ssize_t QUICK = slot_of(Entry, 'quick'), LAST = slot_of(Entry, 'last')
 
 
 cdef class Quick:
@@ -43,6 +48,8 @@ cdef class Quick:
     cdef bint usual
 
     def __init__(self, original, registry, causes, runs, place_of, site_at):
+        if type(causes) is not Causes:
+            raise TypeError('causes')
         self.original = original
         self.registry = registry
         self.functions = registry._funcs.data   # its `get` is Python code
@@ -57,7 +64,8 @@ cdef class Quick:
     cdef object looking(self, str kind):
         """The recorder of calls of a kind, if recorders, one of each kind, are all that looks on; else None. It is not kept
         here: nothing may tell us that it is over."""
-        stamp, alone = hooks.stamp, hooks.alone     # read at once: no other thread comes between
+        # Read at once: no other thread comes between.
+        stamp, alone = <object>slot_get(hooks, STAMP), <object>slot_get(hooks, ALONE)
         if stamp is not self.stamp:
             self.usual = not hooks.op and hooks.passive and _is_quick(alone['python']) and _is_quick(alone['run'])
             self.stamp = stamp
@@ -66,7 +74,7 @@ cdef class Quick:
     def call(self, registry, token, device, args):
         """One call of a registered function."""
         cdef PyObject *found
-        if registry is not self.registry or type(args) is not list or self.causes.aborted is not None:
+        if registry is not self.registry or type(args) is not list or <object>slot_get(self.causes, ABORTED) is not None:
             return NotImplemented
         watcher = self.looking('python')
         if watcher is None:
@@ -74,16 +82,17 @@ cdef class Quick:
         found = PyDict_GetItemWithError(self.functions, token)
         if found is NULL:
             return NotImplemented
-        entry = getattr((<object>found)(), MARK, None)
-        known = entry.quick if entry is not None else None
+        entry = getattr(<object>PyWeakref_GetObject(<object>found), MARK, None)
+        known = <object>slot_get(entry, QUICK) if entry is not None else None
         if known is None:
             return NotImplemented
-        site, root, begins = known
+        site, root, differentiable = <tuple>known
         found = PyDict_GetItemWithError(self.going, root)
         run = (<list>found)[-1] if found is not NULL and <list>found else self.graphs
         if <object>slot_get(run, of_run.control) is not None:
             return NotImplemented
-        return looked_on(watcher, site, run, <list>args, begins, self.original, (registry, token, device, args))
+        return looked_on(watcher, site, run, <list>args, entry if differentiable else None, LAST, self.original,
+                         (registry, token, device, args))
 
     def plain(self, function, name, list inputs, tuple arrays):
         """One eager call of a `numpy_function`, by a frame of `Calls`; `inputs` are its arrays too."""
@@ -105,7 +114,7 @@ cdef class Quick:
             place = self.place_of(name, function)
             if key is not None and len(self.places) < MOST_PLACES:
                 self.places[key] = place
-        return looked_on(watcher, self.site_at(place, function), run, inputs, None, function, arrays)
+        return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, function, arrays)
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):
         """One run of a session; the arguments are those of `BaseSession._do_run`, which is `original`, and what is fed."""
@@ -138,7 +147,7 @@ cdef class Quick:
         run = new_run('Session.run', site.host, plan.announce, plan.feed_names, plan.fetch_names, plan.form)
         going.append(run)
         try:
-            return looked_on(watcher, site, run, fed, None, original,
+            return looked_on(watcher, site, run, fed, None, 0, original,
                              (session, handle, targets, fetches, feeds, options, metadata))
         finally:
             going.remove(run)

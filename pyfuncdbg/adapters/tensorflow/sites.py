@@ -20,7 +20,7 @@ from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.hooks.call import Call, CallSite, Frame
+from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 
@@ -55,18 +55,20 @@ class Entry:
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
         known: A `hooks.stamp`, and whether its calls were wanted under it.
-        quick: For `quick`, once a call was seen: the site, the root, and what hears of each call before it begins.
+        last: Id of its last call, for the backward step that may come; 0 before there is one.
+        quick: For `quick`, once a call was seen: the site, the root, and whether backward steps may come.
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'known', 'quick', 'root', 'site', 'ways')
+    __slots__ = ('eager', 'known', 'last', 'quick', 'root', 'site', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
         self.eager = eager
         self.root = root
         self.known: tuple[object, bool | Gate] = _NONE, True
-        self.quick: tuple[CallSite, int, Callable[[Call], None] | None] | None = None
+        self.last = 0
+        self.quick: tuple[CallSite, int, bool] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
 
