@@ -21,7 +21,7 @@ from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs, described_by, looked_on
-from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Sites, as_list, at_place, given
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Last, Sites, as_list, at_place, given
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
@@ -59,7 +59,8 @@ class Calls:
         self.sites = Sites(parts, host, self._original)
         if Quick is not None:
             registered = parts.scripts._py_funcs
-            self._runs.quick = Quick(self._original, registered, causes, self._runs, self._plain_place, _plain_site)
+            self._runs.quick = Quick(self._original, registered, causes, self._runs, self.sites, self.gradients, _plain_site,
+                                     self._eager_function)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
@@ -135,8 +136,8 @@ class Calls:
             return unwatched(run, original, registry, token, device, args)
         way = entry.ways.get(device)
         if way is None:
-            way = entry.ways[device] = self._way(site, registry, token, device, entry)
-            entry.quick = site, entry.root, site.op_type == EAGER
+            way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
+            entry.quick = site, entry.root, entry.last
         if isinstance(wanted, bool) or run.aborted is not None:
             # Asked here: threads of TensorFlow's lose what is kept on a thread, and keeping it anew costs 1 µs.
             outputs = around(site, way, run, list(args), thread=get_native_id())
@@ -180,18 +181,15 @@ class Calls:
         return getattr(reference(), MARK, None) if reference is not None else None
 
     def _way(self, site: CallSite, registry: Any, token: str, device: Any,
-             entry: Entry | None = None) -> Callable[..., Sequence[Any]]:
-        """TensorFlow's own call, inside of the hooks; of a graph's function with its entry."""
-        original, remember = self._original, self.gradients.remember
+             last: Last | None = None) -> Callable[..., Sequence[Any]]:
+        """TensorFlow's own call, inside of the hooks; of a graph's function with its last one."""
+        original, expect = self._original, self.gradients.expect
         if site.op_type != EAGER:
             return lambda *inputs: given(original(registry, token, device, inputs))
 
         def differentiable(*inputs: Any) -> Sequence[Any]:
             if hooks.gradient and (call := current.get()) is not None:
-                if entry is not None:           # a backward step will ask which call it was
-                    entry.last = call.id
-                else:
-                    remember(token, call)
+                (last or expect(token, site)).call = call.id
                 del call                        # frames of an error lead here: as in `around`
             if not hooks.op:
                 return given(original(registry, token, device, list(inputs)))
@@ -229,9 +227,6 @@ class Calls:
                 raise
         return py_func_common
 
-    def _plain_place(self, name: Any, func: Any) -> CallSite:
-        return self.sites.eager_place(str(name or NUMPY), NUMPY, func)
-
     @begins_call(described_by('inputs'))
     def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
@@ -244,7 +239,7 @@ class Calls:
         key = 'eager numpy_function', id(code), name
         if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
             return unwatched(run, func, *arrays)        # as hooks said of another call at once: its line makes no difference
-        site = _plain_site(self._plain_place(name, func), func)
+        site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func), func)
         wanted = hooks.wanted(site, run)
         if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
             stamp[key] = code

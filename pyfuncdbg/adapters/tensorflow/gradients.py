@@ -9,8 +9,8 @@ from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.functions import differentiated
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.sites import Entry
-from pyfuncdbg.hooks.call import Call, CallSite, Run, current
+from pyfuncdbg.adapters.tensorflow.sites import Entry, Last
+from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
 
 _MOST = 1 << 12
@@ -26,31 +26,31 @@ class Gradients:
     """
 
     def __init__(self, host: TensorFlowHost, entry_of: Callable[[str], Entry | None]) -> None:
-        """`entry_of` gives the entry of a graph's function by its token: its last call is told there."""
+        """`entry_of` gives the entry of a graph's function by its token."""
         self._host = host
         self._entry_of = entry_of
-        self._calls: dict[str, tuple[int, int, str]] = {}       # no site: that would keep the function alive
+        self._calls: dict[str, Last] = {}
         self._sites: dict[int, CallSite] = {}
         self.passes: list[Run] = []
 
-    def remember(self, token: str, call: Call) -> None:
-        """An eager call has begun whose backward step would ask for this token; the last one stands, as with TensorFlow."""
+    def expect(self, token: str, site: CallSite) -> Last:
+        """An eager call begins whose backward step would ask for this token; who makes it tells its id there."""
         calls = self._calls
         calls.pop(token, None)
-        calls[token] = call.id, call.site.id, call.site.name
+        last = calls[token] = Last(site)
         if len(calls) > _MOST:
             calls.pop(next(iter(calls)), None)
+        return last
 
     def known(self, token: str) -> tuple[int, str]:
         """The last call at a token, and its site's name; (0, '') if there was none."""
-        number, _, name = self._last(token) or (0, 0, '')
-        return number, name
+        last = self._last(token)
+        return (last.call, last.name) if last is not None else (0, '')
 
-    def _last(self, token: str) -> tuple[int, int, str] | None:
+    def _last(self, token: str) -> Last | None:
         entry = self._entry_of(token)
-        if entry is None or entry.site is None:
-            return self._calls.get(token)
-        return (entry.last, entry.site.id, entry.site.name) if entry.last else None
+        last = entry.last if entry is not None else self._calls.get(token)
+        return last if last is not None and last.call else None
 
     def step(self, registered: Any, run: Callable[[], Run], inputs: Sequence[Any],
              call: Callable[..., Sequence[Any]]) -> Sequence[Any]:
@@ -64,16 +64,17 @@ class Gradients:
         """
         known = self._last(_token(registered)) if hooks.gradient else None
         within = current.get()
-        if known is None or (within is not None and within.site.kind == 'gradient' and within.forward == known[0]):
+        if known is None or (within is not None and within.site.kind == 'gradient' and within.forward == known.call):
             return call(*inputs)                # a tape's step is this one
-        number, id, name = known
-        site = self._sites.get(id)
+        name = known.name
+        site = self._sites.get(known.site)
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
-            site = self._sites[id] = CallSite(f'{name}_grad', 'EagerPyFunc', 'gradient', self._host, attrs={'forward': name})
+            site = self._sites[known.site] = CallSite(f'{name}_grad', 'EagerPyFunc', 'gradient', self._host,
+                                                      attrs={'forward': name})
         passes = tuple(self.passes)
-        return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), number)
+        return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), known.call)
 
 
 def _token(registered: Any) -> str:

@@ -10,9 +10,10 @@ from cpython.object cimport PyObject
 
 from pyfuncdbg.adapters.tensorflow.graphs import _PLANS
 from pyfuncdbg.adapters.tensorflow.causes import Causes
-from pyfuncdbg.adapters.tensorflow.sites import MARK as _MARK, Entry
+from pyfuncdbg.adapters.tensorflow.functions import user_function
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK as _MARK, NUMPY, Entry, Last, at_place
 from pyfuncdbg.hooks.installed import hooks as _hooks
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.machinery import is_machinery, judged as _judged
 from pyfuncdbg.hooks.installed import Hooks
 from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, slot_get, slot_of
 
@@ -27,7 +28,8 @@ cdef enum:
 cdef object Function = FunctionType
 cdef object hooks = _hooks, PLANS = _PLANS, MARK = _MARK
 cdef Py_ssize_t STAMP = slot_of(Hooks, 'stamp'), ALONE = slot_of(Hooks, 'alone'), ABORTED = slot_of(Causes, 'aborted')
-cdef Py_ssize_t QUICK = slot_of(Entry, 'quick'), LAST = slot_of(Entry, 'last')
+cdef Py_ssize_t QUICK = slot_of(Entry, 'quick'), CALL = slot_of(Last, 'call')
+cdef dict judged = _judged
 
 
 cdef class Quick:
@@ -38,16 +40,17 @@ cdef class Quick:
         registry: TensorFlow's registry of functions.
         causes: Knows of an abort on its way.
         runs: The runs that go on.
-        place_of: Gives the place of an eager `numpy_function` by its name and function, for the line that stands on the stack.
-        site_at: Makes a site of a place and a function.
+        sites: Finds the place of an eager call, for the line that stands on the stack.
+        gradients: Is told of eager calls that may have backward steps.
+        site_at: Makes a site of a place and the function of an eager `numpy_function`.
     """
 
     cdef object original, registry, functions, causes, graphs, session_run, stamp
-    cdef object thread, place_of, site_at
+    cdef object thread, sites, gradients, site_at, eager_function
     cdef dict going, places
     cdef bint usual
 
-    def __init__(self, original, registry, causes, runs, place_of, site_at):
+    def __init__(self, original, registry, causes, runs, sites, gradients, site_at, eager_function):
         if type(causes) is not Causes:
             raise TypeError('causes')
         self.original = original
@@ -58,7 +61,8 @@ cdef class Quick:
         self.going = runs._going
         self.session_run = runs._sites['Session.run']
         self.thread = runs._thread
-        self.place_of, self.site_at = place_of, site_at
+        self.sites, self.gradients, self.site_at = sites, gradients, site_at
+        self.eager_function = eager_function
         self.places = {}
 
     cdef object looking(self, str kind):
@@ -82,17 +86,55 @@ cdef class Quick:
         found = PyDict_GetItemWithError(self.functions, token)
         if found is NULL:
             return NotImplemented
-        entry = getattr(<object>PyWeakref_GetObject(<object>found), MARK, None)
-        known = <object>slot_get(entry, QUICK) if entry is not None else None
+        function = <object>PyWeakref_GetObject(<object>found)
+        entry = getattr(function, MARK, None)
+        if entry is None:
+            return self.eager(watcher, function, token, device, <list>args)
+        known = <object>slot_get(entry, QUICK)
         if known is None:
             return NotImplemented
-        site, root, differentiable = <tuple>known
+        site, root, last = <tuple>known
         found = PyDict_GetItemWithError(self.going, root)
         run = (<list>found)[-1] if found is not NULL and <list>found else self.graphs
         if <object>slot_get(run, of_run.control) is not None:
             return NotImplemented
-        return looked_on(watcher, site, run, <list>args, entry if differentiable else None, LAST, self.original,
-                         (registry, token, device, args))
+        return looked_on(watcher, site, run, <list>args, last, CALL, self.original, (registry, token, device, args))
+
+    cdef object eager(self, watcher, registered, token, device, list args):
+        """One eager call of a `py_function`, which TensorFlow registers for this call alone."""
+        if type(registered) is not self.eager_function or registered._is_grad_func:
+            return NotImplemented
+        run, function = getattr(self.thread, 'run', None), user_function(registered)
+        if run is None or type(function) is not Function:       # others may have no hash
+            return NotImplemented
+        caller = self.sites.eager_caller(get_frame(0))          # that of `Calls`: there is none of what is compiled
+        if caller is None:
+            return NotImplemented
+        name = caller.f_locals.get('name') or EAGER
+        if type(name) is not str:
+            return NotImplemented
+        place = self.place(EAGER, name, function, caller)
+        site = at_place(place, self.sites.again_eagerly(registered), function)
+        return looked_on(watcher, site, run, args, self.gradients.expect(token, site), CALL, self.original,
+                         (self.registry, token, device, args))
+
+    cdef object place(self, str kind, name, function, frame):
+        """The place of an eager call in the line of the program that `frame` was called from."""
+        cdef PyObject *known
+        while frame is not None:
+            known = PyDict_GetItemWithError(judged, frame.f_code.co_filename)
+            if not (<object>known if known is not NULL else is_machinery(frame.f_code.co_filename)):
+                break
+            frame = frame.f_back
+        # Code of other files may be equal.
+        key = (kind, function.__code__, name) if frame is None else (
+            kind, function.__code__, name, frame.f_code, frame.f_code.co_filename, frame.f_lasti)
+        place = self.places.get(key)
+        if place is None:
+            place = self.sites.eager_place(name, kind, function)
+            if len(self.places) < MOST_PLACES:
+                self.places[key] = place
+        return place
 
     def plain(self, function, name, list inputs, tuple arrays):
         """One eager call of a `numpy_function`, by a frame of `Calls`; `inputs` are its arrays too."""
@@ -101,19 +143,9 @@ cdef class Quick:
         watcher, run = self.looking('python'), getattr(self.thread, 'run', None)
         if watcher is None or run is None:
             return NotImplemented
-        frame = get_frame(0)                    # that of `Calls`: there is none of what is compiled
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
-        place = key = None
-        if type(function) is Function and (name is None or type(name) is str):      # others may have no hash
-            key = function.__code__, name       # code of other files may be equal
-            if frame is not None:
-                key += frame.f_code, frame.f_code.co_filename, frame.f_lasti
-            place = self.places.get(key)
-        if place is None:
-            place = self.place_of(name, function)
-            if key is not None and len(self.places) < MOST_PLACES:
-                self.places[key] = place
+        if type(function) is not Function or not (name is None or type(name) is str):
+            return NotImplemented               # others may have no hash
+        place = self.place(NUMPY, name or NUMPY, function, get_frame(0))
         return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, function, arrays)
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):

@@ -47,6 +47,22 @@ def given(raw: Any) -> Given:
     return made
 
 
+class Last:
+    """The last call at one token: a backward step will ask which it was.
+
+    Attributes:
+        call: Its id; 0 before there is one.
+        site, name: Id and name of its site: the site itself would keep the function alive.
+    """
+
+    __slots__ = ('call', 'name', 'site')
+
+    def __init__(self, site: CallSite) -> None:
+        self.call = 0
+        self.site = site.id
+        self.name = site.name
+
+
 class Entry:
     """What is known of one registered function.
 
@@ -55,8 +71,8 @@ class Entry:
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
         known: A `hooks.stamp`, and whether its calls were wanted under it.
-        last: Id of its last call, for the backward step that may come; 0 before there is one.
-        quick: For `quick`, once a call was seen: the site, the root, and whether backward steps may come.
+        last: Its last call, where backward steps may come.
+        quick: For `quick`, once a call was seen: the site, the root and `last`.
         ways: By device: what makes a call there, inside of the hooks.
     """
 
@@ -67,8 +83,8 @@ class Entry:
         self.eager = eager
         self.root = root
         self.known: tuple[object, bool | Gate] = _NONE, True
-        self.last = 0
-        self.quick: tuple[CallSite, int, bool] | None = None
+        self.last = Last(site) if site is not None and site.op_type == EAGER else None
+        self.quick: tuple[CallSite, int, Last | None] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
 
