@@ -53,6 +53,7 @@ cdef class Hearing:
     cdef object begin(self, object call)
     cdef int end(self, object call, object heard) except -1
 
+cdef int run_over(object run) except -1
 cdef object new_run(object label, object host, object announce, object feeds, object fetches, object form)
 cdef object looked_on(object watcher, object site, object run, list inputs, object holder, Py_ssize_t place,
                       object function, tuple arguments)

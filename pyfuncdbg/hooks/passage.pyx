@@ -60,7 +60,7 @@ cdef object numbers = calls._call_ids
 cdef object make_call = Call, make_run = Run, run_numbers = calls._run_ids
 cdef object ZERO = 0, RUN = 'run'
 cdef enum:
-    HELD = 1                                    # by `looked_on` alone: what is given on is not held again
+    HELD = 1                                    # by the caller alone: what is given on is not held again
 
 
 cdef Py_ssize_t slot_of(object kind, str name) except -1:
@@ -111,8 +111,8 @@ cdef inline object value_of(object variable, object default):
     return result
 
 
-cdef object spare = None
-"""A call that is over and that nobody else has kept: the next one takes its place."""
+cdef object spare = None, spare_run = None
+"""A call and a run that are over and that nobody else has kept: the next ones take their places."""
 
 
 cdef object begun(object site, object run, object inputs, bint whole, object within):
@@ -158,7 +158,10 @@ cdef int over(object call) except -1:
 
 cdef object new_run(object label, object host, object announce, object feeds, object fetches, object form):
     """As `Run`, of what one call of a session asks for."""
-    run = PyType_GenericAlloc(<PyTypeObject *>make_run, 0)
+    global spare_run
+    run, spare_run = spare_run, None
+    if run is None:
+        run = PyType_GenericAlloc(<PyTypeObject *>make_run, 0)
     slot_put(run, of_run.id, next(run_numbers))
     slot_put(run, of_run.endless, False)
     slot_put(run, of_run.element, None)
@@ -176,6 +179,22 @@ cdef object new_run(object label, object host, object announce, object feeds, ob
     slot_put(run, of_run.announce, announce)
     slot_put(run, of_run.sites, None)
     return run
+
+
+cdef int run_over(object run) except -1:
+    """As `over`, of a run that its caller alone has kept."""
+    global spare_run
+    if spare_run is not None or Py_REFCNT(run) > HELD:
+        return 0
+    slot_put(run, of_run.feeds, None)
+    slot_put(run, of_run.fetches, None)
+    slot_put(run, of_run.form, None)
+    slot_put(run, of_run.announce, None)
+    slot_put(run, of_run.sites, None)
+    slot_put(run, of_run.control, None)
+    if Py_REFCNT(run) <= HELD:
+        spare_run = run
+    return 0
 
 
 cdef class Watch:

@@ -37,6 +37,9 @@ class Plan:
         asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
     """
 
+    __slots__ = ('_kernels', 'announce', 'asked', 'constants', 'feed_names', 'feeds', 'fetch_names', 'fetches', 'form',
+                 'going', 'graph', 'nodes', 'sites', 'targets', 'units')
+
     def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
                  fetches: Sequence[Any], targets: Sequence[Any], going: list[Run]) -> None:
         self.graph = weakref.ref(graph)

@@ -8,14 +8,14 @@ from types import FunctionType
 
 from cpython.object cimport PyObject
 
-from pyfuncdbg.adapters.tensorflow.graphs import _PLANS
+from pyfuncdbg.adapters.tensorflow.graphs import _PLANS, Plan
 from pyfuncdbg.adapters.tensorflow.causes import Causes
 from pyfuncdbg.adapters.tensorflow.functions import user_function
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK as _MARK, NUMPY, Entry, Last, at_place
 from pyfuncdbg.hooks.installed import hooks as _hooks
 from pyfuncdbg.hooks.machinery import is_machinery, judged as _judged
 from pyfuncdbg.hooks.installed import Hooks
-from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, slot_get, slot_of
+from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, run_over, slot_get, slot_of
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
@@ -29,6 +29,8 @@ cdef object Function = FunctionType
 cdef object hooks = _hooks, PLANS = _PLANS, MARK = _MARK
 cdef Py_ssize_t STAMP = slot_of(Hooks, 'stamp'), ALONE = slot_of(Hooks, 'alone'), ABORTED = slot_of(Causes, 'aborted')
 cdef Py_ssize_t QUICK = slot_of(Entry, 'quick'), CALL = slot_of(Last, 'call')
+cdef Py_ssize_t GOING = slot_of(Plan, 'going'), ANNOUNCE = slot_of(Plan, 'announce'), FORM = slot_of(Plan, 'form')
+cdef Py_ssize_t FEEDS = slot_of(Plan, 'feed_names'), FETCHES = slot_of(Plan, 'fetch_names')
 cdef dict judged = _judged
 
 
@@ -45,7 +47,7 @@ cdef class Quick:
         site_at: Makes a site of a place and the function of an eager `numpy_function`.
     """
 
-    cdef object original, registry, functions, causes, graphs, session_run, stamp
+    cdef object original, registry, functions, causes, graphs, session_run, host, stamp
     cdef object thread, sites, gradients, site_at, eager_function
     cdef dict going, places
     cdef bint usual
@@ -60,6 +62,7 @@ cdef class Quick:
         self.graphs = runs.graphs
         self.going = runs._going
         self.session_run = runs._sites['Session.run']
+        self.host = self.session_run.host
         self.thread = runs._thread
         self.sites, self.gradients, self.site_at = sites, gradients, site_at
         self.eager_function = eager_function
@@ -174,15 +177,17 @@ cdef class Quick:
         if found is NULL:
             return NotImplemented
         plan = <object>found
-        going = plan.going
-        site = self.session_run
-        run = new_run('Session.run', site.host, plan.announce, plan.feed_names, plan.fetch_names, plan.form)
+        going = <list>slot_get(plan, GOING)
+        run = new_run('Session.run', self.host, <object>slot_get(plan, ANNOUNCE), <object>slot_get(plan, FEEDS),
+                      <object>slot_get(plan, FETCHES), <object>slot_get(plan, FORM))
         going.append(run)
         try:
-            return looked_on(watcher, site, run, fed, None, 0, original,
+            made = looked_on(watcher, self.session_run, run, fed, None, 0, original,
                              (session, handle, targets, fetches, feeds, options, metadata))
         finally:
             going.remove(run)
+        run_over(run)
+        return made
 
 
 cdef bint _is_quick(watcher) except -1:
