@@ -10,6 +10,7 @@ import warnings
 import zlib
 from collections import Counter
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,14 @@ def kinds_of_values() -> None:
     times(numpied(lambda *x: sum(x), tf.float32, 'many'), *[tf.constant(float(i)) for i in range(9)])
 
 
+def kinds_of_scalars() -> None:
+    for name in ('int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32', 'uint64', 'float16', 'float64', 'complex64',
+                 'bfloat16'):
+        for made, kind in ((numpied, 'n'), (eagerly, 'e')):
+            times(made(lambda x: x, name, f'{kind}_{name}'), tf.cast(tf.constant(3.0), name))
+    times(numpied(lambda x: x * np.nan, tf.float64, 'no_number'), tf.constant(-1.0, tf.float64))
+
+
 def what_functions_do() -> None:
     x = tf.constant([1.0, 2])
     for function in (speak, quiet_errors, write_to, redirected, failing):
@@ -211,6 +220,32 @@ def at_once() -> None:
         tape.watch(x)
         y = tf.numpy_function(double, [x], tf.float32, name='on_tape')
     print(tape.gradient(y, x))
+
+
+def at_once_with_tensors() -> None:
+    """Eager `py_function`s, which TensorFlow registers for one call each."""
+    x = tf.constant([1.0, 2])
+    for function in (double, speak, quiet_errors, write_to, redirected, failing, forking, leaving, tf.sin, np.sin,
+                     Unhashable(), partial(tf.add, 1.0)):
+        name = f'now_{getattr(function, "__name__", type(function).__name__)}'
+        times(lambda function=function, name=name: tf.py_function(
+            function if function in (tf.sin, double) or name[4:] in ('Unhashable', 'partial')
+            else lambda x: function(x.numpy()), [x], tf.float32, name=name))
+    for factor in range(3):
+        tried(lambda factor=factor: tf.py_function(lambda x: x * factor, [x], tf.float32, name='now_closure'))
+        tried(lambda: (tf.py_function(double, [x], tf.float32, name='now_line'), tf.py_function(double, [x], tf.float32)))
+        inside = tf.py_function(double, [x], tf.float32, name='now_inside')
+        times(lambda inside=inside: tf.py_function(double, [inside], tf.float32, name='now_outside'))
+        tried(lambda: tf.py_function(lambda x: tf.py_function(double, [x], tf.float32, name='now_inner') + 1, [x],
+                                     tf.float32, name='now_outer'))
+    times(lambda: tf.py_function(lambda: None, [], [], name='now_nothing') or 0)
+    times(lambda: tf.py_function(lambda x: [x, 2 * x], [3.0], [tf.float32, tf.float32], name='now_two'))
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.py_function(lambda x: x * x, [x], tf.float32, name='now_first')
+            z = tf.py_function(lambda y: y * y, [y], tf.float32, name='now_second')
+        show(tape.gradient(z, x))
 
 
 def sessions() -> None:
@@ -336,7 +371,8 @@ def main() -> None:
     recorded('values', kinds_of_values)
     recorded('full', kinds_of_values, what_functions_do, level='full')
     recorded('doing', what_functions_do, at_once)
-    recorded('silent', what_functions_do, at_once, capture='off')
+    recorded('now', at_once_with_tensors, kinds_of_scalars)
+    recorded('silent', what_functions_do, at_once, at_once_with_tensors, capture='off')
     recorded('only', what_functions_do, at_once, capture='only')
     recorded('none', sessions, level='none')
     recorded('small', sessions, kinds_of_values, at_once, full_limit=8)

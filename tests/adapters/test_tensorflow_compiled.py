@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,6 +26,7 @@ from test_compiled import built
 import pyfuncdbg
 from pyfuncdbg.debug.stack import nearest_entrance
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.hooks.call import Call, current
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.entrance import entrance_of
 from pyfuncdbg.record.recorder import Recorder
@@ -36,10 +38,12 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.skipif(not built(), reason='no
 PROGRAM = Path(__file__).with_name('compiled_program.py')
 TESTS = PROGRAM.parents[1]
 ABSENT = 'pyfuncdbg.record.halves', 'pyfuncdbg.adapters.tensorflow.quick'
-TRACES = 'values', 'full', 'doing', 'silent', 'only', 'none', 'small', 'runs', 'changing', 'changing-other', 'tiny'
+TRACES = 'values', 'full', 'doing', 'now', 'silent', 'only', 'none', 'small', 'runs', 'changing', 'changing-other', 'tiny'
 QUICK = ('n_cube', 'e_cube', 'n_speak', 'e_speak', 'n_failing', 'e_failing', 'one', 'two', 'squared', 'Session.run', 'cubed',
          'runs_session', 'inner', 'inner_bad', 'parallel', 'n_changes', 'n_raises_1', 'e_raises_2', 'at_double',
-         'at_speak', 'at_failing', 'closure', 'line', 'inside', 'outside', 'on_tape')
+         'at_speak', 'at_failing', 'closure', 'line', 'inside', 'outside', 'on_tape', 'now_speak', 'now_failing',
+         'now_closure', 'now_line', 'now_inside', 'now_outside', 'now_inner', 'now_outer', 'now_two', 'now_first',
+         'now_second')
 """Sites that the compiled form is to make calls of."""
 
 
@@ -252,6 +256,39 @@ def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: P
         finally:
             gc.enable()
     assert left == [0] * 4 and len(begins) == (2 if mode == 'Session' else 1)
+
+
+def test_a_call_that_somebody_keeps_stays_that_call(tf: Any, tmp_path: Path) -> None:
+    """Objects of calls that nobody keeps are used again; a copy of the context in which a call ran keeps it."""
+    kept: list[Call] = []
+    contexts: list[Context] = []
+
+    def keeps(x: Any) -> Any:
+        call = current.get()
+        assert call is not None
+        if x < 3:
+            kept.append(call)
+        elif x < 6:
+            contexts.append(copy_context())
+        else:
+            again.add(id(call))
+        return x * 10
+
+    again: set[int] = set()
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session, pyfuncdbg.attach('tensorflow'):
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        y = tf.compat.v1.py_func(keeps, [x], tf.float32, name='keeps')
+        with Recorder(tmp_path / 'calls.pfd') as recorder:
+            for number in range(30):
+                assert session.run(y, {x: number}) == 10 * number
+            found = kept + [context.run(current.get) for context in contexts]
+            with recorder.trace() as trace:
+                numbers = [call.number for call in trace.calls() if call.site.name == 'keeps']
+    assert [str(call.id) for call in found] == numbers[:6]
+    assert [float(call.inputs[0]) for call in found] == [0, 1, 2, 3, 4, 5]
+    assert [float(call.outputs[0]) for call in found] == [0, 10, 20, 30, 40, 50]
+    assert not again & {id(call) for call in found}
+    assert len(again) < 10                      # of 24
 
 
 CODE = """

@@ -65,6 +65,41 @@ def test_they_queue_what_python_queues(given_arrays: list[np.ndarray], data: st.
             assert python == compiled
 
 
+@pytest.mark.parametrize('kind', '?bhilqBHILQefdgFDG')
+@pytest.mark.parametrize('order', '=S')
+def test_arrays_without_dimensions_are_queued_as_by_python(kind: str, order: str) -> None:
+    """As scalars, where they are; of each type the bytes of its elements, those of a NaN included."""
+    dtype = np.dtype(kind).newbyteorder(order)
+    both = [Recorder(Path(f'never-made-{number}.pfd')) for number in range(2)]
+    site = CallSite('f', 'PyFunc', 'python', HOST)
+    with np.errstate(all='ignore'):
+        for data in (bytes(range(1, 1 + dtype.itemsize)), b'\xff' * dtype.itemsize, bytes(dtype.itemsize)):
+            value = np.frombuffer(data if kind != '?' else data[:1] and bytes([data[0] & 1]), dtype)[0:1].reshape(())
+            python, compiled = (queued(recorder, form, site, [value], [value, value.copy()], 0)
+                                for recorder, form in zip(both, (both[0], both[1].halves), strict=True))
+            assert python == compiled
+            types = [[type(taken) for taken in recorder._rows[-1][10]] for recorder in both]
+            assert types[0] == types[1]
+
+
+def test_calls_that_run_are_told_and_may_end_in_any_order() -> None:
+    recorder = Recorder(Path('never-made.pfd'))
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    calls = [new_call(site, new_run(), [np.float32(number)], 7, 11) for number in range(40)]
+    begun = [(call, form.begins(call)) for call in calls]
+    assert [call for call, _, _ in recorder._backlog.begun()] == calls
+    assert [form.call_of(call.inputs) for call in calls] == calls and form.call_of([np.float32(0)]) is None
+    for call, kept in begun[::2]:
+        form.returned(call, kept, ())
+    assert [call for call, _, _ in recorder._backlog.begun()] == calls[1::2]
+    error = ValueError('it')
+    for call, kept in reversed(begun[1::2]):
+        recorder.raised(call, kept, error)
+    assert not recorder._backlog.begun()
+    assert sorted(row[0] for row in recorder._rows) == [call.id for call in calls]
+    assert not form.leave(begun[0][1])
+
+
 def test_a_copy_is_shared_only_by_what_is_the_same() -> None:
     recorder = Recorder(Path('never-made.pfd'))
     site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
