@@ -55,7 +55,7 @@ cdef extern from "Python.h":
 
 cdef object current = _current, SILENCE = _SILENCE, EMPTY = ()
 cdef object errors = errstate.state, USUAL = errstate.DEFAULT
-cdef dict names = sys.__dict__
+cdef dict names = sys.__dict__, watched = floating.states
 cdef object numbers = calls._call_ids
 cdef object make_call = Call, make_run = Run, run_numbers = calls._run_ids
 cdef object ZERO = 0, RUN = 'run'
@@ -312,8 +312,10 @@ cdef class Hearing:
         slot_put(call, of_call.standing, standing)
         slot_put(call, of_call.speaker, call)
         user = value_of(errors, USUAL)
+        cdef PyObject *known
         if user is not self.user:
-            self.within = floating.watched(user)
+            known = PyDict_GetItemWithError(watched, user)
+            self.within = <object>known if known is not NULL else floating.watched(user)
             self.user = user
         PyContextVar_Set(errors, self.within)
         return outer, self.within, user

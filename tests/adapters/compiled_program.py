@@ -225,6 +225,7 @@ def at_once() -> None:
 def at_once_with_tensors() -> None:
     """Eager `py_function`s, which TensorFlow registers for one call each."""
     x = tf.constant([1.0, 2])
+    equal: list[Any] = []
     for function in (double, speak, quiet_errors, write_to, redirected, failing, forking, leaving, tf.sin, np.sin,
                      Unhashable(), partial(tf.add, 1.0)):
         name = f'now_{getattr(function, "__name__", type(function).__name__)}'
@@ -238,6 +239,13 @@ def at_once_with_tensors() -> None:
         times(lambda inside=inside: tf.py_function(double, [inside], tf.float32, name='now_outside'))
         tried(lambda: tf.py_function(lambda x: tf.py_function(double, [x], tf.float32, name='now_inner') + 1, [x],
                                      tf.float32, name='now_outer'))
+    for file in 'ab':                           # of equal code
+        functions: dict[str, Any] = {}
+        exec(compile('def same(x):\n    return x + 5\n', f'{file}.py', 'exec'), functions)
+        equal.append(functions['same'])
+    for function in equal:
+        tried(lambda function=function: (tf.py_function(function, [x], tf.float32, name='now_same'),
+                                         tf.numpy_function(function, [x], tf.float32, name='now_same')))
     times(lambda: tf.py_function(lambda: None, [], [], name='now_nothing') or 0)
     times(lambda: tf.py_function(lambda x: [x, 2 * x], [3.0], [tf.float32, tf.float32], name='now_two'))
     for _ in range(3):

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
 from pathlib import Path
 from types import FrameType
@@ -24,9 +25,11 @@ from seen_calls import Seen
 from test_compiled import built
 
 import pyfuncdbg
+from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.debug.stack import nearest_entrance
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.hooks.call import Call, current
+from pyfuncdbg.hooks import floating
+from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.entrance import entrance_of
 from pyfuncdbg.record.recorder import Recorder
@@ -256,6 +259,36 @@ def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: P
         finally:
             gc.enable()
     assert left == [0] * 4 and len(begins) == (2 if mode == 'Session' else 1)
+
+
+def test_calls_in_calls_make_no_new_error_states(tf: Any, tmp_path: Path) -> None:
+    def outer(x: Any) -> Any:
+        return tf.numpy_function(lambda y: y / 2, [x], tf.float32)
+    with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder:
+        tf.numpy_function(outer, [tf.constant(1.0)], tf.float32)
+        begins, known = seen_beginning(recorder), len(floating.states)
+        for _ in range(20):
+            tf.numpy_function(outer, [tf.constant(1.0)], tf.float32)
+        assert len(floating.states) == known and not begins
+
+
+def test_eager_calls_of_many_threads_are_remembered_up_to_a_number() -> None:
+    host: Any = None
+    gradients = Gradients(host, lambda token: None)
+    site = CallSite('f', 'EagerPyFunc', 'python', host)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def expects(thread: int) -> None:
+        for number in range(20_000):
+            gradients.expect(f'{thread}_{number}', site).call = number + 1
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert [*pool.map(expects, range(4))] == [None] * 4
+    finally:
+        sys.setswitchinterval(before)
+    known = [gradients.known(f'{thread}_{number}') for thread in range(4) for number in range(20_000)]
+    assert sum(found[0] > 0 and found[1] == 'f' for found in known) == 4096 and known[0] == (0, '')
 
 
 def test_a_call_that_somebody_keeps_stays_that_call(tf: Any, tmp_path: Path) -> None:

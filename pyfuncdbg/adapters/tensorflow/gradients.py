@@ -4,6 +4,7 @@ Each is linked to the call whose output it differentiates. Runs on the threads o
 """
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,17 +30,15 @@ class Gradients:
         """`entry_of` gives the entry of a graph's function by its token."""
         self._host = host
         self._entry_of = entry_of
-        self._calls: dict[str, Last] = {}
+        self._calls: OrderedDict[str, Last] = OrderedDict()     # threads come at once: it takes its oldest out in one step
         self._sites: dict[int, CallSite] = {}
         self.passes: list[Run] = []
 
     def expect(self, token: str, site: CallSite) -> Last:
         """An eager call begins whose backward step would ask for this token; who makes it tells its id there."""
-        calls = self._calls
-        calls.pop(token, None)
-        last = calls[token] = Last(site)
-        if len(calls) > _MOST:
-            calls.pop(next(iter(calls)), None)
+        last = self._calls[token] = Last(site)
+        if len(self._calls) > _MOST:
+            self._calls.popitem(last=False)
         return last
 
     def known(self, token: str) -> tuple[int, str]:

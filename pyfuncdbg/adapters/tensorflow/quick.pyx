@@ -129,9 +129,9 @@ cdef class Quick:
             if not (<object>known if known is not NULL else is_machinery(frame.f_code.co_filename)):
                 break
             frame = frame.f_back
-        # Code of other files may be equal.
-        key = (kind, function.__code__, name) if frame is None else (
-            kind, function.__code__, name, frame.f_code, frame.f_code.co_filename, frame.f_lasti)
+        code = function.__code__                # code of other files may be equal
+        key = (kind, code, code.co_filename, name) if frame is None else (
+            kind, code, code.co_filename, name, frame.f_code, frame.f_code.co_filename, frame.f_lasti)
         place = self.places.get(key)
         if place is None:
             place = self.sites.eager_place(name, kind, function)
