@@ -2,8 +2,9 @@
 """The passage of a call that one hook looks on at, compiled: what `chain.around` and `capture` do in Python.
 
 Between two calls TensorFlow's own code empties the processor's caches, and bytecode that is not in them takes three times
-as long as in a loop: a recorded call costs a third of what it costs in Python. Optional: hosts that find no compiled
-passage go through `chain`. Runs on the thread of each call.
+as long as in a loop: a recorded call costs a third of what it costs in Python. What costs here is which code runs, not how
+often: 20 ns for each 64 bytes of it that are in no cache, 100 for each page; so few different functions are called. Optional:
+hosts that find no compiled passage go through `chain`. Runs on the thread of each call.
 """
 import os
 import sys

@@ -22,7 +22,7 @@ TABLE = [
     'tf.linalg.triangular_solve([[2.,9.],[3.,4.]],[[1.],[2.]],adjoint=True)',
     'tf.linalg.triangular_solve([[0.,9.],[3.,4.]],[[1.],[2.]])',
     'tf.linalg.cholesky([[4.,9.],[2.,5.]])',
-    'tf.linalg.cholesky([[-4.,9.],[2.,5.]])',
+    'tf.linalg.band_part(tf.linalg.cholesky([[-4.,9.],[2.,5.]]), -1, 0)',
     'tf.linalg.cholesky_solve([[2.,0.],[1.,2.]],[[1.],[2.]])',
     'tf.linalg.diag([1,2,3])',
     'tf.linalg.diag([1,2,3],k=1)',

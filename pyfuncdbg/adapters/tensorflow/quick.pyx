@@ -8,13 +8,12 @@ from types import FunctionType
 
 from cpython.object cimport PyObject
 
-from pyfuncdbg.adapters.tensorflow.graphs import _PLANS, Plan
 from pyfuncdbg.adapters.tensorflow.causes import Causes
 from pyfuncdbg.adapters.tensorflow.functions import user_function
+from pyfuncdbg.adapters.tensorflow.graphs import _PLANS, Plan
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK as _MARK, NUMPY, Entry, Last, at_place
-from pyfuncdbg.hooks.installed import hooks as _hooks
+from pyfuncdbg.hooks.installed import Hooks, hooks as _hooks
 from pyfuncdbg.hooks.machinery import is_machinery, judged as _judged
-from pyfuncdbg.hooks.installed import Hooks
 from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, run_over, slot_get, slot_of
 
 cdef extern from "Python.h":
