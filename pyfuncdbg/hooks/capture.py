@@ -125,7 +125,7 @@ class Capture:
             return
         outer, within, user = heard
         if state.get() is within:
-            state.set(user)                     # half the work of a token
+            state.set(user)                     # this code has just run; what a token does is other
         elif outer is None:                     # in a nested call it stays watched, for the outer one
             floating.unwatch()
         call.speaker = outer

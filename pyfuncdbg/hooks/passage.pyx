@@ -3,8 +3,8 @@
 
 Between two calls TensorFlow's own code empties the processor's caches, and bytecode that is not in them takes three times
 as long as in a loop: a recorded call costs a third of what it costs in Python. What costs here is which code runs, not how
-often: 20 ns for each 64 bytes of it that are in no cache, 100 for each page; so few different functions are called. Optional:
-hosts that find no compiled passage go through `chain`. Runs on the thread of each call.
+often: 20 ns for each 64 bytes of it that are in no cache, 30 to 150 for each page; so few different functions are called.
+Optional: hosts that find no compiled passage go through `chain`. Runs on the thread of each call.
 """
 import os
 import sys
@@ -25,7 +25,7 @@ from pyfuncdbg.hooks.output import SILENCE as _SILENCE
 cdef extern from *:
     """
     #include <time.h>
-    /* What each thread knows of itself: asking the system takes 0.2 µs, and 1 where the processor has forgotten how. */
+    /* What each thread knows of itself: asking the system takes 0.2 µs. */
     static int generation = 0;
     static _Thread_local int known_in = -1;
     static _Thread_local unsigned long known_id = 0;
@@ -141,7 +141,7 @@ cdef object begun(object site, object run, object inputs, bint whole, object wit
 
 
 cdef int over(object call) except -1:
-    """Keep the object of a call that has returned, if nobody else does: it takes twenty functions to free one."""
+    """Keep the object of a call that has returned, if nobody else does: to make and to free one is a lot of code."""
     global spare
     if spare is not None or Py_REFCNT(call) > HELD:
         return 0

@@ -185,7 +185,12 @@ cdef class Halves(Watch):
 
     def going(self):
         """The calls that go on, as `Backlog.running` has them."""
-        return [<object>self.passing[place] for place in range(self.passing_count)]
+        cdef Py_ssize_t place = 0
+        cdef list found = []
+        while place < self.passing_count:       # the collector may have come by and made calls end
+            found.append(<object>self.passing[place])
+            place += 1
+        return found
 
     def __dealloc__(self):
         cdef Py_ssize_t place
@@ -272,7 +277,7 @@ cdef class Halves(Watch):
         return size
 
     cdef object scalar(self, object value, Array *array, Py_ssize_t size):
-        """The element of an array without dimensions; `value[()]` takes NumPy 40 lines of code that are in no cache."""
+        """The element of an array without dimensions; `value[()]` is 41 times 64 bytes of code, in no cache."""
         cdef Py_ssize_t place
         for place in range(self.known_types):
             if self.types[place] is array.descr and self.kinds[place] is not NULL:

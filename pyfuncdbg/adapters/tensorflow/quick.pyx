@@ -52,8 +52,6 @@ cdef class Quick:
     cdef bint usual
 
     def __init__(self, original, registry, causes, runs, sites, gradients, site_at, eager_function):
-        if type(causes) is not Causes:
-            raise TypeError('causes')
         self.original = original
         self.registry = registry
         self.functions = registry._funcs.data   # its `get` is Python code
