@@ -44,7 +44,7 @@ ABSENT = 'pyfuncdbg.record.halves', 'pyfuncdbg.adapters.tensorflow.quick'
 TRACES = 'values', 'full', 'doing', 'now', 'silent', 'only', 'none', 'small', 'runs', 'changing', 'changing-other', 'tiny'
 QUICK = ('n_cube', 'e_cube', 'n_speak', 'e_speak', 'n_failing', 'e_failing', 'one', 'two', 'squared', 'Session.run', 'cubed',
          'runs_session', 'inner', 'inner_bad', 'parallel', 'n_changes', 'n_raises_1', 'e_raises_2', 'at_double',
-         'at_speak', 'at_failing', 'closure', 'line', 'inside', 'outside', 'on_tape', 'now_speak', 'now_failing',
+         'at_speak', 'at_sin', 'at_failing', 'closure', 'line', 'inside', 'outside', 'on_tape', 'now_speak', 'now_failing',
          'now_closure', 'now_line', 'now_inside', 'now_outside', 'now_inner', 'now_outer', 'now_two', 'now_first',
          'now_second')
 """Sites that the compiled form is to make calls of."""

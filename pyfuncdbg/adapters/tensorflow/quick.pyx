@@ -121,6 +121,8 @@ cdef class Quick:
     cdef object place(self, str kind, name, function, frame):
         """The place of an eager call in the line of the program that `frame` was called from."""
         cdef PyObject *known
+        if type(function) is not Function:      # others may have no hash
+            return self.sites.eager_place(name, kind, function)
         while frame is not None:
             known = PyDict_GetItemWithError(judged, frame.f_code.co_filename)
             if not (<object>known if known is not NULL else is_machinery(frame.f_code.co_filename)):
@@ -143,8 +145,8 @@ cdef class Quick:
         watcher, run = self.looking('python'), getattr(self.thread, 'run', None)
         if watcher is None or run is None:
             return NotImplemented
-        if type(function) is not Function or not (name is None or type(name) is str):
-            return NotImplemented               # others may have no hash
+        if name is not None and type(name) is not str:
+            return NotImplemented
         place = self.place(NUMPY, name or NUMPY, function, get_frame(0))
         return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, function, arrays)
 
