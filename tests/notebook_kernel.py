@@ -5,6 +5,7 @@ import contextlib
 import os
 import queue
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_client import BlockingKernelClient
-from jupyter_client.manager import KernelManager, start_new_kernel
+from jupyter_client.manager import KernelManager
 
 import pyfuncdbg
 
@@ -141,14 +142,28 @@ def _take(cell: Cell, kind: str, content: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
+def sockets() -> Iterator[dict[str, str]]:
+    """For the manager of a kernel: sockets in a folder of its own. A port that was free when the manager looked may be taken
+    by another test's kernel when this one comes to bind it.
+    """
+    with tempfile.TemporaryDirectory(prefix='kernel-') as folder:
+        yield {'transport': 'ipc', 'connection_file': str(Path(folder, 'kernel.json'))}
+
+
+@contextlib.contextmanager
 def started(**environment: str) -> Iterator[Notebook]:
     """A kernel of one's own."""
     path = os.pathsep.join((str(HERE), str(TESTS)))
-    manager, client = start_new_kernel(kernel_name='python3', env=dict(os.environ, PYTHONPATH=path, **environment))
-    try:
-        notebook = Notebook(manager, client)
-        assert notebook.run(SETUP).status == 'ok'
-        yield notebook
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
+    with sockets() as where:
+        manager = KernelManager(kernel_name='python3', **where)
+        manager.start_kernel(env=dict(os.environ, PYTHONPATH=path, **environment))
+        client = manager.client()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=60)
+            notebook = Notebook(manager, client)
+            assert notebook.run(SETUP).status == 'ok'
+            yield notebook
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from notebook_kernel import sockets
 from notebook_pictures import pictures
 
 import pyfuncdbg
@@ -80,9 +82,10 @@ def run(book: Any, *, pages: bool = False) -> Any:
                            NO_COLOR='1', TERM='dumb',
                            PATH=os.pathsep.join((str(programs), str(Path(sys.executable).parent), os.environ['PATH'])),
                            IPYTHONDIR=str(programs), TF_CPP_MIN_LOG_LEVEL='3', PYTHONHASHSEED='0')
-        client = NotebookClient(done, timeout=100, kernel_name='python3', record_timing=False,
-                                resources={'metadata': {'path': place}})
-        client.execute(env=environment)
+        with sockets() as where:
+            client = NotebookClient(done, AsyncKernelManager(kernel_name='python3', **where), timeout=100,
+                                    record_timing=False, resources={'metadata': {'path': place}})
+            client.execute(env=environment)
         for cell in done.cells:
             if cell.cell_type == 'code':
                 cell.outputs = [one for output in _joined(cell.outputs) for one in kept(output, place, pages=pages)]

@@ -10,8 +10,9 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
-from notebook_kernel import CALL, EAGER, HERE, NATIVE, SETUP, TESTS, TWICE, Notebook, started
+from notebook_kernel import CALL, EAGER, HERE, NATIVE, SETUP, TESTS, TWICE, Notebook, sockets, started
 
 import pyfuncdbg
 
@@ -142,7 +143,8 @@ def test_nbclient_goes_past_a_breakpoint(tmp_path: Path, monkeypatch: pytest.Mon
     cells = [nbformat.v4.new_code_cell(SETUP + TWICE.format(stop='breakpoint()')),
              nbformat.v4.new_code_cell(CALL.format(value=7))]
     book = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(book, timeout=60, kernel_name='python3').execute()
+    with sockets() as where:
+        NotebookClient(book, AsyncKernelManager(kernel_name='python3', **where), timeout=60).execute()
     text = ''.join(output['text'] for output in book.cells[1]['outputs'])
     assert 'this front end sends no input' in text
     assert text.endswith('15.0\n')
