@@ -107,6 +107,7 @@ class RemotePrompt:
         self._json = as_json
         self._news = threading.Condition()
         self._stop: int | None = None           # number of the stop that was shown last, and still is one
+        self._met: int | None = None            # that of a stop that the commands so far have waited for, or began at
         self._left: set[int] = set()
         self._over = ''
         self._leaving = False
@@ -129,6 +130,7 @@ class RemotePrompt:
                 write('the program waits to begin: set breakpoints, then "cont"\n')
         try:
             self._shown_stop(self._connection.ask(attach=True).get('stop'))
+            self._met = self._stop
             threading.Thread(target=self._follow, name='pyfuncdbg news', daemon=True).start()
             self._carry_out_all(first, reader)
         except LostError:
@@ -168,7 +170,7 @@ class RemotePrompt:
         """One command; whether it was the last one."""
         name = name_of(typed.text)
         self._last = typed.text if name in REPEATED else ''
-        if name == 'cont' and self._stop is None and not self._waiting:
+        if name == 'cont' and not self._waiting and (self._stop is None or self._is_early(typed)):
             self._await_stop()
             return False
         before = self._stop
@@ -196,6 +198,10 @@ class RemotePrompt:
         """Whether nobody sees when the stop comes: the next command is for it."""
         return bool(typed.place) or isinstance(self._reader, PipeReader)
 
+    def _is_early(self, typed: Typed) -> bool:
+        """Whether the program has stopped before the command that was written to wait for it."""
+        return self._stop != self._met and self._scripted(typed)
+
     def _answer(self, future: Future[dict[str, Any]]) -> dict[str, Any]:
         """Wait for an answer; the first Ctrl-C breaks the command off, the second gives up waiting."""
         try:
@@ -214,6 +220,7 @@ class RemotePrompt:
         try:
             with self._news:
                 self._news.wait_for(lambda: self._stop is not None or self._over)
+                self._met = self._stop
         except KeyboardInterrupt:
             if not self._json:
                 write('the program runs; "interrupt" stops it at the next call, Ctrl-D leaves it\n')

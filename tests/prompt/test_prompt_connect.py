@@ -129,6 +129,22 @@ def test_json_is_one_message_a_line(tmp_path: Path) -> None:
         assert [message['stop']['call']['site'] for message in messages if message.get('event') == 'stopped'] == ['norm']
 
 
+def test_a_stop_that_comes_before_cont_is_the_one_that_cont_waits_for(tmp_path: Path) -> None:
+    """Whoever writes commands to a pipe cannot see that the program is there already."""
+    with Program(tmp_path) as program, subprocess.Popen(
+            [sys.executable, '-m', 'pyfuncdbg', 'connect', '--json'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=program.env) as user:
+        assert user.stdin is not None and user.stdout is not None
+        user.stdin.write('break norm --once\n')
+        user.stdin.flush()
+        while json.loads(user.stdout.readline()).get('event') != 'stopped':
+            pass
+        said, _ = user.communicate('cont\np x.size\n', timeout=60)
+        answers = {message['line']: message for message in map(json.loads, said.splitlines()) if 'line' in message}
+        assert '3' in json.dumps(answers['p x.size']['data'])
+        assert user.returncode == 0 and program.runs_on()
+
+
 def test_several_programs_none_and_an_unknown_one(tmp_path: Path) -> None:
     def connect(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect', *words], capture_output=True, text=True,
