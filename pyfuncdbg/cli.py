@@ -17,6 +17,8 @@ from pyfuncdbg.commands.stop_options import add_breaks
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
 
 if TYPE_CHECKING:
+    from pyfuncdbg.commands.answer import Answer
+    from pyfuncdbg.commands.command import Context
     from pyfuncdbg.commands.script import Program
 
 Action = Callable[[], int]
@@ -251,16 +253,17 @@ def _show(args: Sequence[str]) -> Action:
     parser.epilog = "COMMAND is one of those that 'pyfuncdbg show TRACE help' lists, such as: calls, call 17, out 17, lt"
     path = parser.parse_args(args[:1]).trace
     from pyfuncdbg.commands.command import Context
-    from pyfuncdbg.commands.execute import execute
     from pyfuncdbg.record.trace import Trace
-    line = args[1:] if args[1:] and not args[1].startswith('-') else ['report', *args[1:]]
+    words = list(args[1:])
+    if words[:1] and words[0].startswith('-'):
+        words.insert(0, 'report')
     from rich.console import Console
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
     with Trace.open(path) as trace:
         console = Console(highlight=False, markup=False)
         try:
-            answer = execute(line, Context(trace, width=console.width))
+            answer = _answer(words, Context(trace, width=console.width))
         except PyfuncdbgError as error:
             raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None
         try:
@@ -272,6 +275,16 @@ def _show(args: Sequence[str]) -> Action:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return lambda: 1
     return lambda: 0
+
+
+def _answer(words: list[str], context: Context) -> Answer:
+    """What a command finds; without words the report, for which the other commands, half a second, need not be loaded."""
+    if words:
+        from pyfuncdbg.commands.execute import execute
+        return execute(words, context)
+    from pyfuncdbg.commands.answer import Answer
+    from pyfuncdbg.commands.report import REPORT
+    return Answer(REPORT, REPORT.run(context, argparse.Namespace()))
 
 
 def _open(args: Sequence[str]) -> Action:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import Answer, execute
+from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.stop import Stop

@@ -4,15 +4,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from rich.console import RenderableType
-
-from pyfuncdbg.debug.debugger import Debugger
-from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.views.escape import visible
+
+if TYPE_CHECKING:                               # the report of a run, which everybody waits for, needs none of them
+    from rich.console import RenderableType
+
+    from pyfuncdbg.debug.debugger import Debugger
+    from pyfuncdbg.debug.queries import Queries
+    from pyfuncdbg.debug.stop import Stop
 
 Group = Literal['run', 'stop', 'look', 'judge', 'keep']
 

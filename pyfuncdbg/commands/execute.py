@@ -4,71 +4,18 @@ Runs on the caller's thread. What the user did wrong is a CommandError; nothing 
 """
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.segment import Segment
-from rich.text import Text
-
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Command, Context, parser_of
 from pyfuncdbg.commands.help import described, find_command
 from pyfuncdbg.commands.line import joined, joined_expression, split_expression, split_redirect, words
-from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.stack import selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.command_help import command_help
-from pyfuncdbg.views.escape import one_line
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The result of one command; `show` prints it.
-
-    Attributes:
-        command: What ran.
-        result: Plain data.
-        as_json: Whether the user asked for JSON.
-        written: The file to which it went instead, '' if none.
-    """
-
-    command: Command
-    result: Any
-    as_json: bool = False
-    written: str = ''
-
-    @property
-    def json(self) -> str:
-        """The result as a JSON document; the command's own `-n` bounds an array."""
-        limit = getattr(self.result, 'limit', None)
-        return to_json(self.result, limit) if isinstance(limit, int) else to_json(self.result)
-
-    def text(self, width: int = 100) -> str:
-        """The picture without colour, no blanks at the ends of lines; or the JSON."""
-        if self.as_json:
-            return self.json + '\n'
-        console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
-                          force_jupyter=False, _environ={})
-        with console.capture() as captured:
-            console.print(self.command.view(self.result), crop=False)
-        return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
-
-    def show(self, console: Console) -> None:
-        """Print it. `console.print` alone would crop a JSON document at the console's width."""
-        console.print(self, crop=False, highlight=False)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if self.written:
-            yield Text(f'written to {one_line(self.written)}', 'green')
-        elif self.as_json:
-            yield Segment(self.json + '\n')     # a Text would be folded at the console's width
-        else:
-            yield self.command.view(self.result)
 
 
 def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import completions
-from pyfuncdbg.commands.execute import Answer, execute, name_of
+from pyfuncdbg.commands.execute import execute, name_of
 from pyfuncdbg.commands.protocol import ProtocolError, Request, encode, request
 from pyfuncdbg.debug import logline
 from pyfuncdbg.debug.broker import Broker

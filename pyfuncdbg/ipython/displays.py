@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.tensors import TensorList
 from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.debug.tape import Tape

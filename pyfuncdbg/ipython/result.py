@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
 
-from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.plain import plain
 from pyfuncdbg.ipython.conversion import array_of, frame_of, rows_of
 from pyfuncdbg.ipython.displays import answer_bundle, plain_text

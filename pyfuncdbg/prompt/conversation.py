@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import Completions, completions
-from pyfuncdbg.commands.execute import Answer, execute, is_for_python, name_of
+from pyfuncdbg.commands.execute import execute, is_for_python, name_of
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop

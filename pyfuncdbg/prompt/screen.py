@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.views.escape import visible
 
 

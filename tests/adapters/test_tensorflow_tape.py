@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.commands.execute import Answer
+from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.tape import TAPE
 from pyfuncdbg.debug.diagram import tape_diagram
 from pyfuncdbg.debug.summary import summarized
