@@ -6,7 +6,6 @@ compiles are left alone: they cannot call Python.
 """
 from __future__ import annotations
 
-import gc
 import re
 import sys
 import threading
@@ -27,6 +26,7 @@ from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.objects import living
 
 _FUNCTIONS = ('__inference_', '__forward_', '__backward_')
 _NAME = re.compile(r'(?:__(?:inference|forward)_)?(__backward_)?(.+?)(?:_\d+)*$')
@@ -113,7 +113,7 @@ class OpCalls:
                 self._follow_eager(False)
 
     def _drop_traces(self) -> None:
-        for cache in [thing for thing in gc.get_objects() if type(thing) is self._parts.caches.FunctionCache]:
+        for cache in [thing for thing in living() if type(thing) is self._parts.caches.FunctionCache]:
             for context, kind in [key for key in cache._primary if type(key[0].scope_type) is _Traced]:
                 cache.delete(kind, context)
 

@@ -5,7 +5,6 @@ aliases, closures and what a decorator hides are in no module's attributes.
 """
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, Ge
 from typing import Any
 
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.objects import living
 
 _FRAMES: dict[type, str] = {GeneratorType: 'gi_frame', CoroutineType: 'cr_frame', AsyncGeneratorType: 'ag_frame'}
 
@@ -45,7 +45,7 @@ class Population:
     def __init__(self) -> None:
         functions: dict[str, list[weakref.ref[FunctionType]]] = {}
         self._suspended: list[weakref.ref[Any]] = []
-        for item in gc.get_objects():
+        for item in living():
             kind = type(item)
             # Python makes a function for the text of a module or a class too, for as long as that runs.
             if kind is FunctionType and item.__code__.co_flags & CO_OPTIMIZED:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import importlib.util
 import sys
 import traceback
@@ -27,16 +26,7 @@ Seen = tuple[int, dict[str, str]]
 
 
 @pytest.fixture
-def few_objects() -> Iterator[None]:
-    """Functions are looked for among the collector's objects: those of the test run itself need not be gone through."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.fixture
-def shapes(few_objects: None) -> Iterator[ModuleType]:
+def shapes() -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location('shapes', SHAPES)
     module = importlib.util.module_from_spec(spec)
     sys.modules['shapes'] = module

@@ -1,0 +1,72 @@
+"""All objects of the program, frozen ones too. In processes of their own: to freeze concerns all that there is."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyfuncdbg
+
+PROGRAM = '''
+import gc
+import sys
+import numpy as np
+from pyfuncdbg.hooks.objects import living
+
+def counts():
+    yield 1
+
+class Kept:
+    held = [(lambda: 1, {'deep': (lambda: 2,)})]
+
+waiting = counts()
+wanted = [counts, waiting, Kept, Kept.held[0][0], Kept.held[0][1]['deep'][0], np.linalg, sys.modules, living]
+'''
+
+
+def said(tmp_path: Path, program: str, *command: str, lines: str = '') -> str:
+    script = tmp_path / 'program.py'
+    script.write_text(program)
+    environment = dict(os.environ, PYTHONPATH=str(Path(pyfuncdbg.__file__).parents[1]))
+    done = subprocess.run([sys.executable, *command, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          check=False, input=lines, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + (done.stderr if lines else '')
+
+
+def test_what_the_program_froze_is_among_them_once(tmp_path: Path) -> None:
+    assert said(tmp_path, PROGRAM + '''
+def missing(things):
+    known = [id(thing) for thing in things]
+    return len(known) - len(set(known)), [one for one in wanted if id(one) not in known]
+
+print(missing(living()))
+gc.freeze()
+frozen = gc.get_freeze_count()
+later = wanted[-1] = [lambda: 3]
+print(len(missing(gc.get_objects())[1]) >= 7, missing(living()), gc.get_freeze_count() == frozen > 1000)
+''') == '(0, [])\nTrue (0, []) True\n'
+
+
+def test_a_line_of_a_function_that_was_frozen_stops(tmp_path: Path) -> None:
+    """The breakpoint is set when the program has frozen all its functions, and the function is nobody's node."""
+    shown = said(tmp_path, '''
+import gc
+from pyfuncdbg import tf
+
+def inner(x):
+    y = x * 2
+    return y
+
+def twice(x):
+    return inner(x)
+
+graph = tf.Graph()
+with graph.as_default():
+    out = tf.numpy_function(twice, [tf.constant(1.25)], tf.float32, name='twice')
+gc.freeze()
+with tf.compat.v1.Session(graph=graph) as session:
+    session.run(out)
+''', '-m', 'pyfuncdbg', 'run', '--break', 'twice', lines='break program.py:7\ncont\np y\n')
+    assert 'STOPPED in inner at program.py:7' in shown and 'float32 2.5' in shown
