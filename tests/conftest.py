@@ -17,6 +17,9 @@ settings.load_profile('shared machine')
 for name in ('COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 
+# The idle threads of NumPy's OpenBLAS spin before they sleep: of a program that only starts that is a third of the work.
+os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
+
 # Programs of the tests are to hear Ctrl-C and to die of a hang-up, also where a shell runs the tests in the background.
 for name in ('SIGHUP', 'SIGINT', 'SIGQUIT'):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,12 @@ def name_of(path: Path) -> str:
 
 # --- the rules ------------------------------------------------------------------------------------------------------
 
+@cache
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """All of a file, read once for all rules."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
 def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
     """(line, room) for everything of this package that a file imports, at whatever depth and for whatever reason."""
     package = path.split('/')[:-1]
@@ -85,7 +92,7 @@ def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
     def room_of(dotted: str) -> str:
         return dotted.split('.')[1] if '.' in dotted else FRONT_DOOR
 
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -125,6 +132,7 @@ def wrong_imports(source: str, path: str) -> list[str]:
             if room != here and room not in (*ALLOWED[here].split(), *([FRONT_DOOR] if here in BEFORE_THE_DOOR else []))]
 
 
+@cache
 def comments(source: str) -> dict[int, str]:
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
@@ -139,11 +147,11 @@ def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def long_functions(source: str, path: str) -> list[str]:
     """Functions of more lines than allowed (docstring apart) without a `# long: why` directly above or inside."""
-    notes = comments(source)
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _code_lines(node) > LONGEST_FUNCTION:
             top = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            notes = comments(source)
             near = (notes.get(line, '') for line in range(top - 1, (node.end_lineno or top) + 1))
             if not any(re.match(r'# long: \w+ \w+', note) for note in near):
                 found.append(f'{path}:{node.lineno}: {node.name} has {_code_lines(node)} lines')
@@ -152,9 +160,8 @@ def long_functions(source: str, path: str) -> list[str]:
 
 def broad_excepts(source: str, path: str) -> list[str]:
     """Handlers that would swallow any exception, without a comment on the same line or beside it that says why."""
-    notes = comments(source)
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.ExceptHandler):
             kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             passes_on = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
@@ -166,6 +173,7 @@ def broad_excepts(source: str, path: str) -> list[str]:
             continue
         names = {getattr(kind, 'id', None) for kind in kinds}       # None for a bare `except:`
         if 'Exception' in names or (names & {'BaseException', None} and not passes_on and _broad(kinds)):
+            notes = comments(source)
             reasons = [notes.get(line, '') for line in lines]
             if not any(len(re.sub(r'# (noqa|type:)\S*', '', note).split()) > 3 for note in reasons):
                 found.append(f'{path}:{node.lineno}: catches everything, and no comment says why')
@@ -178,8 +186,7 @@ def _broad(kinds: list[ast.expr | None]) -> bool:
 
 def op_names(source: str, path: str, ops: set[str]) -> list[str]:
     """Op types that a file names in a string of its code."""
-    tree = ast.parse(source)
-    return [f'{path}:{node.lineno}: names the op {node.value!r}' for node in ast.walk(tree)
+    return [f'{path}:{node.lineno}: names the op {node.value!r}' for node in nodes(source)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ops]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'OPENBLAS_THREAD_TIMEOUT': '4'}
 
 MODEL = '''
 import sys
@@ -39,7 +40,7 @@ print('args', sys.argv[1:])
 
 def verify(tmp_path, *args, given=''):
     done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'verify', *args], cwd=tmp_path, capture_output=True, text=True,
-                          env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'COLUMNS': '200'}, timeout=110, input=given)
+                          env=ENVIRONMENT | {'COLUMNS': '200'}, timeout=110, input=given)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -122,7 +123,7 @@ def test_a_stdin_that_never_ends_holds_nobody_up(tmp_path):
     (tmp_path / 'program.py').write_text('print(1)')
     with subprocess.Popen([sys.executable, '-m', 'pyfuncdbg', 'verify', '--repeat', '1', 'program.py'], cwd=tmp_path,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}) as child:
+                          env=ENVIRONMENT) as child:
         try:
             assert child.wait(100) == 0 and child.stdout.readline().startswith('EQUAL')
         finally:
