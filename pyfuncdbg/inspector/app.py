@@ -19,6 +19,7 @@ from pyfuncdbg.inspector.bottom_line import BottomLine
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
+from pyfuncdbg.inspector.keyboard import KeyByKey
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
 from pyfuncdbg.inspector.moves import call_after, flagged_after
@@ -38,7 +39,7 @@ _STEP = 0.3
 """Seconds that a step may take before the panes show a program that runs."""
 
 
-class Inspector(App[int]):
+class Inspector(KeyByKey):
     """The full-screen app.
 
     Args:
@@ -70,7 +71,7 @@ class Inspector(App[int]):
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
-        yield CommandLine(self.desk.complete, self.run_line, self._focus, self._past, self._keep)
+        yield CommandLine(self.desk.complete, self, self._past, self._keep)
         yield BottomLine()
 
     def on_mount(self) -> None:
@@ -189,9 +190,9 @@ class Inspector(App[int]):
         if self.result.here:
             self.result.show_again()
         if not isinstance(self.focused, Input):         # a line is typed: what has come meanwhile does not end that
-            self._focus()
+            self.focus_shown()
 
-    def _focus(self) -> None:
+    def focus_shown(self) -> None:
         """The keys go there at once: those that are waiting already were meant for it."""
         self.screen.set_focus(cast(Widget, self.shown))
         self.screen.refresh_bindings()          # Textual does so after a refresh, which may come late
@@ -302,14 +303,14 @@ class Inspector(App[int]):
         else:
             self.query_one(CommandLine).narrow(shown.wanted)
 
-    def on_command_line_narrowed(self, message: CommandLine.Narrowed) -> None:
+    def narrow(self, text: str) -> None:
         """Show the rows that hold a text."""
         if isinstance(self.shown, Sheet):
-            self.shown.narrow(message.text)
+            self.shown.narrow(text)
 
-    def on_command_line_sought(self, message: CommandLine.Sought) -> None:
+    def search(self, text: str, by: int) -> None:
         """Find a text on the screen, or in the pane that was chosen last."""
-        self.say(self.shown.search('' if message.over else message.text, message.by))
+        self.say(self.shown.search(text, by))
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
@@ -332,9 +333,9 @@ class Inspector(App[int]):
         self._show()
 
     def action_leave(self) -> None:
-        """Break off what runs; else to the panes."""
-        if self._lines.asked:
-            self._lines.cancel()
+        """Break off what runs or waits; else to the panes."""
+        if self._lines.busy:
+            self._break_off()
             return
         self.screen.set_class(False, '-zoomed')
         self.say('')
@@ -342,12 +343,17 @@ class Inspector(App[int]):
 
     def action_cancel(self) -> None:
         """Break off the command that runs, or the line that is typed."""
-        if self._lines.asked:
-            self._lines.cancel()
-        elif isinstance(self.focused, Input):
+        if isinstance(self.focused, Input) and not self._lines.asked:
             self.query_one(CommandLine).give_up()
+        elif self._lines.busy:
+            self._break_off()
         else:
             self.say('nothing runs here; q leaves the inspector')
+
+    def _break_off(self) -> None:
+        waiting = self._lines.cancel()
+        if waiting:
+            self.say(f'not carried out: {" ;; ".join(waiting)}')
 
     def action_pane(self, name: str) -> None:
         """To a pane."""

@@ -5,17 +5,17 @@ Main thread of the app; what completes it is asked on a worker thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
-from textual import work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from pyfuncdbg.inspector.request import Request
 from pyfuncdbg.views.escape import one_line
 
 Mode = Literal['command', 'search', 'filter']
@@ -23,6 +23,25 @@ _PLACEHOLDERS: dict[Mode, str] = {
     'command': ': for a command, ? for help',
     'search': 'search: Enter or Down for the next place, Up for the one before, Esc ends',
     'filter': 'filter: a text that rows hold, or a pattern with *; Enter keeps it, Esc shows all rows'}
+
+
+class Consumer(Protocol):
+    """What is done with what is typed. It is called, not told by messages: the next key comes after it."""
+
+    def run_line(self, line: str) -> None:
+        """Carry out a command line, after those before it."""
+
+    def focus_shown(self) -> None:
+        """The line is left: the keys go elsewhere."""
+
+    def search(self, text: str, by: int) -> None:
+        """Search a text. `by`: 0 as it is typed, 1 and -1 to the next and previous place; '' ends the search."""
+
+    def narrow(self, text: str) -> None:
+        """Show only rows that hold this text; '': all."""
+
+    def settle(self) -> None:
+        """The completion is there that Enter waits for: call `CommandLine.settle` in turn with the keys. Main thread."""
 
 
 class _Line(Input):
@@ -33,6 +52,26 @@ class _Line(Input):
         Binding('shift+tab', 'complete(-1)', 'complete', show=False),
         Binding('up', 'older', 'earlier line', key_display='Up'), Binding('down', 'newer', 'newer line', show=False),
         Binding('escape', 'give_up', 'back', key_display='Esc')]
+
+    _typing = True
+
+    def put(self, text: str, position: int) -> None:
+        """Text that nobody has typed."""
+        self._typing = False
+        self.value = text
+        self._typing = True
+        self.cursor_position = position
+
+    async def take(self, event: events.Key | events.Paste) -> None:
+        """A character, or what was pasted, at once."""
+        if isinstance(event, events.Key):
+            await self._on_key(event)
+        else:
+            self._on_paste(event)
+
+    def watch_value(self, value: str) -> None:
+        if self._typing:
+            self._of.edited(value)
 
     def action_complete(self, by: int) -> None:
         self._of.complete(by)
@@ -47,7 +86,7 @@ class _Line(Input):
         self._of.give_up()
 
     async def action_submit(self) -> None:
-        self._of.submit(self.value)             # at once, not by a message: keys that come before it would be taken for text
+        self._of.submit(self.value)
 
     @property
     def _of(self) -> CommandLine:
@@ -60,8 +99,7 @@ class CommandLine(Vertical):
 
     Args:
         complete: Words that could complete a text at a position, and where they begin; asked on a worker thread.
-        run: Carries a line out, after those before it. It and `leave` are called, not told: the next key comes after them.
-        leave: Lets the keys go elsewhere.
+        consumer: Gets what is typed.
         past: Lines of earlier sessions, the oldest first.
         keep: Keeps a line for later sessions.
     """
@@ -73,27 +111,11 @@ class CommandLine(Vertical):
     CommandLine > OptionList { height: auto; max-height: 8; border: none; padding: 0 1; display: none; }
     """
 
-    class Sought(Message):
-        """A text is to be searched. `by`: 0 as it is typed, 1 and -1 to the next and previous place; `over`: the end."""
-
-        def __init__(self, text: str, by: int, *, over: bool = False) -> None:
-            super().__init__()
-            self.text, self.by, self.over = text, by, over
-
-    class Narrowed(Message):
-        """Only rows that hold this text are to be shown; '': all."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    def __init__(self, complete: Callable[[str, int], tuple[list[str], int]], run: Callable[[str], None],
-                 leave: Callable[[], None], past: Sequence[str] = (),
-                 keep: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, complete: Callable[[str, int, Request], tuple[list[str], int]], consumer: Consumer,
+                 past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__(id='command')
         self._complete = complete
-        self._run = run
-        self._let_go = leave
+        self._consumer = consumer
         self._past = list(past)
         self._keep = keep
         self._at = len(self._past)
@@ -101,7 +123,8 @@ class CommandLine(Vertical):
         self._words: list[str] = []
         self._start = 0
         self._chosen = -1
-        self._asked = self._enter = False
+        self._asking: Request | None = None     # completions that are not there yet
+        self._enter = False
         self._mode: Mode = 'command'
 
     def compose(self) -> ComposeResult:
@@ -109,9 +132,14 @@ class CommandLine(Vertical):
         yield _Line(placeholder=_PLACEHOLDERS['command'], id='line', select_on_focus=False)
 
     @property
-    def line(self) -> Input:
+    def line(self) -> _Line:
         """The widget that is typed into."""
-        return self.query_one('#line', Input)
+        return self.query_one('#line', _Line)
+
+    @property
+    def settling(self) -> bool:
+        """Whether Enter was typed and waits for a completion: keys behind it wait too."""
+        return self._enter
 
     def begin(self, text: str = '') -> None:
         """Let the user type a command that begins so."""
@@ -132,54 +160,56 @@ class CommandLine(Vertical):
         self.screen.set_focus(self.line)        # at once: the next key may be typed already
 
     def _set(self, text: str) -> None:
-        with self.prevent(Input.Changed):
-            self.line.value = text
-        self.line.cursor_position = len(text)
+        self.line.put(text, len(text))
         self._hide()
 
     # ------------------------------------------------------------------ typing
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def edited(self, text: str) -> None:
         """What is sought is found while it is typed; rows are narrowed likewise."""
-        event.stop()
         self._hide()
         if self._mode == 'search':
-            self.post_message(self.Sought(event.value, 0))
+            self._consumer.search(text, 0)
         elif self._mode == 'filter':
-            self.post_message(self.Narrowed(event.value))
+            self._consumer.narrow(text)
 
     def submit(self, text: str) -> None:
         """Carry it out."""
         if self._mode == 'search':
-            self.post_message(self.Sought(text, 1))
+            self._consumer.search(text, 1)
             return
         if self._mode == 'filter':              # it stays, the line is for commands again
             self._leave()
             return
-        if self._asked:                         # Tab and Enter typed fast: first the completion, then the line
+        if self._asking is not None:            # Tab and Enter typed fast: first the completion, then the line
             self._enter = True
             return
         self._set('')
-        self._let_go()
+        self._consumer.focus_shown()
         if text := text.strip():
             self.remember(text)
-            self._run(text)
+            self._consumer.run_line(text)
+
+    def settle(self) -> None:
+        """Enter has waited for a completion, which is there."""
+        self._enter = False
+        self.submit(self.line.value)
 
     def give_up(self) -> None:
-        """Close the completions; or leave the line."""
-        if self._words:
+        """Close the completions, or break them off; or leave the line."""
+        if self._words or self._asking is not None or self._enter:
             self._hide()
             return
         if self._mode == 'search':
-            self.post_message(self.Sought('', 0, over=True))
+            self._consumer.search('', 0)
         elif self._mode == 'filter':
-            self.post_message(self.Narrowed(''))
+            self._consumer.narrow('')
         self._leave()
 
     def _leave(self) -> None:
         self._mode = 'command'
         self.line.placeholder = _PLACEHOLDERS['command']
         self._set('')
-        self._let_go()
+        self._consumer.focus_shown()
 
     # ------------------------------------------------------------------ history
     def remember(self, line: str) -> None:
@@ -194,7 +224,7 @@ class CommandLine(Vertical):
         if self._words:
             self.complete(by)
         elif self._mode == 'search':
-            self.post_message(self.Sought(self.line.value, by))
+            self._consumer.search(self.line.value, by)
         elif self._mode == 'command':
             if self._at == len(self._past):
                 self._draft = self.line.value
@@ -207,28 +237,31 @@ class CommandLine(Vertical):
         if self._mode != 'command':
             return
         if not self._words:
-            self._asked = True
-            self._ask(self.line.value, self.line.cursor_position)
+            if self._asking is None:
+                self._asking = Request()
+                self._ask(self._asking, self.line.value, self.line.cursor_position)
             return
         self._chosen = (self._chosen + by) % len(self._words)
         self._insert(self._words[self._chosen])
         self.query_one('#completions', OptionList).highlighted = self._chosen
 
-    @work(thread=True, group='complete', exclusive=True, exit_on_error=False)
-    def _ask(self, text: str, position: int) -> None:
+    @work(thread=True, group='complete', exit_on_error=False)
+    def _ask(self, request: Request, text: str, position: int) -> None:
         try:
-            words, start = self._complete(text, position)
+            words, start = self._complete(text, position, request)
         except Exception:                       # no completion is worth a crash: the line stays as it is
             words, start = [], position
-        self.app.call_from_thread(self._answered, text, words, start)
+        self.app.call_from_thread(self._answered, request, words, start)
 
-    def _answered(self, text: str, words: Sequence[str], start: int) -> None:
-        """The completions of a text that was asked about; forgotten if the line is another one by now."""
-        enter, self._asked, self._enter = self._enter, False, False
-        if self.line.value == text and words:
+    def _answered(self, request: Request, words: Sequence[str], start: int) -> None:
+        """The completions; forgotten if the line is another one by now."""
+        if request is not self._asking:
+            return
+        self._asking = None
+        if words:
             self._offer(words, start)
-        if enter:
-            self.call_later(self.line.action_submit)
+        if self._enter:
+            self._consumer.settle()
 
     def _offer(self, words: Sequence[str], start: int) -> None:
         self._start = start
@@ -249,11 +282,13 @@ class CommandLine(Vertical):
     def _insert(self, word: str) -> None:
         line = self.line
         rest = line.value[line.cursor_position:]
-        with self.prevent(Input.Changed):
-            line.value = line.value[:self._start] + word + rest
-        line.cursor_position = self._start + len(word)
+        line.put(line.value[:self._start] + word + rest, self._start + len(word))
 
     def _hide(self) -> None:
+        """Completions are not wanted any more: those that are shown, and those that are asked for."""
+        asking, self._asking, self._enter = self._asking, None, False
+        if asking is not None:
+            asking.break_off()
         self._words = []
         self.query_one('#completions', OptionList).display = False
 

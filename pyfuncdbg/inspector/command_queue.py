@@ -15,6 +15,7 @@ from pyfuncdbg.inspector.desk import Desk, Reply
 from pyfuncdbg.inspector.messages import Answered
 from pyfuncdbg.inspector.pane_set import mistake
 from pyfuncdbg.inspector.picture import Drawing, drawing
+from pyfuncdbg.inspector.request import Request
 from pyfuncdbg.inspector.result import Result
 
 
@@ -34,6 +35,7 @@ class CommandQueue:
         self._app = app
         self._desk = desk
         self._lines: deque[str] = deque()
+        self._request = Request()               # of the line that is carried out
         self.asked = ''
         self.held = False
 
@@ -44,17 +46,31 @@ class CommandQueue:
     def go_on(self, result: Result) -> None:
         """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
         if not self.asked and not self.held and self._lines:
-            self.asked = self._lines.popleft()
-            self._app.run_worker(partial(self._answer, self.asked, result, result.columns), thread=True, group='commands',
-                                 exit_on_error=False)
+            self.asked, self._request = self._lines.popleft(), Request()
+            self._app.run_worker(partial(self._answer, self.asked, self._request, result, result.columns), thread=True,
+                                 group='commands', exit_on_error=False)
 
-    def cancel(self) -> None:
-        """Break off the one that is carried out. At once: later it could be the next one."""
-        self._desk.cancel(self.asked)
+    @property
+    def busy(self) -> bool:
+        """Whether a line is carried out, or waits."""
+        return bool(self.asked or self._lines)
 
-    def _answer(self, line: str, result: Result, width: int) -> None:
+    def cancel(self) -> tuple[str, ...]:
+        """Break off the one that is carried out. At once: later it could be the next one.
+
+        Returns:
+            The lines that wait, and will not be carried out: where none is carried out, or its end is near already.
+        """
+        if self.asked and not self._request.broken_off:
+            self._request.break_off()
+            return ()
+        waiting = tuple(self._lines)
+        self._lines.clear()
+        return waiting
+
+    def _answer(self, line: str, request: Request, result: Result, width: int) -> None:
         try:
-            reply = self._desk.answer(line, width)
+            reply = self._desk.answer(line, width, request)
             drawn = drawing(result.page(reply), width)
         except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
             reply = Reply(line, '', Text(), None, mistake(error).plain)

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from rich.console import RenderableType
 
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.inspector.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,17 @@ class Desk(Protocol):
     def stop(self) -> dict[str, Any] | None:
         """The stop that commands act on now, None without one; never blocks for long."""
 
-    def answer(self, line: str, width: int) -> Reply:
-        """Carry out a command line; blocks until it is done. The user's mistakes are in the reply, never raised."""
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+        """Carry out a command line; blocks until it is done. The user's mistakes are in the reply, never raised.
 
-    def complete(self, text: str, position: int) -> tuple[list[str], int]:
-        """The words that could stand at a position of the text, and where what they replace begins."""
+        Args:
+            line: As typed.
+            width: Columns for what is drawn.
+            request: Breaks it off; None where nobody will.
+        """
 
-    def cancel(self, line: str) -> None:
-        """Break off this command line, if it is carried out now; never blocks for long."""
+    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+        """The words that could stand at a position of the text, and where what they replace begins; blocks like `answer`."""
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Call `heard` for every event from now on, on a thread of the desk's own."""

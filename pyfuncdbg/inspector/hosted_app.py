@@ -76,12 +76,12 @@ class HostedInspector(Inspector):
         elif kind in ('ended', 'lost') and self._handed:
             self._take_back()
 
-    def _focus(self) -> None:
+    def focus_shown(self) -> None:
         """The keys go back to where they belong after a command or a look elsewhere."""
         if self._handed:
             self.screen.set_focus(self._terminal)
         else:
-            super()._focus()
+            super().focus_shown()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The user has clicked somewhere."""
@@ -94,12 +94,12 @@ class HostedInspector(Inspector):
         busy = line.has_focus and bool(line.value)
         if self.desk.live and self.desk.stop() is None and not busy and len(self.screen_stack) == 1:
             self._handed = True
-            self._focus()
+            self.focus_shown()
 
     def _take_back(self) -> None:
         self._handed = False
         self.screen.set_class(False, '-screen')
-        self._focus()
+        self.focus_shown()
 
     def on_program_pane_left(self) -> None:
         """Ctrl-] was typed there."""
@@ -132,18 +132,18 @@ class HostedInspector(Inspector):
         if self.screen.has_class('-screen') or self.focused is self._terminal:
             self.screen.toggle_class('-screen')
         self._handed = True
-        self._focus()
+        self.focus_shown()
 
     def action_leave_inspector(self) -> None:
         """Leave; at a stop that is `quit`, for nobody would be there to ask."""
         if self.desk.live and self.desk.stop() is not None:
+            self._lines.cancel()                # it would have to end first
             self._quit(self.result.columns)
         else:
             super().action_leave_inspector()
 
     @work(thread=True, group='leave', exclusive=True, exit_on_error=False)
     def _quit(self, width: int) -> None:
-        self.desk.cancel(self._lines.asked)     # what runs there would have to end first
         with contextlib.suppress(PyfuncdbgError):           # the program is gone
             self.desk.answer('quit', width)
         self.call_from_thread(self.exit, 0)

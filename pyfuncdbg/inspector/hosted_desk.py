@@ -10,6 +10,7 @@ from typing import Any
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
+from pyfuncdbg.inspector.request import Request
 from pyfuncdbg.inspector.saved import SavedDesk
 
 
@@ -41,17 +42,13 @@ class HostedDesk:
         """The stop that commands act on now."""
         return self._desk.stop()
 
-    def answer(self, line: str, width: int) -> Reply:
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
         """Carry out a command line."""
-        return self._desk.answer(line, width)
+        return self._desk.answer(line, width, request)
 
-    def complete(self, text: str, position: int) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
         """How a text could go on."""
-        return self._desk.complete(text, position)
-
-    def cancel(self, line: str) -> None:
-        """Break off this command line, if it is carried out now."""
-        self._desk.cancel(line)
+        return self._desk.complete(text, position, request)
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Say what happens from now on, past the end of the program."""

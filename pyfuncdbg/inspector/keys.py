@@ -103,7 +103,7 @@ def keys() -> tuple[Key, ...]:
 
 def bindings() -> list[Binding]:
     """The keys as the app binds them."""
-    # A key with priority acts before the next is read, so that what is typed fast goes where it was meant to go.
+    # Priority: these keys are the app's, whatever has the focus; only Esc means more where it is.
     return [Binding(one.key, one.action, one.label, show=one.footer, key_display=one.shown, priority=one.key != 'escape')
             for one in keys()]
 

@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, cast
 
 from rich.text import Text
@@ -19,7 +18,8 @@ from pyfuncdbg.commands.execute import name_of
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.inspector.desk import Event, Reply
-from pyfuncdbg.prompt.remote import Connection, LostError
+from pyfuncdbg.inspector.request import Request
+from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError
 from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.views.escape import one_line
 
@@ -55,7 +55,6 @@ class LiveDesk:
         first, *rest = hello.get('program') or ('',)
         self.title = one_line(f'{" ".join((os.path.basename(first), *rest))} ({hello.get("pid")})', 100)
         self.printed = ''
-        self._asked: dict[Future[dict[str, Any]], str] = {}     # lines that are not answered yet
         self._told = 0.0
         self._untold = False                    # more was printed
         self._looking = True
@@ -74,34 +73,32 @@ class LiveDesk:
         """The stop that commands act on now."""
         return self._stop
 
-    def answer(self, line: str, width: int) -> Reply:
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
         """Carry out a command line in the program."""
         try:
-            asked = self._connection.begin(line=line, width=width, color=True)
-            self._asked[asked] = line
-            try:
-                answer = asked.result()
-            finally:
-                del self._asked[asked]
+            answer = self._ask(request, line=line, width=width, color=True)
         except CommandError as error:
             return Reply(line, name_of(line), Text(), None, str(error))
         self._notice(answer)
         return Reply(line, answer.get('command') or name_of(line), Text.from_ansi(answer.get('text') or ''),
                      answer.get('data'), answer.get('error') or '')
 
-    def complete(self, text: str, position: int) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
         """How a text could go on at a position."""
         try:
-            answer = self._connection.ask(complete=text, position=position)
+            answer = self._ask(request, complete=text, position=position)
         except CommandError:
             return [], position
         return list(answer.get('completions', ())), int(answer.get('start', position))
 
-    def cancel(self, line: str) -> None:
-        """Break off this command line, if the program carries it out now."""
-        for asked, of in tuple(self._asked.items()):
-            if of == line:
-                self._connection.cancel(asked)
+    def _ask(self, request: Request | None, **asked: Any) -> dict[str, Any]:
+        if request is None:
+            return self._connection.ask(**asked)
+        if request.broken_off:
+            raise BrokenOffError
+        begun = self._connection.begin(**asked)
+        request.under_way(lambda: self._connection.cancel(begun))
+        return begun.result()
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Say what happens from now on."""

@@ -18,6 +18,7 @@ from pyfuncdbg.commands.plain import plain
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Event, Reply
+from pyfuncdbg.inspector.request import Request
 from pyfuncdbg.record.trace import Trace
 
 _PERIOD = 0.5
@@ -52,22 +53,21 @@ class SavedDesk:
         """A saved trace has none."""
         return None
 
-    def answer(self, line: str, width: int) -> Reply:
-        """Carry out a command line."""
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+        """Carry out a command line; one that has begun takes not long enough to be broken off."""
         name = name_of(line)
+        if request is not None and request.broken_off:
+            return Reply(line, name, Text(), None, 'interrupted')
         try:
             answer = execute(line, Context(self.trace, width=width))
             return Reply(line, answer.command.name, answer, plain(answer.result))
         except PyfuncdbgError as error:
             return Reply(line, name, Text(), None, str(error))
 
-    def complete(self, text: str, position: int) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
         """How a text could go on at a position."""
         found = completions(text[:position], Context(self.trace))
         return list(found.words), found.start
-
-    def cancel(self, line: str) -> None:
-        """Nothing here takes long enough to be broken off."""
 
     def listen(self, heard: Callable[[Event], None]) -> None:
         """Say when the trace has grown: its program may run still."""

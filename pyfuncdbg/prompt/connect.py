@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from pyfuncdbg.commands.execute import name_of
 from pyfuncdbg.prompt.conversation import PROMPT, REPEATED
 from pyfuncdbg.prompt.pending import Typed, command_file, separated
-from pyfuncdbg.prompt.remote import Connection, LostError, find
+from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError, find
 from pyfuncdbg.views.escape import one_line, visible
 
 DETACH = 'detach'
@@ -160,7 +160,7 @@ class RemotePrompt:
             try:
                 if self._carry_out(typed):
                     return
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, BrokenOffError):
                 pending = []
         if not self._over:
             self._leaving = True

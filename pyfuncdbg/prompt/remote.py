@@ -28,8 +28,15 @@ class LostError(CommandError):
     """The program is gone, or has cut us off."""
 
 
+class BrokenOffError(CommandError):
+    """A request was broken off before the program was told of it."""
+
+    def __init__(self) -> None:
+        super().__init__('interrupted')
+
+
 class Connection:
-    """One connection.
+    """One connection. The program gets a request when it has answered those before: one that waits there is not broken off.
 
     Attributes:
         events: What the program says by itself, in order; `{"event": "lost"}` or `{"event": "ended"}` is the last.
@@ -49,7 +56,9 @@ class Connection:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._asked: dict[int, Future[dict[str, Any]]] = {}
-        self._cancelled: set[int] = set()
+        self._waiting: dict[int, bytes] = {}    # of these, those that are not sent yet, in order
+        self._sent = 0                          # the one that is
+        self._cancelled = False                 # and whether it was broken off
         self._over = False
         self.events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         try:
@@ -81,28 +90,36 @@ class Connection:
         return self.begin(**request).result()
 
     def begin(self, **request: Any) -> Future[dict[str, Any]]:
-        """Send a request; its answer comes later."""
+        """Send a request, after those before it; its answer comes later."""
         number = next(self._numbers)
         future: Future[dict[str, Any]] = Future()
         with self._lock:
             if self._over:
                 raise LostError('the program is gone')
             self._asked[number] = future
+            self._waiting[number] = encode({'id': number, **request})
             try:
-                self._socket.sendall(encode({'id': number, **request}))
+                self._send_next()
             except OSError:
                 raise LostError('the program is gone') from None
         return future
 
+    def _send_next(self) -> None:
+        if not self._sent and self._waiting:
+            self._sent, self._cancelled = next(iter(self._waiting)), False
+            self._socket.sendall(self._waiting.pop(self._sent))
+
     def cancel(self, asked: Future[dict[str, Any]]) -> None:
-        """Break off a request; nothing if it has been answered, or this was said before: a program that is suspended takes
-        only so many bytes."""
+        """Break off a request, which raises BrokenOffError if it was not sent yet; nothing if it has been answered, or this
+        was said before: a program that is suspended takes only so many bytes."""
         with self._lock, contextlib.suppress(OSError):
-            for number, future in self._asked.items():
-                if future is asked and number not in self._cancelled:
-                    self._cancelled.add(number)
-                    self._socket.sendall(encode({'cancel': number}))
-                    break
+            number = next((number for number, future in self._asked.items() if future is asked), 0)
+            if self._waiting.pop(number, None):
+                del self._asked[number]
+                asked.set_exception(BrokenOffError())
+            elif number == self._sent and number and not self._cancelled:
+                self._cancelled = True
+                self._socket.sendall(encode({'cancel': number}))
 
     def close(self) -> None:
         """End it."""
@@ -130,14 +147,19 @@ class Connection:
         with self._lock:
             self._over = True
             waiting = list(self._asked.values())
+            self._asked.clear()
+            self._waiting.clear()
         for future in waiting:
             future.set_exception(LostError('the program is gone'))
         self.events.put({'event': last})
 
     def _answered(self, message: dict[str, Any]) -> None:
-        with self._lock:
-            future = self._asked.pop(message.get('id'), None)  # type: ignore[arg-type]
-            self._cancelled.discard(message.get('id', 0))
+        with self._lock, contextlib.suppress(OSError):
+            number = message.get('id') or self._sent        # a request that cannot be read is answered without
+            future = self._asked.pop(number, None)
+            if number == self._sent:
+                self._sent = 0
+                self._send_next()
         if future is not None:
             future.set_result(message)
         elif message.get('error'):

@@ -38,7 +38,11 @@ class Terminal:
         if text:
             self._tmux('send-keys', '-l', text)
         if keys:
-            self._tmux('send-keys', *keys)
+            self.burst(*keys)
+
+    def burst(self, *keys: str) -> None:
+        """Texts and keys by name, all at once."""
+        self._tmux('send-keys', *keys)
 
     @property
     def screen(self) -> str:
@@ -90,10 +94,14 @@ def test_the_nan_of_the_demo_is_found_from_start_to_line(terminal: Terminal) -> 
     terminal.until('health  (1 of 2)')
     terminal.type('', 'Escape')
     terminal.until(f'> {BIRTH}     return')
-    terminal.type('4')
+    terminal.burst(':inf', 'Escape', 'j', '4')
     terminal.until('number 10 of 32 has a standard deviation of 0.00')
+    terminal.burst(':zz', 'C-u', 'info', 'Enter', 'j', ':', 'rep', 'Tab', 'Enter', 'j', 'j')
+    terminal.until('report  (4 of 4)')
+    terminal.type('[')
+    terminal.until('info  (3 of 4)')
     terminal.type(':rep', 'Tab', 'Enter')
-    terminal.until('report  (3 of 3)', f'NaN born in call #{number}')
+    terminal.until('report  (4 of 4)', f'NaN born in call #{number}')
     terminal.resize(160, 50)
     terminal.type('', 'Escape')
     terminal.until('╭─ graph', '╭─ source', '╭─ tape', 'NaN begins')

@@ -18,7 +18,8 @@ from rich.console import Console
 
 from pyfuncdbg.inspector.desk import Event
 from pyfuncdbg.inspector.live import LiveDesk
-from pyfuncdbg.prompt.remote import Connection
+from pyfuncdbg.inspector.request import Request
+from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError
 
 
 class Heard:
@@ -98,10 +99,10 @@ def test_a_long_command_is_broken_off(tmp_path) -> None:
     with Program(tmp_path) as program, desk_of(program) as (desk, heard):
         desk.answer('break norm', 80)
         heard.await_kind('stopped')
-        line = 'p [0 for _ in iter(int, 1)]'
-        threading.Timer(0.3, desk.cancel, [line]).start()
-        assert 'interrupted' in desk.answer(line, 80).error
-        threading.Timer(0.1, desk.cancel, [line]).start()       # late: what runs now is another one
+        request = Request()
+        threading.Timer(0.3, request.break_off).start()
+        assert 'interrupted' in desk.answer('p [0 for _ in iter(int, 1)]', 80, request).error
+        threading.Timer(0.1, request.break_off).start()         # late: what runs now is another one
         assert '3000000' in drawn(desk.answer('p sum(1 for _ in range(3_000_000))', 80))
         assert '3' in drawn(desk.answer('p x.size', 80))
 
@@ -111,7 +112,7 @@ def test_a_command_is_broken_off_once_however_long_the_key_is_held() -> None:
     ours, theirs = socket.socketpair()
     theirs.sendall(b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a.py"], "stop": null}\n')
     connection = Connection(ours)
-    asked, other = connection.begin(line='bt'), connection.begin(line='p 1')
+    asked, other = connection.begin(line='bt'), connection.begin(line='p 1')      # which waits for the answer to it
     for _ in range(3):
         connection.cancel(asked)
     theirs.sendall(b'{"id": 1, "text": "", "error": "interrupted"}\n')
@@ -125,7 +126,33 @@ def test_a_command_is_broken_off_once_however_long_the_key_is_held() -> None:
     theirs.settimeout(0.2)
     with contextlib.suppress(TimeoutError):
         said += theirs.recv(1 << 16)
-    assert [json.loads(line).get('cancel') for line in said.splitlines()] == [None, None, 1, 2]
+    assert [json.loads(line).get('cancel') for line in said.splitlines()] == [None, 1, None, 2]
+    theirs.close()
+
+
+def test_a_request_that_waits_for_others_is_taken_back() -> None:
+    """The program breaks off only what it has begun; so it is told of one request at a time."""
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a.py"], "stop": null}\n')
+    connection = Connection(ours)
+    first, second, third = (connection.begin(line=line) for line in ('p 1', 'p 2', 'p 3'))
+    connection.cancel(second)
+    with pytest.raises(BrokenOffError, match='interrupted'):
+        second.result(0)
+    said = theirs.makefile('r')
+    theirs.settimeout(20)
+    for future, line in ((first, 'p 1'), (third, 'p 3')):
+        request = json.loads(said.readline())
+        assert request['line'] == line and not future.done()
+        theirs.sendall(json.dumps({'id': None if line == 'p 1' else request['id'], 'error': 'no'}).encode() + b'\n')
+        assert future.result(20)['error'] == 'no'
+    waiting = [connection.begin(line='p 4'), connection.begin(line='p 5')]
+    theirs.shutdown(socket.SHUT_RDWR)
+    for future in waiting:
+        with pytest.raises(LostError):
+            future.result(20)
+        connection.cancel(future)
+    said.close()
     theirs.close()
 
 
@@ -157,7 +184,6 @@ def test_a_program_that_dies_is_told_and_asked_in_vain(tmp_path: Path, name: str
         assert heard.await_kind('lost').text and desk.stop() is None
         assert 'gone' in desk.answer('p x', 80).error
         assert desk.complete('br', 2) == ([], 2)
-        desk.cancel('bt')
 
 
 def test_a_program_that_ends_by_itself_says_so(tmp_path) -> None:
