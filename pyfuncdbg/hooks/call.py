@@ -34,6 +34,11 @@ _run_ids = itertools.count(1)
 _call_ids = itertools.count(1)
 
 
+def next_id() -> int:
+    """The id that the next call will have, of any kind but 'run'."""
+    return int(repr(_call_ids).strip('count()'))    # taken, it would be missing among the calls that are shown
+
+
 class CallSite:
     """One place that is executed: a graph node, an eager call of one function, one backward step.
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import Heard
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote
@@ -47,6 +47,7 @@ class Backlog:
     """The queue of one process.
 
     Attributes:
+        first: The first call that may be recorded, by id; those before belong to other recordings, or to the parent process.
         rows: Finished calls, as `batch.Row`.
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         notes: Stops, breakpoints and other notes, as plain data.
@@ -56,10 +57,11 @@ class Backlog:
         stalled: The writer made no progress while a call waited for it; until it does, nobody waits again.
     """
 
-    __slots__ = ('cap', 'losses', 'mark', 'notes', 'passing', 'plan_numbers', 'plans', 'rows', 'running', 'runs', 'sites',
-                 'space', 'stalled', 'usual_mark', 'wake')
+    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'passing', 'plan_numbers', 'plans', 'rows', 'running', 'runs',
+                 'sites', 'space', 'stalled', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
+        self.first = next_id()
         self.rows: deque[Row] = deque()
         self.sites: deque[SiteNote] = deque()
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
@@ -79,6 +81,10 @@ class Backlog:
     def begun(self) -> list[Running]:
         """All calls that have not returned."""
         return [*self.running.values(), *self.passing()]
+
+    def linked(self, forward: int) -> int:
+        """What a backward step is linked to: the call that it differentiates, or 0 if that is in no log of this process."""
+        return forward if forward >= self.first else 0
 
     def has_room(self) -> bool:
         """Wake the writer; if the queue is full, wait for it, but not for long. False if it stays full."""

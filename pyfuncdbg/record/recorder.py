@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks import op_cost
-from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
@@ -141,6 +141,7 @@ class Recorder:
         if self._capture is not None:
             self._capture.start(chained=False)
         hooks.add(self, depth=DEPTH)
+        self._backlog.first = next_id()         # calls may have been made since this recorder was
         return self
 
     def stop(self) -> None:
@@ -268,7 +269,8 @@ class Recorder:
                     self._finish(call, inputs, outputs, None)
                     return
         row = (key, call.run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
-               call.forward, call.parent, inputs, tuple(outputs), None, None, None, None, node)
+               call.forward and self._backlog.linked(call.forward), call.parent, inputs, tuple(outputs),
+               None, None, None, None, node)
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None,
@@ -284,8 +286,9 @@ class Recorder:
         if output is not None and output is not SILENCE:
             said = Said(output.entries, output.dropped_bytes, self._snapshots.allowance)
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
-        row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished, call.forward, call.parent,
-               tuple(inputs), tuple(outputs), said, failure, None, tuple(call.sources) or None, True)
+        row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished,
+               call.forward and self._backlog.linked(call.forward), call.parent, tuple(inputs), tuple(outputs),
+               said, failure, None, tuple(call.sources) or None, True)
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def _append_crowded(self, row: Row) -> None:

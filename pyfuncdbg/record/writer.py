@@ -304,8 +304,9 @@ class Writer:
             self._begun[call.id] = length
             said = Said(entries, 0, self._snapshots.allowance)
             self._snapshots.allowance.give(said.charge)
-            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0, call.forward,
-                         call.parent, inputs, (), said if entries else None, None, None, tuple(call.sources), False))
+            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0,
+                         self._backlog.linked(call.forward), call.parent, inputs, (), said if entries else None, None, None,
+                         tuple(call.sources), False))
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
             self._write_rows(rows[start:start + MOST_ROWS], frames.RUNNING)

@@ -68,6 +68,7 @@ class TensorFlowAttachment:
             if self._examination is not None:
                 self._examination.install(self._patches, self._calls.sites)
         except BaseException:
+            self._calls.gradients.forget()
             self._ops.remove()
             self._tapes.remove()
             self._patches.restore()
@@ -80,6 +81,7 @@ class TensorFlowAttachment:
     def remove(self) -> None:
         """Put TensorFlow back as it was. Calls that are being made end as they began."""
         self._calls.on = False
+        self._calls.gradients.forget()
         self._ops.remove()
         self._tapes.remove()
         self._patches.restore()

@@ -133,6 +133,8 @@ class Calls:
         wanted = entry.known[1]
         if wanted is False and run.aborted is None:
             next(site.counter)
+            if entry.last is not None:
+                entry.last.call = 0             # an older one is not what a backward step would ask for
             return unwatched(run, original, registry, token, device, args)
         way = entry.ways.get(device)
         if way is None:
@@ -188,8 +190,9 @@ class Calls:
             return lambda *inputs: given(original(registry, token, device, inputs))
 
         def differentiable(*inputs: Any) -> Sequence[Any]:
-            if hooks.gradient and (call := current.get()) is not None:
-                (last or expect(token, site)).call = call.id
+            if hooks.gradient:
+                call = current.get()            # another one, or none, where nobody is interested in this call
+                (last or expect(token, site)).call = call.id if call is not None and call.site is site else 0
                 del call                        # frames of an error lead here: as in `around`
             if not hooks.op:
                 return given(original(registry, token, device, list(inputs)))

@@ -10,8 +10,8 @@ from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.functions import differentiated
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.sites import Entry, Last
-from pyfuncdbg.hooks.call import CallSite, Run, current
+from pyfuncdbg.adapters.tensorflow.sites import EAGER, Entry, Last
+from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
 from pyfuncdbg.hooks.chain import around, hooks
 
 _MOST = 1 << 12
@@ -32,7 +32,14 @@ class Gradients:
         self._entry_of = entry_of
         self._calls: OrderedDict[str, Last] = OrderedDict()     # threads come at once: it takes its oldest out in one step
         self._sites: dict[int, CallSite] = {}
+        self._first = 0                         # the first call of those that were seen without a break
         self.passes: list[Run] = []
+        self.forget = hooks.follow(self._changed)
+
+    def _changed(self) -> None:
+        """Hooks have come or gone: while there are none of a kind, a call may be made that nobody tells us of."""
+        if not (hooks.python and hooks.gradient):
+            self._first = next_id()
 
     def expect(self, token: str, site: CallSite) -> Last:
         """An eager call begins whose backward step would ask for this token; who makes it tells its id there."""
@@ -42,14 +49,16 @@ class Gradients:
         return last
 
     def known(self, token: str) -> tuple[int, str]:
-        """The last call at a token, and its site's name; (0, '') if there was none."""
+        """The last call at a token, 0 if nobody saw it, and its site's name, '' if that is not known."""
         last = self._last(token)
-        return (last.call, last.name) if last is not None else (0, '')
+        return (self._call(last), last.name) if last is not None else (0, '')
 
     def _last(self, token: str) -> Last | None:
         entry = self._entry_of(token)
-        last = entry.last if entry is not None else self._calls.get(token)
-        return last if last is not None and last.call else None
+        return entry.last if entry is not None else self._calls.get(token)
+
+    def _call(self, last: Last) -> int:
+        return last.call if last.call >= self._first else 0
 
     def step(self, registered: Any, run: Callable[[], Run], inputs: Sequence[Any],
              call: Callable[..., Sequence[Any]]) -> Sequence[Any]:
@@ -62,18 +71,19 @@ class Gradients:
             call: Computes those of its inputs.
         """
         known = self._last(_token(registered)) if hooks.gradient else None
-        within = current.get()
-        if known is None or (within is not None and within.site.kind == 'gradient' and within.forward == known.call):
+        if known is None:
+            return call(*inputs)
+        forward, name, within = self._call(known), known.name, current.get()
+        if within is not None and (within.site.kind, within.site.op_type, within.forward) == ('gradient', EAGER, forward):
             return call(*inputs)                # a tape's step is this one
-        name = known.name
         site = self._sites.get(known.site)
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
-            site = self._sites[known.site] = CallSite(f'{name}_grad', 'EagerPyFunc', 'gradient', self._host,
+            site = self._sites[known.site] = CallSite(f'{name}_grad', EAGER, 'gradient', self._host,
                                                       attrs={'forward': name})
         passes = tuple(self.passes)
-        return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), known.call)
+        return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), forward)
 
 
 def _token(registered: Any) -> str:

@@ -5,7 +5,6 @@ function alive: what is known of a registered function hangs on it.
 """
 from __future__ import annotations
 
-import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
+from pyfuncdbg.hooks.objects import living
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 TYPES = frozenset((EAGER, NUMPY, STATELESS))
@@ -51,7 +51,7 @@ class Last:
     """The last call at one token: a backward step will ask which it was.
 
     Attributes:
-        call: Its id; 0 before there is one.
+        call: Its id; 0 before there is one, and where nobody was interested in it.
         site, name: Id and name of its site: the site itself would keep the function alive.
     """
 
@@ -249,7 +249,7 @@ class Sites:
                 known = kinds[kind] = issubclass(kind, graph_kind)
             return known
 
-        for graph in [thing for thing in gc.get_objects() if is_graph(type(thing))]:
+        for graph in [thing for thing in living() if is_graph(type(thing))]:
             for _, token in _script_ops(graph):
                 yield token, weakref.ref(graph)
 
