@@ -11,7 +11,7 @@ from typing import Any
 from pyfuncdbg.debug.places import twin_key
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, Typed, nearest
-from pyfuncdbg.record.records import CallRecord, PlanRecord, SiteRecord
+from pyfuncdbg.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
 
 _JOINED = 100
 """Newest plans whose nodes are put together."""
@@ -104,6 +104,10 @@ class Graph:
         return self.plan is not None and name not in self.nodes and any(
             feed.startswith(name) and owner(feed) == name for feed in self.plan.feeds)
 
+    def is_fetched(self, tensor: str) -> bool:
+        """Whether runs give this tensor to the program."""
+        return self.plan is not None and tensor in self.plan.fetches
+
     def has(self, name: str) -> bool:
         """Whether it is a node, or something that nodes take tensors of."""
         return name in self.nodes or name in self.users or self.is_fed(name)
@@ -158,12 +162,14 @@ def _together(plans: Sequence[PlanRecord]) -> PlanRecord:
     """The first plan with what others of its graph add: those that share a node with it."""
     first = plans[0]
     sites, feeds, runs = dict.fromkeys(first.sites), dict.fromkeys(first.feeds), first.runs
+    fetches = dict.fromkeys(first.fetches)
     for other in plans[1:_JOINED]:
         if other.process == first.process and not sites.keys().isdisjoint(other.sites):
             sites.update(dict.fromkeys(other.sites))
             feeds.update(dict.fromkeys(other.feeds))
+            fetches.update(dict.fromkeys(other.fetches))
             runs += other.runs
-    return replace(first, sites=tuple(sites), feeds=tuple(feeds), runs=runs)
+    return replace(first, sites=tuple(sites), feeds=tuple(feeds), fetches=tuple(fetches), runs=runs)
 
 
 def sites_by_key(trace: Queries) -> dict[tuple[int, int], SiteRecord]:
@@ -282,8 +288,12 @@ def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
                                Typed('ls'), ' the lines that made them')
         return found
     record = trace.run(run)
-    feeds, fetches = (tuple(tensor.name for tensor in tensors) for tensors in (record.feeds, record.fetches))
-    return PlanRecord(record.process, record.label, record.host, feeds, fetches, record.sites, 1, record.id)
+    return _plan_of(record)
+
+
+def _plan_of(record: RunRecord) -> PlanRecord:
+    return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds), record.asked,
+                      record.sites, 1, record.id)
 
 
 def _exactly(graph: Graph, name: str) -> list[str]:
@@ -305,9 +315,7 @@ def _of_call(trace: Queries, call: CallRecord, sites: Mapping[tuple[int, int], S
     name = str(call.site.attrs.get('forward', call.site.name)) if call.site.kind == 'gradient' else call.site.name
     record = trace.run(call.run, call.process)
     if record.sites:
-        plan = PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds),
-                          tuple(tensor.name for tensor in record.fetches), record.sites, 1, record.id)
-        graph = graph_of(trace, plan, call.run, sites=sites)
+        graph = graph_of(trace, _plan_of(record), call.run, sites=sites)
         if graph.has(name):
             return Found(name, graph)
     for graph in graphs:

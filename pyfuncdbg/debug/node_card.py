@@ -40,11 +40,12 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One output: what it held last, and who takes it."""
+    """One output: what it held last, who takes it, and whether the run gives it to the program."""
 
     name: str
     value: TensorRecord | None
     users: tuple[Use, ...]
+    fetched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ def _outputs(graph: Graph, node: Node | None, name: str) -> Sequence[str]:
 
 
 def _made(graph: Graph, values: NodeValues, name: str, output: str) -> Made:
-    return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output))
+    return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output),
+                graph.is_fetched(output))
 
 
 def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:

@@ -79,14 +79,14 @@ class Reading:
         return known
 
     def run(self, process: int, id_: int, plan: int, started: int, element: int | None) -> RunRecord:
-        label, host, _, _, sites = self._plan(process, plan)
+        label, host, _, asked, sites = self._plan(process, plan)
         label = title(label, element)
         places = self.rows('SELECT process, position, place FROM calls WHERE process = ? AND id = ?', (process, -id_))
         call = self.call(places[0]) if places else None
         if call is None:
-            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites)
+            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, asked)
         return RunRecord(id_, process, label, host, started / 1e9, call.duration, call.inputs, call.outputs, call.error,
-                         sites)
+                         sites, asked)
 
     def _plan(self, process: int, number: int) -> tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]:
         rows = self.rows('SELECT payload FROM plans WHERE process = ? AND number = ?', (process, number))

@@ -209,6 +209,8 @@ class RunRecord:
     error: ErrorRecord | None
     sites: tuple[int, ...]
     """Ids of the sites it announced, in order."""
+    asked: tuple[str, ...] = ()
+    """Names of what it was to fetch, also where it has raised or goes on."""
     _repr_mimebundle_ = mimebundle
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.graph import Use
-from pyfuncdbg.debug.node_card import Given, NodeCard
+from pyfuncdbg.debug.node_card import Given, Made, NodeCard
 from pyfuncdbg.debug.otherwise import otherwise
 from pyfuncdbg.debug.places import unlocated
 from pyfuncdbg.hooks.call import Frame
@@ -151,12 +151,18 @@ def _outputs(card: NodeCard) -> Table:
     table.add_column(overflow='fold')
     table.add_column(overflow='fold')
     for made in card.outputs[:INPUTS]:
-        unused = Text('not used' if card.label else '', 'dim')      # of eager calls nobody knows
-        users = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else unused
-        table.add_row(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), users)
+        table.add_row(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), _taken(card, made))
     if len(card.outputs) > INPUTS:
         table.add_row(Text(f'  ... {len(card.outputs) - INPUTS:,} more', 'dim'))
     return table
+
+
+def _taken(card: NodeCard, made: Made) -> Text:
+    """Who takes an output."""
+    if not made.users and not made.fetched:
+        return Text('not used' if card.label else '', 'dim')        # of eager calls nobody knows
+    text = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else Text(overflow='fold')
+    return text.append('; fetched' if made.users else 'fetched', 'dim') if made.fetched else text
 
 
 def _users(users: Sequence[Use]) -> Text:
