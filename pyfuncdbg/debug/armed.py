@@ -35,6 +35,9 @@ class Owner(Protocol):
     def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
         """Carry out `--do log`."""
 
+    def elsewhere(self, name: str | None) -> bool:
+        """Whether another function that is meant has a parameter of a name."""
+
     def snap(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Carry out `--do snap`, when the call is over."""
 
@@ -85,6 +88,10 @@ class Armed:
                 return None
         except TooEarlyError:
             return None                         # such as `history[-1].out` at the first call: nothing to compare with
+        except NameError as raised:
+            if self.owner.elsewhere(raised.name):
+                return None                     # of the functions that are meant, the condition is about another
+            return Hit(self.owner.breakpoint, raised.with_traceback(None))
         except Exception as raised:             # the user's condition: shown where it was asked
             return Hit(self.owner.breakpoint, raised.with_traceback(None))
         finally:

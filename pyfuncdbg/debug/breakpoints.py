@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.debug.armed import SiteTests
 from pyfuncdbg.debug.breakpoint import ACTIONS, TIMINGS, Action, Breakpoint, Hit, Timing
-from pyfuncdbg.debug.catalogue import Catalogue
+from pyfuncdbg.debug.catalogue import Catalogue, KnownSite
 from pyfuncdbg.debug.entry import Entry
 from pyfuncdbg.debug.gate import gate
 from pyfuncdbg.debug.line_condition import LineCondition
@@ -180,6 +180,7 @@ class Breakpoints:
         with self._lock:
             made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled)
             entry = Entry(made, self._program, self.lines, self._disable)
+            entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
             entry.place()
             self._number = made.number
             self._entries[made.number] = entry
@@ -201,14 +202,24 @@ class Breakpoints:
         if where.kind == 'line':
             return LineCondition(when if isinstance(when, str) else condition(when))
         predicate = condition(when)
-        for site in reversed(self.known.meant(where)):      # of several definitions an error tells of the latest
-            if site.kind == 'python' and site.parameters is not None:
-                try:
-                    predicate.check(site.parameters)
-                except CommandError:
-                    if not any(_fits(predicate, names) for names in now_called(site.function)):
-                        raise
+        functions = self._functions(where)
+        if not functions or any(_fits(predicate, parameters) for site in functions.values()
+                                for parameters in (site.parameters or (), *now_called(site.function))):
+            return predicate
+        *_, newest = functions.values()
+        try:
+            predicate.check(newest.parameters or ())
+        except CommandError as error:
+            if len(functions) == 1:
+                raise
+            raise CommandError(f'{error}\n{where} means the functions {", ".join(functions)}: name one of them in its '
+                               'place for a condition on its parameters') from None
         return predicate
+
+    def _functions(self, where: Spec) -> dict[str, KnownSite]:
+        """The functions that are meant, as far as they are known, each by its latest definition."""
+        return {site.function[-1]: site for site in self.known.meant(where)
+                if site.kind == 'python' and site.function and site.parameters is not None}
 
     def enable(self, number: int, on: bool = True) -> Breakpoint:
         """Switch one on or off.

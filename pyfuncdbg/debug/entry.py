@@ -18,6 +18,7 @@ from pyfuncdbg.debug.line_snap import LineSnaps, variables
 from pyfuncdbg.debug.logline import log
 from pyfuncdbg.debug.parameters import names_of, parameter, reader
 from pyfuncdbg.debug.predicate import shown
+from pyfuncdbg.debug.spec import function_names
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import Call, CallSite, made_again
 from pyfuncdbg.hooks.chain import current_call
@@ -36,6 +37,7 @@ class Entry:
     Attributes:
         breakpoint: As it stands now.
         sites: Names of the sites where it is tested, as far as they were called.
+        parameters: By the functions that it is tested at, as far as they are known.
     """
 
     def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
@@ -47,6 +49,7 @@ class Entry:
         self._count = HitCount()
         self._armed: dict[int, Armed] = {}
         self.sites: dict[str, None] = {}
+        self.parameters: dict[str, tuple[str, ...]] = {}
         self._snaps = LineSnaps()
         self._named: frozenset[str] = frozenset()
 
@@ -81,7 +84,13 @@ class Entry:
                 self._armed.clear()
             armed = self._armed[site.id] = Armed(self, site)
             self.sites[site.name] = None
+            for function in function_names(site.function)[-1:]:
+                self.parameters[function] = tuple(names_of(site.function) or ())
         return armed
+
+    def elsewhere(self, name: str | None) -> bool:
+        """Whether another function that is meant has a parameter of a name."""
+        return any(name in parameters for parameters in self.parameters.values())
 
     def forget_sites(self) -> None:
         """The functions of sites are others."""

@@ -12,6 +12,7 @@ import numpy as np
 from pyfuncdbg.debug.expression import KNOWN, OF_CALL, UNLESS_PARAMETER, Evaluation, Expression
 from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
 from pyfuncdbg.debug.parameters import READY, Get, names_of, parameter, place_of, reader
+from pyfuncdbg.debug.spec import function_names
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import Call, CallSite, Run
@@ -171,11 +172,14 @@ def of_values(expression: Expression, site: CallSite) -> OfValues | None:
 
 def _missing(site: CallSite, name: str) -> Get:
     names = names_of(site.function)
-    has = f'{site.name} has the parameters {", ".join(names)}' if names else f'{site.name} has no parameters with names'
+    # A node that nobody has named is called as its type, and so are others: the function tells which it is.
+    known = function_names(site.function) if site.name == site.op_type else ()
+    who = known[0] if known else site.name
+    has = f'{who} has the parameters {", ".join(names)}' if names else f'{who} has no parameters with names'
     close = nearest(name, (*(names or ()), *KNOWN)).removesuffix('?')
 
     def get(call: Call) -> Any:
-        raise NameError(f'name {name!r} is not known: {has}{"." if close else ""}{close}')
+        raise NameError(f'name {name!r} is not known: {has}{"." if close else ""}{close}', name=name)
     return get
 
 

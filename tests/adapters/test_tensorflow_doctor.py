@@ -192,6 +192,18 @@ def test_a_model_that_is_saved_without_its_function(tmp_path: Path) -> None:
     assert told['raised'].startswith('ValueError: Could not find callback')
 
 
+def test_generators_that_are_gone_are_told_of_once_in_debug_mode_too(tmp_path: Path) -> None:
+    """There tf.data makes functions of a generator on a thread of its own, where no line of the program stands."""
+    lines = ['import numpy as np', 'import tensorflow as tf', 'tf.data.experimental.enable_debug_mode()', 'def numbers():',
+             '    yield np.float32(1)', 'for _ in range(12):',
+             '    list(tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec((), tf.float32)))']
+    program = tmp_path / 'generating.py'
+    program.write_text('\n'.join(lines) + '\n')
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--json', 'generating.py')
+    (found,) = json.loads(done.stderr.splitlines()[-1])['findings']
+    assert at(found, 'generating') == ('leak', 7) and found['site'] == 'numbers'
+
+
 def test_healthy_programs_have_no_findings_and_do_what_they_do_alone(tmp_path: Path) -> None:
     args = [SEVERAL, str(HERE / 'faulty' / 'healthy.py'), str(HERE / 'keras_digits.py'), '--',
             str(ROOT / 'pyfuncdbg' / 'demo' / 'digits.csv.gz')]

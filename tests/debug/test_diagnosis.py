@@ -161,6 +161,15 @@ def test_a_leak_has_its_rate_and_the_call_without_the_op(bench: Bench) -> None:
                              'growth a call, bytes': 100, 'in all': 60}
 
 
+def test_entries_from_threads_of_the_host_are_told_with_the_others_of_their_function(bench: Bench) -> None:
+    graph = {'op_type': 'PyFunc', 'eager': 0, 'arrays': 0, 'bytes': 0}
+    for line, function, entries in ((4, 'numbers', 12), (4, '', 24), (0, 'numbers', 11), (0, '', 22)):
+        leak(bench, line, function=function, entries=entries, calls=entries, **graph)
+    leak(bench, 0, function='another', entries=30, **graph)
+    others, found = bench.findings()
+    assert (found.site, found.place.line, found.figures['entries'], others.site) == ('numbers', 4, 69, 'another')
+
+
 def test_a_few_entries_are_no_leak_unless_they_hold_much(bench: Bench) -> None:
     leak(bench, entries=9)
     leak(bench, 9, entries=1, bytes=1 << 20, function='large')

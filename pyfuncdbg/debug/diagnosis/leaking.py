@@ -18,7 +18,7 @@ FEWEST, LEAST = 10, 1 << 20
 def leaks(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose entries stay, one for each whose tapes do."""
     together: dict[tuple[Place, bool, bool], list[Known]] = {}
-    for known in evidence.having('leak'):
+    for known in _placed(evidence.having('leak')):
         together.setdefault((known.place, known.data.get('backward') is True, _is_eager(known)), []).append(known)
     for several in together.values():
         known = _sum(several)
@@ -27,6 +27,19 @@ def leaks(evidence: Evidence) -> Iterator[Finding]:
     for known in evidence.having('tape'):
         if _matters(known):
             yield _tapes(evidence, known)
+
+
+def _placed(entries: list[Known]) -> list[Known]:
+    """Those that are made on a thread of the host's, where no line of the program stands, with the others of their function:
+    tf.data in debug mode makes the functions of a generator there."""
+    places = {known.text('function'): known.place for known in entries if known.place.filename and known.text('function')}
+    lost = dict.fromkeys(place for known in entries if not known.place.filename
+                         and (place := places.get(known.text('function'))) is not None)
+    if len(lost) != 1:                          # of several nobody knows whose the host's own functions are
+        return entries
+    (home,) = lost
+    return [known if known.place.filename or known.text('function') not in ('', *places) else replace(known, place=home)
+            for known in entries]
 
 
 def _is_eager(known: Known) -> bool:
