@@ -64,6 +64,7 @@ class Client:
         self._lock = threading.Lock()
         self._held = bytearray()
         self._asked: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._received = self._answered = 0     # each is counted on one thread
         self._thread: threading.Thread | None = None
 
     # ------------------------------------------------------------------ any thread
@@ -84,6 +85,11 @@ class Client:
     def reads(self) -> bool:
         """Whether more requests are taken from it now."""
         return not self.last and self._asked.qsize() < _MOST_ASKED
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has requests that are not answered."""
+        return self._received > self._answered
 
     @property
     def writes(self) -> bool:
@@ -109,6 +115,7 @@ class Client:
             return
         for line in lines:
             if not self._requests.urgent(self, line):
+                self._received += 1
                 self._asked.put(line)
         if lines and self._thread is None:
             self._thread = threading.Thread(target=self._work, name=f'pyfuncdbg client {self.number}', daemon=True)
@@ -142,6 +149,7 @@ class Client:
         while (line := self._asked.get()) is not None:
             self.busy = True
             self._requests.carry_out(self, line)
+            self._answered += 1
             self.busy = False
             self._wake()
             if self.gone:

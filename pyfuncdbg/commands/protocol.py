@@ -5,7 +5,7 @@ A client sends requests. Each has an `id` of the client's choice, which its answ
     {"id": 1, "attach": true}                                   stops of the program go to this client from now on
     {"id": 2, "line": "bt", "width": 100, "color": true}        a command line, drawn for that width
     {"id": 3, "complete": "br", "position": 2}                  how a line could go on
-    {"cancel": 2}                                               break off this request of the client's, if it is under way
+    {"cancel": 2}                                               break off this request, if it is under way or waits
     {"id": 5, "detach": true}                                   stops go elsewhere; what waits for this client goes on
     {"id": 6, "trace": true}                                    where the trace of the program is, written up to now
 

@@ -91,8 +91,8 @@ class Remote:
                 stop.wake()
 
     def cancel(self, client: Client, number: int | str) -> None:
-        """Break off this request of the client's, if it is under way."""
-        self._doing.break_off((client.number, number))
+        """Break off this request of the client's, if it is under way or waits."""
+        self._doing.break_off((client.number, number), waits=client.waits)
 
     def _log(self, line: str) -> None:
         self._server.broadcast({'event': 'log', 'text': line})
@@ -122,6 +122,7 @@ class Remote:
             answer = {**_ANSWER, 'error': 'interrupted'}
         except BaseException as error:          # a mistake of ours, or exit() typed at the prompt: told, the program goes on
             answer = {**_ANSWER, 'error': f'{asked.text}: {type(error).__name__}: {error}'}
+        self._doing.answered((client.number, asked.id))
         client.send({'id': asked.id, **answer, 'stop': self.summary(), 'left': left})
 
     def attach(self, client: Client) -> dict[str, Any]:
@@ -209,6 +210,7 @@ class _Doing:
         self._thread = 0
         self._which: tuple[int, int | str | None] = 0, None
         self._broken_off = False
+        self._early: dict[int, int | str | None] = {}           # by client: a request to break off when it comes to it
 
     def of(self, which: tuple[int, int | str | None]) -> _Doing:
         """Around this request."""
@@ -216,7 +218,10 @@ class _Doing:
         return self
 
     def __enter__(self) -> None:
+        client, number = self._which
         with self._lock:
+            if number is not None and self._early.get(client) == number:
+                raise KeyboardInterrupt
             self._thread = threading.get_ident()
 
     def __exit__(self, *exception: object) -> None:
@@ -230,11 +235,22 @@ class _Doing:
         except KeyboardInterrupt:
             self._thread, self._broken_off = 0, False
 
-    def break_off(self, which: tuple[int, int | str]) -> None:
-        """Raise KeyboardInterrupt in the thread of a request while it is under way; called from another thread. The next
-        one is another request: the user has not seen it begin."""
+    def answered(self, which: tuple[int, int | str | None]) -> None:
+        """Nothing of this request is left to be broken off."""
+        client, number = which
         with self._lock:
-            if self._thread and self._which == which and not self._broken_off:
+            if self._early.get(client) == number:
+                self._early.pop(client, None)
+
+    def break_off(self, which: tuple[int, int | str], *, waits: bool) -> None:
+        """Raise KeyboardInterrupt in the thread of a request while it is under way, or when it comes to it if the client
+        `waits`; called from another thread. The next one is another request: the user has not seen it begin."""
+        with self._lock:
+            if not self._thread or self._which != which:
+                if waits:
+                    client, number = which
+                    self._early[client] = number
+            elif not self._broken_off:
                 self._broken_off = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt))
 

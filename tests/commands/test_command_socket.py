@@ -152,12 +152,30 @@ def test_a_command_can_be_broken_off_and_the_stop_stays(tmp_path: Path) -> None:
         answer: dict[str, Any] = {}
         while answer.get('id') != 900:
             while not select.select([user.socket], [], [], 0.2)[0]:
-                user.send(cancel=900)           # one that comes before the command has begun breaks nothing off
+                user.send(cancel=900)           # again and again: the next one is not broken off
             answer = user.read()
         assert 'nterrupt' in answer['error']
         assert user.line('p 40 + 2')['text'].strip() == '42'
         assert user.line('step')['error'] is None
         assert user.event('stopped')['stop']['phase'] == 'line'
+
+
+def test_a_command_that_waits_can_be_broken_off(tmp_path: Path) -> None:
+    """Also the moment after it was sent, and behind a command of another client; those behind it are carried out."""
+    with Program(tmp_path) as program, client(program) as user, client(program) as other:
+        user.line('break norm --once')
+        user.event('stopped')
+        for number in range(900, 920):
+            user.socket.sendall(f'{{"id": {number}, "line": "while True: pass"}}\n{{"cancel": {number}}}\n'.encode())
+            answer = user.read()
+            assert answer['id'] == number and 'nterrupt' in answer['error']
+        other.send(id=1, line='p sum(1 for _ in range(3_000_000))')
+        user.send(id=920, line='while True: pass')
+        user.send(id=921, line='p 40 + 2')
+        user.send(cancel=920)
+        answers = [user.read(), user.read()]
+        assert [answer['id'] for answer in answers] == [920, 921] and 'nterrupt' in answers[0]['error']
+        assert answers[1]['text'].strip() == '42'
 
 
 def test_what_comes_too_late_for_a_command_does_not_break_off_the_next_one(tmp_path: Path) -> None:
