@@ -56,7 +56,7 @@ import gc
 from pyfuncdbg import tf
 
 def inner(x):
-    y = x * 2
+    y = x + x
     return y
 
 def twice(x):
