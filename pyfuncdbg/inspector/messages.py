@@ -17,10 +17,11 @@ _App = TypeVar('_App', bound=App[Any])
 
 
 def while_open(handle: Callable[Concatenate[_App, _Given], None]) -> Callable[Concatenate[_App, _Given], None]:
-    """A handler for what threads post: what comes when the app is being closed, and its panes are gone, is dropped."""
+    """A handler for what threads post: what comes before there are panes, or while the app closes one after the other, is
+    dropped."""
     @wraps(handle)
     def handled(app: _App, /, *args: _Given.args, **kwargs: _Given.kwargs) -> None:
-        if app.query('Panes'):
+        if app.is_running and app.query('Panes'):
             handle(app, *args, **kwargs)
     return handled
 

@@ -12,6 +12,9 @@ import pexpect
 import pytest
 from inspecting import ROOT, drive, inspector, opened, press, record, screen, type_line
 
+from pyfuncdbg.inspector.desk import Event
+from pyfuncdbg.inspector.messages import Happened
+
 EMPTY = 'print("nothing wrapped here")\n'
 HOSTILE = '''
 import numpy as np
@@ -150,3 +153,19 @@ def test_the_terminal_is_restored_after_a_kill(trace) -> None:
     child.kill(signal.SIGTERM)
     child.expect(pexpect.EOF)
     assert '\x1b[?1049l' in child.before
+
+
+def test_what_happens_while_the_panes_are_closed_is_dropped(trace, monkeypatch) -> None:
+    async def test() -> None:
+        async with opened(trace, (100, 30)) as pilot:
+            app = inspector(pilot)
+            close = app._close_all
+
+            async def close_one_by_one() -> None:
+                await app.panes.query_one('#graph').remove()
+                for kind in ('grown', 'resumed', 'stopped'):
+                    app.on_happened(Happened(Event(kind)))
+                await close()
+            monkeypatch.setattr(app, '_close_all', close_one_by_one)
+            assert 'normalize' in screen(pilot)
+    drive(test)
