@@ -278,7 +278,7 @@ def _show(args: Sequence[str]) -> Action:
 
 
 def _answer(words: list[str], context: Context) -> Answer:
-    """What a command finds; without words the report, for which the other commands, half a second, need not be loaded."""
+    """What a command finds; without words the report. For that no other command is loaded: they take 0.25 s."""
     if words:
         from pyfuncdbg.commands.execute import execute
         return execute(words, context)

@@ -18,24 +18,24 @@ def added(b, c):
     return b + c
 
 
+def call_both_twice(debugger, condition):
+    first, second = wrapped(halved, name='PyFunc'), wrapped(added, name='PyFunc')
+    debugger.breakpoints.set('PyFunc', condition)
+    for _ in range(2):
+        first(TWO)
+        second(TWO, ONE)
+
+
 def test_a_condition_on_one_of_several_functions_stops_at_that_one():
     with debugging() as (debugger, front_end):
-        first, second = wrapped(halved, name='PyFunc'), wrapped(added, name='PyFunc')
-        debugger.breakpoints.set('PyFunc', 'a > 1')
-        for _ in range(2):
-            first(TWO)
-            second(TWO, ONE)
+        call_both_twice(debugger, 'a > 1')
         assert [stop[:2] for stop in front_end.stops] == [('before', 'PyFunc[0]'), ('before', 'PyFunc[1]')]
         assert {stop[2] for stop in front_end.stops} == {'breakpoint 1'}
 
 
 def test_a_function_that_is_met_before_the_one_that_is_meant_is_named():
     with debugging() as (debugger, front_end):
-        first, second = wrapped(halved, name='PyFunc'), wrapped(added, name='PyFunc')
-        debugger.breakpoints.set('PyFunc', 'b > 1')
-        for _ in range(2):
-            first(TWO)
-            second(TWO, ONE)
+        call_both_twice(debugger, 'b > 1')
         (_, _, reason), *others = front_end.stops
         assert "name 'b' is not known: halved has the parameters a" in reason
         assert [stop[2] for stop in others] == ['breakpoint 1'] * 2
