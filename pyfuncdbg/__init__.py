@@ -14,16 +14,21 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
 """
 from __future__ import annotations
 
-import os
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from pyfuncdbg.hooks import search_path as _search_path
 
-from pyfuncdbg import debug, record
-from pyfuncdbg.prompt import breakpointhook
-from pyfuncdbg.prompt import debugpy as _debugpy
-from pyfuncdbg.prompt.breakpointhook import stop as breakpoint
-from pyfuncdbg.record.display import show_with as _show_with
+_search_path.sort_for_launcher()                # before anything is imported that the program's folders may shadow
+
+import importlib  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+from types import ModuleType  # noqa: E402
+from typing import TYPE_CHECKING, Any, Literal  # noqa: E402
+
+from pyfuncdbg import debug, record  # noqa: E402
+from pyfuncdbg.prompt import breakpointhook  # noqa: E402
+from pyfuncdbg.prompt import debugpy as _debugpy  # noqa: E402
+from pyfuncdbg.prompt.breakpointhook import stop as breakpoint  # noqa: E402
+from pyfuncdbg.record.display import show_with as _show_with  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +60,10 @@ class _RecordPackage(ModuleType):
         Raises:
             TraceError: The options make no sense; on entry, the trace cannot be made there.
         """
-        from pyfuncdbg.record.recorder import Recorder, fresh_path
+        from pyfuncdbg import adapters
+        from pyfuncdbg.record.folder import fresh_path
+        from pyfuncdbg.record.recorder import Recorder
+        adapters.tell_unattached()
         return Recorder(fresh_path() if path is None else path, **options)
 
 
@@ -99,8 +107,7 @@ _WORDS = {'has_nan': 'predicate', 'has_inf': 'predicate', 'has_inf_or_nan': 'pre
 
 def __getattr__(name: str) -> Any:
     if name in _WORDS:
-        from importlib import import_module
-        return getattr(import_module(f'pyfuncdbg.debug.{_WORDS[name]}'), name)
+        return getattr(importlib.import_module(f'pyfuncdbg.debug.{_WORDS[name]}'), name)
     if name in ('attach', 'detach'):
         from pyfuncdbg import adapters
         return getattr(adapters, name)

@@ -75,7 +75,6 @@ def _read(args: Sequence[str]) -> Action:
 
 
 def _run(args: Sequence[str]) -> Action:
-    from pyfuncdbg.commands import recording
     parser = _parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
                      usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
@@ -88,8 +87,9 @@ def _run(args: Sequence[str]) -> Action:
     valued = ('--record', '--budget', '--hosted', *_DEBUGGING)
     ours, target = _split(args, valued)
     options = parser.parse_args(ours)
-    budget = None if options.budget is None else recording.size(options.budget)
     program = _program('run', target)
+    from pyfuncdbg.commands import recording
+    budget = None if options.budget is None else recording.size(options.budget)
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
     try:
         return _recorded(options, program, path, budget, [*_without(ours, valued), *_separated(target)])
@@ -142,12 +142,15 @@ def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
     if not (options.breaks or options.catch or options.commands or options.ui != 'auto' or options.on_eof != 'cont'):
         return                                  # `breakpoint()` in the program brings along what it needs
+    from pyfuncdbg.debug.breakpoint_list import pending
     from pyfuncdbg.debug.debugger import debugger
     from pyfuncdbg.prompt.front_ends import install
     from pyfuncdbg.prompt.pending import command_file
     commands = command_file(options.commands) if options.commands is not None else []
     for spec, condition in options.breaks:
-        debugger.breakpoints.set(spec, condition)
+        made = debugger.breakpoints.set(spec, condition)
+        if note := pending(made.number, debugger.breakpoints):
+            print(f'pyfuncdbg: {note}', file=sys.stderr)
     debugger.catching = options.catch
     debugger.broker.lost = options.on_eof
     install(debugger, options.ui, commands=commands)
@@ -358,11 +361,14 @@ def _program(command: str, target: Sequence[str]) -> Program:
     from pyfuncdbg.commands import script
     if not target:
         raise UsageError(f'{command} needs a SCRIPT, or -m and the name of a module')
-    if target[0] != '-m':
-        return script.script(target[0], tuple(target[1:]))
-    if len(target) > 1:
-        return script.module(target[1], tuple(target[2:]))
-    raise UsageError('-m needs the name of a module')
+    if target == ['-m']:
+        raise UsageError('-m needs the name of a module')
+    if target[0] == '-m':
+        program = script.module(target[1], tuple(target[2:]))
+    else:
+        program = script.script(target[0], tuple(target[1:]))
+    script.keep_own_imports(program)
+    return program
 
 
 def _execute(program: Program) -> int:

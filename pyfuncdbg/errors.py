@@ -11,6 +11,7 @@
           |    +-- TraceError                a trace that cannot be opened or written
           |         +-- NotATraceError
           |         +-- TraceVersionError
+          |         +-- NoRoomError          the disk has no room for a new trace
           |         +-- DroppedError         the value was not kept
           +-- OpError                        TensorFlow's tree: what the runtime raises to a program
           |    +-- CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError,
@@ -37,6 +38,14 @@ class RunInterrupted(RunAborted, KeyboardInterrupt):
 
 RunInterrupted.__name__ = RunInterrupted.__qualname__ = 'KeyboardInterrupt'
 RunInterrupted.__module__ = 'builtins'
+
+
+class Retried(BaseException):
+    """The user retries a call from inside of it, which is broken off: passes through the function up to the call."""
+
+    def __init__(self, call: int) -> None:
+        super().__init__(call)
+        self.call = call
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,10 @@ class NotATraceError(TraceError):
 
 class TraceVersionError(TraceError):
     """The trace was written by a newer version."""
+
+
+class NoRoomError(TraceError):
+    """The disk has no room for a new trace; a program can go on unrecorded."""
 
 
 class DroppedError(TraceError):

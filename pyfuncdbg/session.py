@@ -17,6 +17,7 @@ from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.run_policy import RunPolicy
 from pyfuncdbg.debug.runs import RunOrder, policies
 from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.locks import new_lock
 
 Ui = Literal['auto', 'inspector', 'prompt', 'none']
 """Who is asked: whoever can be reached, the full-screen inspector, the prompt, or nobody: then what would stop is logged."""
@@ -321,7 +322,7 @@ class _Blocks:
     """The blocks that are open: the last one to end switches the debugger off if the first one switched it on."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._open = 0
         self.started = False
 

@@ -295,8 +295,9 @@ sys.exit(6)
     assert (done.returncode, done.stdout) == (6, b'done 100\n')
     assert b'pyfuncdbg' in done.stderr
     assert b'Traceback' not in done.stderr
-    kept = pyfuncdbg.load(tmp_path / 'prog.pfd').calls()
-    assert 5 <= len(kept) < 100
+    trace = pyfuncdbg.load(tmp_path / 'prog.pfd')
+    whole = [call for call in trace.calls() if call.inputs[0].level == 'full']
+    assert 5 <= len(whole) < 100 and trace.count() + trace.info().dropped.get('calls', 0) == 100
 
 
 # --- show -----------------------------------------------------------------------------------------------------------

@@ -79,6 +79,17 @@ def looks(shown):
     return look
 
 
+def test_a_constant_that_a_branch_captures_is_an_input_of_the_node():
+    shown = []
+    with tf.Graph().as_default():
+        x, p = tf.constant(1.0, name='x'), tf.placeholder(tf.bool, [], name='p')
+        chosen = tf.cond(p, lambda: x * 2.0, lambda: x * 3.0)
+        (gradient,) = tf.gradients(chosen, x)
+        with ScriptedUser([lambda stop: shown.append(execute('li cond', context_of(stop)).text()), 'run -n']):
+            assert pyfuncdbg.DebugSession(tf.Session()).run([chosen, gradient], {p: False}) == [3.0, 3.0]
+    assert [line.split()[1:3] for line in shown[0].splitlines()[2:]] == [['p:0', 'from'], ['x:0', 'constant']]
+
+
 def test_the_nodes_of_a_run_can_be_looked_at_on_its_card(program):
     shown = {}
 
@@ -273,6 +284,27 @@ def test_run_until_a_tensor_passes_lists_all_that_do(program) -> None:
             session.run(tf.identity(program.d) if value == 2 else program.d, program.feed(value))
     assert [reason.rpartition(' of ')[0] for _, reason in user.stops] == ['1st run', 'end of 3rd run', '4th run']
     assert [one.name for one in shown[0].end.passed] == ['d:0'] and shown[0].end.test == 'has_inf_or_nan'
+
+
+def test_each_tensor_that_passed_has_its_call_and_what_is_suggested_shows_that_one() -> None:
+    shown, values = [], []
+
+    def follow(stop):
+        (line,) = [one.command for one in shown[0].end.suggestions if one.command.startswith('pt ')]
+        values.append((line, float(execute(line, context_of(stop)).result.values)))
+
+    with tf.Graph().as_default(), ScriptedUser(['run -f out.ndim == 0 and 3.5 < out < 7.5', looks(shown), follow, 'cont']):
+        x = tf.compat.v1.placeholder(tf.float64, [], name='x')
+        _, total = tf.while_loop(
+            lambda i, s: i < 4, lambda i, s: (i + 1, tf.numpy_function(lambda v: v + 2.0, [s], tf.float64, name='up')),
+            [0, x], shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])
+        session = pyfuncdbg.DebugSession(tf.compat.v1.Session())
+        assert session.run(total, {x: 1.0}) == 9.0
+    passed = [one for one in shown[0].end.passed if one.name.endswith('up:0')]
+    assert len({one.call for one in passed}) == 2 and all(one.call for one in passed), passed   # 5 and 7 of 3, 5, 7, 9
+    first = shown[0].end.passed[0]
+    assert values == [(f"pt '{first.call}:{first.slot}'", 5.0)]
+    assert f'{first.name}  {first.call}  float64' in plain_text(draw_at_run(shown[0]))
 
 
 def test_a_test_sees_feeds_and_may_raise(program) -> None:

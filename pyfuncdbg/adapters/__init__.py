@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import sys
-import threading
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Protocol
@@ -16,6 +14,7 @@ from typing import Any, Protocol
 from pyfuncdbg.adapters.importing import Watch
 from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_rlock
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.adapters.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""
@@ -104,18 +103,10 @@ class Attachment:
         return f'<Attachment to {self.name}: {state}>'
 
 
-_lock = threading.RLock()
+_lock = new_rlock()
 _attached: dict[str, Attachment] = {}
 _examined: list[Attachment] = []
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()                   # another thread of the parent may have held it
-
-
-if hasattr(os, 'register_at_fork'):
-    os.register_at_fork(after_in_child=_after_fork)
+_told: set[str] = set()
 
 
 def attach(name: str = 'tensorflow') -> Attachment:
@@ -188,6 +179,16 @@ def attach_all() -> list[Attachment]:
                 say(f'{error}. It runs unwatched.')
     await_imports()
     return [made for name, made in list(_attached.items()) if name not in before]
+
+
+def tell_unattached() -> None:
+    """Say once of each framework that is imported and not attached that its calls are not seen: a recording starts."""
+    for name in ADAPTERS:
+        if name in sys.modules and name not in _attached and name not in _told:
+            _told.add(name)
+            from pyfuncdbg.hooks.aside import say
+            say(f'{name} is imported and not attached: its calls are not recorded. pyfuncdbg.attach({name!r}) before its '
+                'functions are wrapped, or `pyfuncdbg run`, sees them')
 
 
 def detach(name: str = 'tensorflow') -> None:

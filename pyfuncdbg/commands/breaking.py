@@ -26,6 +26,7 @@ from pyfuncdbg.debug.dotfile import Filed
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.stack import NodeEntry, selected_entry, selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.views.breakpoints import breakpoint_line, breakpoint_table, filed_view
 from pyfuncdbg.views.page import Page
 
@@ -123,7 +124,8 @@ def _line(context: Context) -> Spec:
     frame = selected_frame(context.stop) if context.stop is not None else None
     if frame is None:
         raise CommandError('no line of Python is selected here: name a node, a function or FILE:LINE')
-    return Spec(f'{frame.f_code.co_filename}:{frame.f_lineno}', 'line', frame.f_code.co_filename, frame.f_lineno)
+    here = place(frame)
+    return Spec(f'{here.filename}:{here.line}', 'line', here.filename, here.line)
 
 
 def _learn(context: Context, breakpoints: Breakpoints) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.command import Command, Context
-from pyfuncdbg.commands.graph import Place
+from pyfuncdbg.commands.graph import Place, Restored, inputs_again
 from pyfuncdbg.commands.resume import debugger_of, stop_of
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.differences import Difference, held
@@ -58,12 +58,15 @@ class Swapped:
         node: Whose.
         before, after: Names of the functions.
         again: What is made again: 'run' for all that depends on it, 'call' for the call alone, '' for nothing yet.
+        inputs, changed: As in `Retried`, of a call that is made again.
     """
 
     node: str
     before: str
     after: str
     again: str
+    inputs: Restored = ''
+    changed: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +212,11 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swa
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
     debugger.swapped(call.site, original, len(call.inputs))
-    again = '' if stop.phase == 'before' else 'call'
-    if again:
-        stop.decide('retry')
-    return Swapped(call.site.name, before, _name(function), again)
+    if stop.phase == 'before':
+        return Swapped(call.site.name, before, _name(function), '')
+    inputs, changed = inputs_again(stop)
+    stop.decide('retry')
+    return Swapped(call.site.name, before, _name(function), 'call', inputs, changed)
 
 
 def _evaluated(stop: Stop, expression: str) -> Any:
@@ -266,7 +270,8 @@ INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
                  needs_stop=True, expression='expr')
 SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. What depends on it runs "
                "again; 'quit' brings the program's own back", 'run', _swap,
-               lambda result: swapped_view(result.node, result.before, result.after, result.again),
+               lambda result: swapped_view(result.node, result.before, result.after, result.again, result.inputs,
+                                            result.changed),
                needs_stop=True, expression='func')
 DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
                       _draw_differences, needs_stop=True)

@@ -13,10 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from pyfuncdbg.commands.protocol import Lines, ProtocolError, encode
+from pyfuncdbg.commands.protocol import LONGEST, MOST_HELD, Lines, encode
 
-MOST_HELD = 16 << 20
-"""Bytes that wait for a client; one that lets more pile up is cut off."""
 _MOST_ASKED = 64
 """Requests that wait to be carried out; more are left in the socket."""
 
@@ -107,13 +105,12 @@ class Client:
         if not data:
             self.gone = True
             return
-        try:
-            lines = self._lines.feed(data)
-        except ProtocolError as error:
-            self.send({'id': None, 'error': str(error)})
-            self.last = True
-            return
+        lines = [line for line in self._lines.feed(data) if line.strip()]
         for line in lines:
+            if len(line) > LONGEST:
+                self.send({'id': None, 'error': f'a line is longer than {LONGEST} bytes'})
+                self.last = True
+                return
             if not self._requests.urgent(self, line):
                 self._received += 1
                 self._asked.put(line)

@@ -10,7 +10,6 @@ import argparse
 import atexit
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from pathlib import Path
 from pyfuncdbg.commands.arguments import one_of
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.commands.uncaught import uncaught
 from pyfuncdbg.debug.diagnosis.diagnose import diagnose
 from pyfuncdbg.debug.diagnosis.finding import Diagnosis
 from pyfuncdbg.errors import PyfuncdbgError
@@ -31,11 +31,6 @@ from pyfuncdbg.views.doctor import NAMES, doctor_view
 
 _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 """Seconds to the first gathering, by how much longer each next one takes, and the longest."""
-_ERROR = re.compile(r'\w+(Error|Exception): ')
-"""In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
-_KERAS = 'Exception encountered when calling '
-"""How the message of an error in a layer begins; what was wrong is on the next line, in bold."""
-_COLOUR = re.compile('\x1b\\[[0-9;]*m')
 
 
 def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:
@@ -92,7 +87,7 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
     def finish() -> None:
         ended.append(True)
         if os.getpid() == owner:                    # a forked child has the facts of its parent
-            gather(Fact('ended', data={'raised': _raised()}))
+            gather(Fact('ended', data={'raised': uncaught()}))
         occupancy.stop()
         recorder.stop()
 
@@ -101,21 +96,6 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
     _thread.start_new_thread(now_and_then, ())
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
-
-
-def _raised() -> str:
-    """The exception that ended the program, as one line; '' if none did."""
-    error = getattr(sys, 'last_value', None)
-    if not isinstance(error, BaseException):
-        return ''
-    error = error.__cause__ or error                # what the function raised, not TensorFlow's error with all its text
-    with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
-        lines = [line.strip() for line in _COLOUR.sub('', str(error)).splitlines() if line.strip()] or ['']
-        inner = next((line for line in lines if _ERROR.match(line)), '') if lines[0].endswith(':') else ''
-        if lines[0].startswith(_KERAS):
-            inner = f'{type(error).__name__}: {next(iter(lines[1:]), lines[0])}'
-        return (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
-    return type(error).__name__
 
 
 # ---------------------------------------------------------------- in the process of the command

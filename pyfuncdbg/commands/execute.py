@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Command, Context, parser_of
 from pyfuncdbg.commands.help import described, find_command
-from pyfuncdbg.commands.line import joined, joined_expression, split_expression, split_redirect, words
+from pyfuncdbg.commands.line import joined, joined_expression, refuse_overlong, split_expression, split_redirect, words
 from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.stack import selected_frame
@@ -32,6 +32,8 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         CommandError: The line cannot be read, names nothing that exists, or needs a stop.
         TraceError: The trace cannot be read, or does not hold what was asked for.
     """
+    if isinstance(line, str):
+        refuse_overlong(line)
     text, redirect = line if isinstance(line, str) else _joined(line, context, table), ''
     if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
         return _in_python(line, context, table)

@@ -23,6 +23,7 @@ from pyfuncdbg.debug.scope import host_of, scope_of
 from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
 from pyfuncdbg.debug.stop import PYTHON, Stop
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import frame_line, program_code
 from pyfuncdbg.record.records import ErrorRecord
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import one_line
@@ -88,8 +89,8 @@ def _count(parser: argparse.ArgumentParser) -> None:
 def _at(entry: Entry | None, stop: Stop) -> tuple[str, int, int, str]:
     """(file, line, line that raised, what it is of) of an entry."""
     if isinstance(entry, FrameEntry):
-        code = entry.frame.f_code
-        current = entry.frame.f_lineno if stop.phase in PYTHON or stop.error is None else entry.line
+        code = program_code(entry.frame.f_code)
+        current = frame_line(entry.frame) if stop.phase in PYTHON or stop.error is None else entry.line
         raised = entry.line if stop.error is not None and entry.line != current else 0
         return code.co_filename, current, raised, code.co_name
     if isinstance(entry, NodeEntry):

@@ -7,12 +7,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import draw_resumed, stop_of
+from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.nodes import pausable
 from pyfuncdbg.debug.reload import Reloaded, reloaded
+from pyfuncdbg.debug.saved_inputs import changes
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite
@@ -23,6 +25,8 @@ from pyfuncdbg.views.graph import retried_view, rewound_view
 _PARTS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
                     'StatefulPartitionedCall'))
 """Op types that run a graph of their own."""
+
+Restored = Literal['restored', 'as left', '']
 
 _LISTED = 50
 """Calls that are listed after a rewind."""
@@ -64,11 +68,15 @@ class Retried:
     Attributes:
         node: Which.
         reloaded: What its source file gave, None if it has none.
+        inputs: Of a call: 'restored' if it gets what it got at first, 'as left' if that was not saved; else ''.
+        changed: The inputs that the function had written to.
     """
 
     verb: str
     node: str
     reloaded: Reloaded | None
+    inputs: Restored = ''
+    changed: tuple[Difference, ...] = ()
 
 
 class Place:
@@ -216,8 +224,17 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     if args.into and site.function is None:
         raise CommandError(f"{site.name!r} calls no Python function that could be gone into: 'retry' makes it again")
     found = reloaded(site.function) if site.function is not None else None
+    inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return Retried('retry', site.name, found)
+    return Retried('retry', site.name, found, inputs, changed)
+
+
+def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:
+    """What the call of a stop is executed on again, and which of its inputs its function has written to by now."""
+    call = stop.call
+    if call is None or call.site.kind != 'python':
+        return '', ()                           # between two nodes the run has the values
+    return ('as left', ()) if call.saved is None else ('restored', changes(call))
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:
@@ -242,5 +259,6 @@ REWIND = Command('rewind', 'go back to before a node, or some nodes; variables a
                  _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
                  _rewind_arguments, needs_stop=True)
 RETRY = Command('retry', 'make the same call once more (-i: step into it); an edited function is read again first', 'run',
-                _retry, lambda result: retried_view(result.node, result.reloaded), _retry_arguments, needs_stop=True)
+                _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed),
+                _retry_arguments, needs_stop=True)
 MOVING: tuple[Command, ...] = (TO, REWIND, RETRY)

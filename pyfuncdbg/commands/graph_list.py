@@ -43,7 +43,7 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     graph = graph_of(context.trace, plan_of(context.trace, run), run)
     values = NodeValues(context.trace, graph, context.stop)
     rows = [row for row in node_rows(context.trace, graph)
-            if args.site is None or site_matches(args.site, row.site.name, row.site.op_type, row.site.function)]
+            if args.site is None or site_matches(args.site, row.site)]
     if args.form != 'text':
         nodes = graph.nodes
         return graph_diagram(graph, args.form, args.n or BOXES, names=[row.site.name for row in rows],

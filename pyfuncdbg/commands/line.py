@@ -12,6 +12,19 @@ from dataclasses import dataclass
 from pyfuncdbg.commands.command import Command, options_of
 from pyfuncdbg.errors import CommandError
 
+LONGEST = 10_000
+"""Characters of a command line. What is longer was pasted by mistake, and is refused before anything looks into it."""
+
+
+def refuse_overlong(line: str) -> None:
+    """Let pass what may be a command line.
+
+    Raises:
+        CommandError: It is too long for one.
+    """
+    if len(line) > LONGEST:
+        raise CommandError(f'a line of more than {LONGEST} characters is no command: refused, it begins {line[:40]!r}')
+
 
 @dataclass(frozen=True, slots=True)
 class Word:

@@ -20,6 +20,7 @@ from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.adapters.importing import Watch
 from pyfuncdbg.commands import script
 from pyfuncdbg.hooks.call import Kind
+from pyfuncdbg.ops.data.parallel import THREAD as DATA_THREAD
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
 """How much is watched, each more than the one before; the debugger has a breakpoint whose condition is never true."""
@@ -35,6 +36,7 @@ def main() -> None:
     target = task['target']
     first, *rest = target
     program = script.module(rest[0], tuple(rest[1:])) if first == '-m' else script.script(first, tuple(rest))
+    script.keep_own_imports(program)
     notes = Notes(place) if task['noted'] else None
     if notes is not None:
         notes.install()
@@ -86,7 +88,8 @@ class Passing:
 
 
 class Notes:
-    """Writes down every result that the host gives to the program, by thread: what it is of, digests, small values."""
+    """Writes down every result that the host gives to the program: thread, element of a dataset that a thread of its worked
+    on (label and index, else null), what it is of, digests, small values."""
 
     def __init__(self, place: Path) -> None:
         self._owner = os.getpid()
@@ -122,18 +125,18 @@ class Notes:
         def noted(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if os.getpid() == self._owner:
-                self._note(*named(args), result)
+                self._note(_element(args), *named(args), result)
             return result
         noted.__name__, noted.__qualname__, noted.__doc__ = original.__name__, original.__qualname__, original.__doc__
         setattr(owner, name, noted)
 
-    def _note(self, what: str, names: list[str], result: Any) -> None:
+    def _note(self, element: list[Any] | None, what: str, names: list[str], result: Any) -> None:
         leaves = list(_leaves(result))
         if not leaves:
             return
         with self._lock:
             values = [self._described(array) for array in leaves]
-            self._lines.write(json.dumps([threading.current_thread().name, what, names, values]) + '\n')
+            self._lines.write(json.dumps([threading.current_thread().name, element, what, names, values]) + '\n')
 
     def _described(self, array: np.ndarray) -> list[Any]:
         data = repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
@@ -170,6 +173,16 @@ def _leaves(value: Any) -> Iterator[np.ndarray]:
             yield from _leaves(value.get_value())
     elif hasattr(value, '_type_spec') and (nest := sys.modules.get('tensorflow.python.util.nest')) is not None:
         yield from _leaves(nest.flatten(value, expand_composites=True))     # ragged, sparse, rows of a table
+
+
+def _element(args: tuple[Any, ...]) -> list[Any] | None:
+    """The element of a dataset that a call of a function is for, on a thread of the dataset's own: which thread gets which
+    element is not up to the program."""
+    run = getattr(args[1], 'run', None) if len(args) > 1 else None
+    index = getattr(run, 'element', None)
+    if run is None or index is None or not threading.current_thread().name.startswith(DATA_THREAD):
+        return None
+    return [run.label, index]
 
 
 def _fetched(args: tuple[Any, ...]) -> list[str]:

@@ -62,7 +62,7 @@ def _profile(context: Context, args: argparse.Namespace) -> Profile:
     sites = trace.sites()
     forward = by_name(sites)
     times = [time for time in trace.profile(args.run) if args.kind in ('all', time.site.kind)
-             and (args.site is None or site_matches(args.site, time.site.name, time.site.op_type, time.site.function))
+             and (args.site is None or site_matches(args.site, time.site))
              and (args.file is None or _is_in(time.site, forward, args.file))]
     rows = [row for row in costs(times, sites, args.by) if row.own >= args.over]
     rows.sort(key=SORTS[args.sort], reverse=args.reverse)

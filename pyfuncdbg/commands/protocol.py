@@ -35,6 +35,8 @@ from pyfuncdbg.errors import CommandError
 VERSION = 1
 LONGEST = 1 << 16
 """Bytes of a request, its newline not counted."""
+MOST_HELD = 16 << 20
+"""Bytes that wait for a client; one that lets more pile up is cut off. So no message is longer."""
 _LONGEST_CANCEL = 200
 _WIDEST = 10_000
 
@@ -128,7 +130,7 @@ def _number(value: Any, name: str, least: int, most: int) -> int:
 
 
 class Lines:
-    """Puts what arrives in pieces together to lines; holds less than one line of the longest kind, and what just came.
+    """Puts what arrives in pieces together to lines, in linear time and bounded memory.
 
     Args:
         longest: Most bytes of a line.
@@ -136,16 +138,29 @@ class Lines:
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
-        self._rest = b''
+        self._begun = bytearray()
+        self._skips = False                     # the rest of a line that was too long
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that are complete now, without their ends.
 
-        Raises:
-            ProtocolError: One is longer than allowed.
+        One that is too long comes as soon as that is known, cut one byte behind the limit; its rest is skipped.
         """
-        *complete, self._rest = (self._rest + data).split(b'\n')
-        if len(self._rest) > self._longest or any(len(line) > self._longest for line in complete):
-            self._rest = b''
-            raise ProtocolError(f'a line is longer than {self._longest} bytes')
-        return [line for line in complete if line.strip()]
+        lines: list[bytes] = []
+        *parts, begun = data.split(b'\n')
+        for part in parts:
+            self._extend(part, lines)
+            if not self._skips:
+                lines.append(bytes(self._begun))
+                self._begun.clear()
+            self._skips = False
+        self._extend(begun, lines)
+        return lines
+
+    def _extend(self, part: bytes, lines: list[bytes]) -> None:
+        if not self._skips:
+            self._begun += part
+            if len(self._begun) > self._longest:
+                lines.append(bytes(self._begun[:self._longest + 1]))
+                self._begun.clear()
+                self._skips = True

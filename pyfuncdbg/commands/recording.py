@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyfuncdbg.adapters import await_imports
-from pyfuncdbg.errors import UsageError
+from pyfuncdbg.commands.uncaught import uncaught
+from pyfuncdbg.errors import NoRoomError, UsageError
 
 _POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
 
-_SHOW = ('import sys; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
+_SHOW = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
          'sys.exit(main(["show", sys.argv[2]]))')
 
 
@@ -67,20 +68,35 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
         ops: Record graph nodes too.
         report: Whether to draw it; the inspector shows the trace itself.
 
+    On a full disk the program runs unrecorded, and a line says so.
+
     Raises:
         TraceError: The trace cannot be made there, or the budget is too small.
     """
+    from pyfuncdbg.hooks.aside import say
     from pyfuncdbg.record.recorder import Recorder
+    from pyfuncdbg.record.records import UNCAUGHT
     sys.argv = list(argv)
     recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
-    recorder.start()
+    try:
+        recorder.start()
+    except NoRoomError as error:
+        if not report:
+            raise
+        give_up(path)
+        say(f'{error}. The program runs unrecorded.')
+        await_imports()
+        return
     await_imports()
     owner = os.getpid() if report else 0        # which is no process of the user's
     folder, environment = os.getcwd(), dict(os.environ)
 
     def finish() -> None:
+        if error := uncaught():
+            recorder.note(UNCAUGHT, {'error': error})
         recorder.stop()
-        if os.getpid() == owner:                # a forked child that ends the usual way comes here too
+        # A forked child that ends the usual way comes here too.
+        if os.getpid() == owner and not recorder.gone:
             draw_report(path, folder, environment)
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.

@@ -24,6 +24,7 @@ from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.hooks.source_map import program_code
 
 if TYPE_CHECKING:
     from pyfuncdbg.commands.clients import Client
@@ -263,8 +264,8 @@ def described(stop: Stop) -> dict[str, Any]:
             'thread_name': stop.thread_name,
             'call': {'number': call.id, 'site': call.site.name, 'ordinal': call.ordinal} if call is not None else None,
             'run': stop.run.id if stop.run is not None else None,
-            'where': {'file': inner.frame.f_code.co_filename, 'line': inner.line,
-                      'function': inner.frame.f_code.co_name} if inner is not None else None}
+            'where': {'file': program_code(inner.frame.f_code).co_filename, 'line': inner.line,
+                      'function': program_code(inner.frame.f_code).co_name} if inner is not None else None}
 
 
 def _drawn(answer: Answer, asked: Request) -> str:

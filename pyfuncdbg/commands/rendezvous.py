@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import stat
 import tempfile
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 
 from pyfuncdbg.errors import CommandError
 
+_NAME = re.compile('([0-9]{1,20})[.]sock')
 _LONGEST = 100
 """Bytes of a socket's path; the system allows 104 to 108."""
 
@@ -110,14 +112,28 @@ def programs() -> dict[int, str]:
         except OSError:
             continue
         for name in names:
-            number = name.removesuffix('.sock')
             path = os.path.join(folder, name)
-            if name.endswith('.sock') and number.isdigit() and int(number) not in found and _answers(path):
-                found[int(number)] = path
+            if (socket_of := _NAME.fullmatch(name)) and int(socket_of[1]) not in found and _answers(path):
+                found[int(socket_of[1])] = path
     return dict(sorted(found.items()))
 
 
+def refusals() -> list[str]:
+    """Why folders that may hold sockets are not looked into."""
+    reasons = []
+    for folder in _candidates():
+        with contextlib.suppress(OSError):      # it is not there
+            reasons += [reason] if (reason := _refusal(folder)) else []
+    return reasons
+
+
 def _answers(path: str) -> bool:
+    """Whether a socket has a listener; a stale one is removed, and no other kind of file."""
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return False
+    except OSError:                             # gone meanwhile
+        return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         trial.setblocking(False)
         try:

@@ -17,11 +17,17 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
+from pyfuncdbg.commands.own_imports import OwnImports
+from pyfuncdbg.commands.shadowing import loaded_at_start, may_shadow, shadowed
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
+from pyfuncdbg.hooks import search_path
 from pyfuncdbg.hooks.entrance import RUNNERS
+from pyfuncdbg.hooks.machinery import mark_launcher
 
 _INTERRUPTED = 130
 """Exit code of a program that the user ended; what a shell reports after Ctrl-C."""
+_own: list[OwnImports] = []
+"""Our import system, where the program shadows a module that we have; else none."""
 _kept: list[ModuleType] = []
 """The interpreter's first `__main__`, whose code is still on the stack while the program has taken its place."""
 
@@ -80,8 +86,7 @@ def module(name: str, args: tuple[str, ...] = ()) -> Program:
     folder = None if sys.flags.safe_path else os.getcwd()
     first = name.partition('.')[0]
     before = list(sys.path)
-    if folder is not None:
-        sys.path[0] = folder
+    sys.path[:] = _search_path(folder)
     try:
         if first not in sys.modules and importlib.util.find_spec(first) is None:
             known = {found.name for found in pkgutil.iter_modules()} | sys.stdlib_module_names
@@ -91,6 +96,16 @@ def module(name: str, args: tuple[str, ...] = ()) -> Program:
     finally:
         sys.path[:] = before
     return Program(name, ('-m', *args), folder, module=name)
+
+
+def keep_own_imports(program: Program) -> None:
+    """Make sure that what is loaded from now on has our imports, also when the program's path shadows them.
+
+    To be called as soon as the program is known: what is loaded before has Python's imports.
+    """
+    if not _own and may_shadow(_search_path(program.path)):
+        _own.append(OwnImports(sys.path))
+        _own[0].install()
 
 
 def execute(program: Program) -> None:
@@ -104,11 +119,12 @@ def execute(program: Program) -> None:
     _kept.append(sys.modules['__main__'])
     sys.modules['__main__'] = main
     sys.argv = list(program.argv)
-    if program.path is not None:
-        if sys.flags.safe_path:
-            sys.path.insert(0, program.path)        # a folder or zip file is there even under -P
-        else:
-            sys.path[0] = program.path
+    mark_launcher(sys._getframe())
+    keep_own_imports(program)
+    path = _search_path(program.path)
+    for own in _own:
+        own.withdraw(shadowed(path), loaded_at_start())     # of what was loaded since, too
+    sys.path[:] = path
     try:
         _enter(program, main)
     except SystemExit:
@@ -122,6 +138,9 @@ def execute(program: Program) -> None:
     except BaseException as error:
         _show_without_our_frames(error, main if program.code is not None else None)
         raise
+    finally:
+        for own in _own:
+            own.complete()
     if program.code is not None:
         _forget_file(main)
 
@@ -146,6 +165,17 @@ def _enter(program: Program, main: ModuleType) -> None:
 
 
 RUNNERS.add(_enter.__code__)
+
+
+def _search_path(folder: str | None) -> list[str]:
+    """The program's `sys.path`, with its folder where the interpreter puts that."""
+    path = search_path.given()
+    if folder is not None:
+        if sys.flags.safe_path:
+            path.insert(0, folder)                  # a folder or zip file is there even under -P
+        else:
+            path[0] = folder
+    return path
 
 
 def _absolute(path: str) -> str:

@@ -5,7 +5,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -19,9 +19,10 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.sources import Mark, Missing, SourceFile, files_of, marks_by_line, missing
 from pyfuncdbg.debug.stack import selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.record.records import TensorRecord
+from pyfuncdbg.record.source_text import FileText, lines_of
 from pyfuncdbg.views.annotated import annotated_view
-from pyfuncdbg.views.source import file_lines
 from pyfuncdbg.views.source_files import source_files_view
 
 SHOWN = 40
@@ -67,7 +68,8 @@ def _list(context: Context, args: argparse.Namespace) -> FileList:
              or fnmatchcase(file.filename.replace('\\', '/').rpartition('/')[2], args.path)]
     mine = files if args.all else [file for file in files if file.users]
     mine.sort(key=SORTS[args.sort])
-    return FileList(tuple(mine[:args.n]), len(mine), len(files) - len(mine), missing(context.trace),
+    rows = tuple(replace(file, missing=context.trace.source(file.filename).missing) for file in mine[:args.n])
+    return FileList(rows, len(mine), len(files) - len(mine), missing(context.trace),
                     filters_of(args, 'path', 'run', 'all'), args.sort)
 
 
@@ -87,18 +89,20 @@ def _source(context: Context, args: argparse.Namespace) -> Annotated:
     marks = marks_by_line(trace, args.run)
     name, line = _named(args.file, marks)
     filename = _found(name, marks)
-    text, read, warnings = _text(trace, filename, marks[filename])
+    source = trace.source(filename)
+    text, warnings = _text(source, filename, marks[filename])
     frame = selected_frame(context.stop) if context.stop is not None else None
-    current = frame.f_lineno if frame is not None and frame.f_code.co_filename == filename else 0
-    last = max([len(text), *marks[filename]])
+    at = place(frame) if frame is not None else None
+    current = at.line if at is not None and at.filename == filename else 0
+    last = max([source.length, *text, *marks[filename]])
     if line is not None and line > last:
         raise CommandError(f'{filename} has {last} lines: there is no line {line}')
-    wanted = _wanted(marks[filename], len(text), current, line, whole=args.all)
+    wanted = _wanted(marks[filename], last, current, line, whole=args.all)
     lines = tuple(_line(trace, number, text, marks[filename].get(number, ()), args.nodes, args.run) for number in wanted)
     here = [mark for marked in marks[filename].values() for mark in marked]
     made = {(mark.site.process, mark.site.id): mark for mark in here}
     return Annotated(AnnotatedSource(
-        filename, read, warnings, lines, len(text), len(marks[filename]), sum(1 for one in lines if one.nodes),
+        filename, source.read, warnings, lines, source.length, len(marks[filename]), sum(1 for one in lines if one.nodes),
         sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in here),
         sum(mark.time.calls for mark in made.values() if mark.time is not None),
         sum(_own(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
@@ -127,47 +131,25 @@ def _found(name: str, marks: Mapping[str, Marks]) -> str:
     raise CommandError(f'no node or function of this trace is from {name!r}.', *more)
 
 
-def _text(trace: Queries, filename: str, marks: Marks) -> tuple[dict[int, str], str, tuple[str, ...]]:
-    """Lines by number, the file they are from, and in what they differ from what was recorded."""
-    functions = {(mark.site.line, mark.site.source) for marked in marks.values() for mark in marked
-                 if mark.site.source and mark.site.filename == filename}
-    read, warnings = filename, []
-    lines = file_lines(filename)
-    if not lines and not filename.startswith('<'):
-        read = next((near for near in _near(filename) if file_lines(near)), '')
-        lines = file_lines(read) if read else []
-        warnings.append(f'{filename} is not on this machine: ' + (
-            f'this is {os.path.relpath(read)}' if read else 'only the functions that the trace holds are shown'))
-    text = dict(enumerate(lines, 1))
-    if lines:
-        warnings += _changes(functions, lines)
-    for first, source in functions:             # what ran, whatever the file says now
-        text.update(enumerate(source.splitlines(), first)) if not lines else None
-    return text, read if lines else '', tuple(warnings)
+def _text(source: FileText, filename: str, marks: Marks) -> tuple[dict[int, str], tuple[str, ...]]:
+    """Lines by number, and what is to be known of them: those of the functions that were recorded are known anyway."""
+    text = dict(source.lines)
+    if not source.read:
+        for site in {(mark.site.process, mark.site.id): mark.site for marked in marks.values() for mark in marked}.values():
+            if site.filename == filename:
+                text = dict(enumerate(lines_of(site.source), site.line)) | text
+    warnings = []
+    if source.read not in ('', filename):
+        warnings.append(f'{filename} is not on this machine: this is {os.path.relpath(source.read)}')
+    if source.missing:
+        warnings.append(f'{source.missing}: only lines that the trace holds are shown')
+    if source.versions > 1:
+        warnings.append('the file changed while it was recorded: these are lines of its last version')
+    return text, tuple(warnings)
 
 
-def _near(filename: str) -> list[str]:
-    """Where the file may be on this machine: under the current folder by the end of its path, the longest first."""
-    parts = [part for part in filename.replace('\\', '/').split('/') if part not in ('', '.', '..')]
-    return [os.path.join(os.getcwd(), *parts[i:]) for i in range(max(0, len(parts) - 4), len(parts))]
-
-
-def _changes(functions: set[tuple[int, str]], lines: Sequence[str]) -> list[str]:
-    """Functions that the file has no more, or elsewhere."""
-    found = []
-    for first, source in sorted(functions):
-        wanted = source.splitlines()
-        if wanted and list(lines[first - 1:first - 1 + len(wanted)]) != wanted:
-            head = wanted[0].strip()
-            now = [number for number, line in enumerate(lines, 1) if line.strip() == head]
-            where = f', it is at line {min(now, key=lambda n: abs(n - first))} now' if now else ''
-            found.append(f'the file has changed since it was recorded: line {first} was {head[:80]!r}{where}')
-    return found[:3]
-
-
-def _wanted(marks: Marks, length: int, current: int, line: int | None, *, whole: bool) -> list[int]:
+def _wanted(marks: Marks, last: int, current: int, line: int | None, *, whole: bool) -> list[int]:
     """Numbers of the lines to show."""
-    last = max([length, *marks])
     if line is not None:
         return list(range(max(1, line - AROUND * 4), min(last, line + AROUND * 4) + 1))
     if whole:

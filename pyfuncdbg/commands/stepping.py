@@ -17,6 +17,7 @@ from pyfuncdbg.debug.backtrace import Row, selected_row
 from pyfuncdbg.debug.stack import selected_frame
 from pyfuncdbg.debug.stop import UserFrame, Verb
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import frame_line, place
 from pyfuncdbg.views.stack import row_view
 
 
@@ -35,8 +36,9 @@ def stepping(name: Verb, help: str, *aliases: str) -> Command:
 
 def _until(context: Context, args: argparse.Namespace) -> Resumed:
     frame = selected_frame(stop_of(context))
-    if args.line is not None and frame is not None and args.line <= frame.f_lineno:
-        raise CommandError(f'until: line {args.line} is not below line {frame.f_lineno}, where {frame.f_code.co_name} is. '
+    if args.line is not None and frame is not None and args.line <= frame_line(frame):
+        here = place(frame)
+        raise CommandError(f'until: line {args.line} is not below line {here.line}, where {here.function} is. '
                            'A line further up is reached by a breakpoint.')
     return _step(context, 'until', args.line)
 
@@ -60,7 +62,7 @@ def _jump(context: Context, args: argparse.Namespace) -> Row | None:
         _set_line(frame, args.line)
     except (ValueError, RuntimeWarning) as error:
         raise CommandError(f'jump: Python refuses line {args.line}: {error}') from None
-    stop.frames = tuple(UserFrame(frame, frame.f_lineno) if one.frame is frame else one for one in stop.frames)
+    stop.frames = tuple(UserFrame(frame, frame_line(frame)) if one.frame is frame else one for one in stop.frames)
     stop.stack, stop.listed = None, 0
     return selected_row(stop)
 

@@ -20,14 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from pyfuncdbg.commands.probe import LEVELS
-from pyfuncdbg.record.dtypes import dtype_of
+from pyfuncdbg.commands.result_list import Result, difference
 
-_BOOT = 'import sys; sys.path.append(sys.argv.pop(1)); from pyfuncdbg.commands.probe import main; main()'
+_BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
+         'from pyfuncdbg.commands.probe import main; main()')
 _LOGGED = re.compile(rb'^([IWEF])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ ')
 _OURS = b'pyfuncdbg: '
+_PACKAGE = Path(__file__).resolve().parents[1]
+_FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, in .*\n(?:\1  .*\n)*' % re.escape(
+    bytes(_PACKAGE)), re.MULTILINE)
 
 Answer = Literal['equal', 'different', 'nondeterministic']
 
@@ -87,14 +89,14 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """One run of the program. `results` are by thread: (what, names of fetches, values)."""
+    """One run of the program."""
 
     code: int
     stdout: bytes
     stderr: bytes
     raised: str
     seconds: float
-    results: dict[str, list[list[Any]]]
+    results: list[Result]
     values: bytes
 
 
@@ -115,9 +117,8 @@ def verify(target: Sequence[str], repeats: int = 3) -> Verification:
             differences += [] if found is None else [found]
     answer: Answer = 'nondeterministic' if again is not None else 'different' if differences else 'equal'
     costs = _costs(target, repeats, given) if answer == 'equal' else ()
-    listed = [values for lines in plain.results.values() for values in lines]
-    return Verification(tuple(target), answer, len(listed), sum(len(line[2]) for line in listed), len(plain.stdout),
-                        len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
+    return Verification(tuple(target), answer, len(plain.results), sum(len(one.values) for one in plain.results),
+                        len(plain.stdout), len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
 
 
 def _costs(target: Sequence[str], repeats: int, given: Given) -> tuple[Cost, ...]:
@@ -135,7 +136,7 @@ def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Ou
     try:
         (place / 'task.json').write_text(json.dumps({'target': list(target), 'level': level, 'noted': noted}))
         environment = {'PYTHONHASHSEED': '0', **os.environ}
-        root = str(Path(__file__).resolve().parents[2])
+        root = str(_PACKAGE.parent)
         with (place / 'stdout').open('wb') as stdout, (place / 'stderr').open('wb') as stderr, given.source(
                 place) as stdin, subprocess.Popen([sys.executable, '-c', _BOOT, root, str(place)], stdin=stdin,
                                                   stdout=stdout, stderr=stderr, env=environment, bufsize=0) as child:
@@ -204,15 +205,15 @@ def _ended(place: Path) -> dict[str, Any]:
     return found
 
 
-def _results(path: Path) -> dict[str, list[list[Any]]]:
-    found: dict[str, list[list[Any]]] = {}
+def _results(path: Path) -> list[Result]:
+    found = []
     if path.exists():
         for line in path.read_text().splitlines():
             try:
-                thread, what, names, values = json.loads(line)
+                thread, element, what, names, values = json.loads(line)
             except ValueError:                      # the last line of a process that was killed
                 break
-            found.setdefault(thread, []).append([what, names, values])
+            found.append(Result(thread, element, what, names, values))
     return found
 
 
@@ -221,15 +222,22 @@ def _without_ours(text: bytes) -> bytes:
     return b''.join(_LOGGED.sub(rb'\1 ', line) for line in text.splitlines(keepends=True) if not line.startswith(_OURS))
 
 
+def _without_frames(text: bytes) -> bytes:
+    """Tracebacks without the frames of this package, which are what a framework's own are: a run that is watched passes by
+    other lines of it."""
+    return _FRAME.sub(b'', text)
+
+
 # ---------------------------------------------------------------- comparing
 def _first_difference(level: str, plain: _Outcome, watched: _Outcome) -> Difference | None:
-    found = _in_results(plain, watched)
+    found = difference(plain.results, watched.results, plain.values, watched.values)
     if found is not None:
         return Difference(level, 'results', *found)
     for what, one, other in (('exit code', str(plain.code), str(watched.code)), ('exception', plain.raised, watched.raised)):
         if one != other:
             return Difference(level, what, '', one or 'none', other or 'none')
-    for what, text, other_text in (('stdout', plain.stdout, watched.stdout), ('stderr', plain.stderr, watched.stderr)):
+    for what, *texts in (('stdout', plain.stdout, watched.stdout), ('stderr', plain.stderr, watched.stderr)):
+        text, other_text = map(_without_frames, texts)
         if text != other_text:
             lines, others = text.splitlines(), other_text.splitlines()
             pairs = zip(lines, others, strict=False)
@@ -240,44 +248,3 @@ def _first_difference(level: str, plain: _Outcome, watched: _Outcome) -> Differe
 
 def _line(lines: Sequence[bytes], at: int) -> str:
     return lines[at].decode('utf-8', 'backslashreplace') if at < len(lines) else '(no such line)'
-
-
-def _in_results(plain: _Outcome, watched: _Outcome) -> tuple[str, str, str] | None:
-    """Where, what it was, what it is."""
-    for thread in {**plain.results, **watched.results}:
-        lines, others = plain.results.get(thread, []), watched.results.get(thread, [])
-        counts: dict[str, int] = {}
-        for one, other in zip(lines, others, strict=False):
-            what, names, values = one
-            counts[what] = counts.get(what, 0) + 1
-            where = f'{what} number {counts[what]}' + (f' on thread {thread}' if thread != 'MainThread' else '')
-            if other[0] != what or len(other[2]) != len(values):
-                return where, f'{what} with {len(values)} values', f'{other[0]} with {len(other[2])} values'
-            for i, (a, b) in enumerate(zip(values, other[2], strict=True)):
-                if a[:3] != b[:3]:
-                    name = names[i] if i < len(names) and names[i] else f'value {i}'
-                    element, before, after = _element(a, b, plain.values, watched.values)
-                    return f'{where}, {name}{element}', before, after
-        if len(lines) != len(others):
-            return f'results on thread {thread}', f'{len(lines)} results', f'{len(others)} results'
-    return None
-
-
-def _element(one: Sequence[Any], other: Sequence[Any], values: bytes, others: bytes) -> tuple[str, str, str]:
-    """The first element that differs, and the two."""
-    if one[1:3] != other[1:3]:
-        return '', f'{one[1]} {one[2]}', f'{other[1]} {other[2]}'
-    if one[3] < 0 or other[3] < 0:
-        return '', f'digest {one[0]}', f'digest {other[0]}'
-    a, b = (_array(data, entry) for data, entry in ((values, one), (others, other)))
-    step = a.dtype.itemsize
-    bits = a.view(np.uint8).reshape(-1, step) != b.view(np.uint8).reshape(-1, step)
-    at = int(np.flatnonzero(bits.any(axis=1))[0])
-    index = [int(i) for i in np.unravel_index(at, tuple(one[2]))] if one[2] else []
-    return f' element {index}', str(a[at]), str(b[at])
-
-
-def _array(data: bytes, entry: Sequence[Any]) -> np.ndarray:
-    dtype = dtype_of(entry[1]) if not entry[1].startswith(('str', 'bytes')) else np.dtype(np.uint8)
-    count = int(np.prod(entry[2], dtype=np.int64))
-    return np.frombuffer(data, dtype, count, entry[3])

@@ -43,7 +43,7 @@ class AnnotatedSource:
 
     Attributes:
         filename: As recorded.
-        read: The file that the text is from; '' if it is only from functions that the trace holds, or unknown.
+        read: The local file that the text is from; '' if it is from the trace, or unknown.
         warnings: How that differs from what was recorded.
         lines: In order; gaps are lines that have nothing to tell.
         length: Lines of the whole file; 0 if unknown.

@@ -144,10 +144,15 @@ class SiteTests:
         self._before = tuple(one for one in armed if one not in self._error and one not in self._after)
         self.later = bool(self._after or self._error or self._remembering)
 
-    def before(self, call: Call) -> Sequence[Hit]:
-        """Tested with the inputs."""
+    def begin(self, call: Call) -> None:
+        """Keep what is needed of the inputs when the call is over; once more before it is retried."""
         for armed in self._remembering:
             armed.begin(call)
+
+    def before(self, call: Call) -> Sequence[Hit]:
+        """Tested with the inputs."""
+        if self._remembering:
+            self.begin(call)
         hits: tuple[Hit, ...] = ()
         for armed in self._before:
             hit = armed.tested(call)

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyfuncdbg.debug.listing import source_lines
+from pyfuncdbg.debug.listing import line_of
 from pyfuncdbg.debug.raised import frame_records
 from pyfuncdbg.debug.scope import host_of
 from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected, stack_of
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
+from pyfuncdbg.hooks.original import name_of
+from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.record.records import FrameRecord
 
 
@@ -68,9 +70,9 @@ def created_at(site: CallSite) -> Frame | None:
 def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> Row:
     entry = stack[index]
     if isinstance(entry, FrameEntry):
-        code = entry.frame.f_code
+        code = program_code(entry.frame.f_code)
         return Row('python', code.co_name, '', code.co_filename, entry.line,
-                   _line(code.co_filename, entry.line, entry), is_library(code.co_filename), chosen)
+                   line_of(code.co_filename, entry.line, entry.frame.f_globals), is_library(code.co_filename), chosen)
     if isinstance(entry, RunEntry):
         run = entry.run
         fetches = ', '.join(run.fetches) or 'no tensors'
@@ -78,7 +80,7 @@ def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> Row:
     place = created_at(entry.site)
     filename, line = (place.filename, place.line) if place is not None else ('', 0)
     return Row('node', entry.site.name, _of_node(stop, entry, stack[index + 1] if index + 1 < len(stack) else None),
-               filename, line, _line(filename, line) if filename else '', False, chosen)
+               filename, line, line_of(filename, line) if filename else '', False, chosen)
 
 
 def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:
@@ -89,14 +91,9 @@ def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:
         return f'{text}, waits for {below.site.name}' if isinstance(below, NodeEntry) else text
     if entry.around:
         return f'{text}, runs the node below'
-    name = getattr(site.function, '__name__', '')
+    name = name_of(site.function)
     if name:
         text += f', calls {name}'
     if entry.call is None:
         return f'{text}, is next' if stop.phase == 'node' else text
     return f'{text}, call #{entry.call.id}'
-
-
-def _line(filename: str, line: int, entry: FrameEntry | None = None) -> str:
-    lines = source_lines(filename, entry.frame.f_globals if entry is not None else None)
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ''

@@ -8,13 +8,13 @@ hit: the thread stops there, whatever `every`, `after`, `once` and `do` say.
 """
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.debug.call_attributes import explained
 from pyfuncdbg.debug.predicate import Predicate, shown
 from pyfuncdbg.debug.spec import Spec
+from pyfuncdbg.hooks.locks import new_lock
 
 Timing = Literal['before', 'after-call', 'error', 'gradient']
 """When it is tested: before the call, when it has returned, when it has raised; at the calls of its backward step."""
@@ -91,7 +91,7 @@ class HitCount:
     __slots__ = ('_acted', '_lock', 'hits')
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._acted = False
         self.hits = 0
 

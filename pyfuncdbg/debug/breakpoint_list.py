@@ -4,11 +4,11 @@ Made on the thread of whoever asks; holds no condition, only its text.
 """
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from pyfuncdbg.debug.breakpoint import Breakpoint
 from pyfuncdbg.debug.breakpoints import Breakpoints
-from pyfuncdbg.debug.converted import converted
 from pyfuncdbg.debug.entry import Entry
 from pyfuncdbg.debug.predicate import shown
 from pyfuncdbg.errors import CommandError
@@ -60,6 +60,14 @@ def states(breakpoints: Breakpoints) -> list[BreakpointState]:
     return [state_of(entry, breakpoints) for _, entry in sorted(breakpoints.entries.items())]
 
 
+def pending(number: int, breakpoints: Breakpoints) -> str:
+    """A sentence for a breakpoint whose file is not known yet; '' for any other."""
+    state = state_of(breakpoints.entry(number), breakpoints)
+    if state.how != 'pending' or state.where:
+        return ''
+    return f'breakpoint {number} ({state.spec}) is pending: {state.note}'
+
+
 def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:
     one: Breakpoint = entry.breakpoint
     if one.spec.kind == 'line':
@@ -69,9 +77,10 @@ def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str
             return (), '', str(error)
         if placed is None:
             return (), '', ''
+        if placed.how == 'pending' and not placed.function and not os.path.isfile(placed.filename):
+            return (), placed.how, placed.note  # of a file that is not known yet
         function = f' {placed.function}' if placed.function else ''
-        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, '; '.join(
-            note for note in (placed.note, converted(placed.filename, placed.function)) if note)
+        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
     names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec)))
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']

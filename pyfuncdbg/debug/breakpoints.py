@@ -5,7 +5,6 @@ site and thrown away when breakpoints change.
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +23,7 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks import traced
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
+from pyfuncdbg.hooks.locks import new_rlock
 
 if TYPE_CHECKING:
     from pyfuncdbg.debug.lines.lines import Lines
@@ -60,15 +60,21 @@ class Breakpoints:
     def __init__(self, on_change: Callable[[], None], program: Program) -> None:
         self._on_change = on_change
         self._program = program
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._entries: dict[int, Entry] = {}
         self._by_site: dict[int, SiteTests | None] = {}
         self._by_run: dict[int, tuple[tuple[CallSite, ...], bool]] = {}
         self._number = 0
         self._runs_of_ops = 0
+        self._at_lines = False
         self._lines: Lines | None = None
         self.known = Catalogue()
         self.kinds: frozenset[Kind] = frozenset()
+
+    @property
+    def at_lines(self) -> bool:
+        """Whether one may stop in the function of any call."""
+        return self._at_lines
 
     # ------------------------------------------------------------------ asked at calls
     def at(self, call: Call) -> SiteTests | None:
@@ -324,6 +330,7 @@ class Breakpoints:
 
     def _settle(self) -> None:
         """Work out which kinds of calls are needed."""
+        self._at_lines = any(entry.breakpoint.spec.kind == 'line' for entry in self._enabled())
         kinds: set[Kind] = {'op'} if self._runs_of_ops else set()
         for entry in self._enabled():
             one = entry.breakpoint

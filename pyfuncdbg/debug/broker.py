@@ -17,6 +17,8 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.forking import former_id
+from pyfuncdbg.hooks.locks import new_rlock
 
 _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""
@@ -63,7 +65,7 @@ class Broker:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()          # re-entrant: a signal handler may release what its own thread holds
+        self._lock = new_rlock()          # re-entrant: a signal handler may release what its own thread holds
         self._stops: tuple[Stop, ...] = ()
         self._focus: Stop | None = None
         self._talking: Stop | None = None
@@ -267,10 +269,9 @@ class Broker:
 
     def forked(self) -> None:
         """In a forked child: the stops of other threads are the parent's."""
-        self._lock = threading.RLock()
         self._expected = 0
-        mine = threading.get_native_id()
-        self._stops = tuple(stop for stop in self._stops if stop.thread == _forking)
+        mine, before = threading.get_native_id(), former_id()
+        self._stops = tuple(stop for stop in self._stops if stop.thread == before)
         for stop in self._stops:
             stop.thread = mine
         self._focus = self._stops[0] if self._stops else None
@@ -279,13 +280,6 @@ class Broker:
 
 
 _brokers: weakref.WeakSet[Broker] = weakref.WeakSet()
-_forking = 0
-"""Native id, in the parent, of the thread that forks."""
-
-
-def _before_fork() -> None:
-    global _forking
-    _forking = threading.get_native_id()
 
 
 def _after_fork() -> None:
@@ -293,4 +287,4 @@ def _after_fork() -> None:
         broker.forked()
 
 
-os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pyfuncdbg.debug.places import by_name, made_at, twin_key
 from pyfuncdbg.record.records import SiteRecord
+from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.record.usage import SiteTime
 
 By = Literal['node', 'function', 'line', 'type', 'file']
@@ -25,9 +26,11 @@ class Cost:
         filename, line: Of the line or file; of a node or function, where it was made; '' and 0 if unknown.
         nodes: How many fall together.
         calls, failed, bad: How often they ran, raised, and met NaN or infinities.
+        retries: How many of the calls were executed once more by `retry`.
         own: Seconds in which no other recorded call ran inside.
         total: Seconds, with what ran inside.
         longest: Seconds of the longest call.
+        source: The text of `line`, where calls are added up by line.
         newest: Number of the newest call of the one that cost most.
     """
 
@@ -44,6 +47,8 @@ class Cost:
     longest: float
     newest: str
     bad: int
+    source: SourceText
+    retries: int = 0
 
     @property
     def mean(self) -> float:
@@ -91,7 +96,9 @@ def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By) -> C
                 site.function if by in ('node', 'function') or alone else '', filename, line if by != 'file' else 0,
                 len(nodes), sum(time.calls for time in twins), sum(time.failed for time in twins),
                 sum(time.own for time in group), sum(time.total for time in twins), max(time.longest for time in group),
-                most.newest, sum(time.bad for time in twins))
+                most.newest, sum(time.bad for time in twins),
+                site.source_at(filename, line).only(line) if by == 'line' and filename else SourceText(),
+                sum(time.retries for time in twins))
 
 
 def _without_twins(group: list[SiteTime]) -> list[SiteTime]:

@@ -3,6 +3,7 @@
 Breakpoints say where, the broker asks the user, the stepper goes through Python and `nodes` through the graph. `around` runs
 on the thread of each call. Nothing here is active before somebody debugs.
 """
+# long: one hook; its stops, what is decided at them and what is executed again change the same flows
 from __future__ import annotations
 
 import sys
@@ -21,14 +22,16 @@ from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.differences import arrays, differences
 from pyfuncdbg.debug.flow import Flow, Flows
 from pyfuncdbg.debug.live import LiveTrace
+from pyfuncdbg.debug.saved_inputs import restore, save
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, program_around, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop
 from pyfuncdbg.debug.swaps import Swaps
-from pyfuncdbg.errors import RunAborted, RunInterrupted
-from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current, made_again
+from pyfuncdbg.errors import Retried, RunAborted, RunInterrupted
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current, made_again, renew
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.machinery import is_machinery
 
 if TYPE_CHECKING:
@@ -36,14 +39,6 @@ if TYPE_CHECKING:
 
 DEPTH = -100
 """Of the hook: outside of recorders, so that they see what a function really got."""
-
-
-class Retried(BaseException):
-    """The user wants the call again, from inside of it: passes through the function up to the call."""
-
-    def __init__(self, call: int) -> None:
-        super().__init__(call)
-        self.call = call
 
 
 class Debugger:
@@ -65,7 +60,7 @@ class Debugger:
         self._catching = False
         self.left = False
         self.flows = Flows()
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._extra: frozenset[Kind] = frozenset()
         self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
 
@@ -170,25 +165,44 @@ class Debugger:
             flow, lambda: tests.before(call))
         if hits or flow is not None:
             self._before(call, hits)
+        if call.site.kind == 'python' and call.saved is None and (
+                hits or flow is not None or self._catching or (tests is not None and tests.later)
+                or self.breakpoints.at_lines or _calls_us(call.site.function)):
+            call.saved = save(call.inputs)      # it may stop in there or after it, and be retried then
+        try:
+            return self._executed(call, tests, proceed)
+        finally:
+            call.saved = None
+
+    def _executed(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs]) -> Outputs:
+        """Execute a call until the user does not want it again."""
         while True:
             try:
                 outputs = proceed()
             except BaseException as error:
                 if not self._again_after(call, tests, error):
                     raise
-                self._before(call, ())          # it may be entered
+                self._renewed(call, tests)
                 continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
             flow = self.flows.get(call.thread) if self.flows else None
-            if tests is None or not tests.later:
-                hits = ()
-            else:
+            hits: Sequence[Hit] = ()
+            if tests is not None and tests.later:
                 hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
             if not hits and flow is None:
                 return outputs
             if (result := self._after(call, hits, list(outputs))) is not None:
                 return result
-            self._before(call, ())
+            self._renewed(call, tests)
+
+    def _renewed(self, call: Call, tests: Tests | None) -> None:
+        """A call is to be executed once more: on its inputs as they were, with a record of its own, and a stop after."""
+        restore(call)
+        renew(call)
+        self.flow(call.thread).after = call.id
+        if tests is not None:
+            tests.begin(call)
+        self._before(call, ())                  # it may be entered
 
     def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
         """What is to be done about an error that came out of a call; whether the call is made again."""
@@ -243,7 +257,6 @@ class Debugger:
         """The call is made once more: stop in it if that is wanted, and after it, and compare."""
         flow = self.flow(call.thread)
         flow.entering = decision.argument == 'into'
-        flow.after = call.id
         flow.compare = before
 
     def _failed(self, call: Call, tests: Tests | None, error: Exception) -> bool:
@@ -388,8 +401,7 @@ def _tested(flow: Flow | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hi
 
 def _calls_us(function: Any) -> bool:
     """Whether a function has a `breakpoint()` in it: stopped there one asks for its call."""
-    code = getattr(function, '__code__', None)
-    return code is not None and ('breakpoint' in code.co_names or 'set_trace' in code.co_names)
+    return not {'breakpoint', 'set_trace'}.isdisjoint(getattr(getattr(function, '__code__', None), 'co_names', ()))
 
 
 def _why(hits: Sequence[Hit]) -> str:

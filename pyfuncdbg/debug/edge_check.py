@@ -1,6 +1,7 @@
 """One edge of a tape against differences: is the recorded gradient of one input the derivative, and where is it not.
 
-Small inputs are checked element by element, large ones along random directions; what does not fit is located by halving.
+Small inputs are checked element by element, large ones along the gradient and along random directions; what does not fit is
+located by halving. A gradient is wrong if it is several errors of the difference away from it, however large these are.
 """
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ EACH = 16
 DIRECTIONS = 3
 LOCATED = 12
 """Elements of a large input that are located and looked at by themselves."""
+_SHARP = 0.3
+"""Largest error of a difference, five times its estimate, that lets it judge: relative to the derivative."""
 _RELATIVE = {8: 1e-6, 4: 1e-3, 2: 5e-2}
 _ABSOLUTE = {8: 1e-11, 4: 2e-5, 2: 1e-2}
 
@@ -88,23 +91,40 @@ class EdgeCheck:
         return self._kink or self._unknown or found
 
     def _each(self, open_: np.ndarray) -> Outcome:
+        noisy: Outcome | None = None
         for flat in np.flatnonzero(open_):
             found = self._element(int(flat))
             if found.verdict == 'BAD':
                 return found
-        return Outcome('OK', self._error)
+            if found.verdict == 'kink':
+                open_.reshape(-1)[flat] = False
+            elif found.verdict == 'unchecked' and found is not self._unknown:
+                noisy = noisy or found
+        if noisy is None:
+            return Outcome('OK', self._error)
+        along = self._along(open_)              # where one element is too noisy, all together may not be
+        return noisy if along.verdict == 'unchecked' else along
 
     def _along(self, open_: np.ndarray) -> Outcome:
-        """Random directions; what does not fit is located, and left out if it is a kink."""
-        located = 0
-        done = 0
-        while done < DIRECTIONS and open_.any() and not (self._weighted.over and done):
-            direction = signs(self._random, open_.shape) * open_ * self._sizes
-            if self._fits(direction):
+        """The gradient's own direction, then random ones; what does not fit is located, and left out if it is a kink."""
+        located = done = 0
+        noisy: Outcome | None = None
+        sharp = False
+        while done <= DIRECTIONS and open_.any() and not (self._weighted.over and done):
+            name = 'along the gradient' if not done else 'along a random direction'
+            way = np.sign(np.asarray(self._gradient, np.float64)) if not done else signs(self._random, open_.shape)
+            direction = np.where(open_, way, 0.0) * self._sizes
+            if not direction.any():
+                done += 1
+                continue
+            judged = self._judged(direction, name)
+            if judged.verdict != 'BAD':
+                sharp |= judged.verdict == 'OK'
+                noisy = noisy or (judged if judged.verdict == 'unchecked' else None)
                 done += 1
                 continue
             if located == LOCATED:
-                return Outcome('unchecked', reason=f'more than {LOCATED} elements do not fit along random directions')
+                return Outcome('unchecked', reason=f'more than {LOCATED} elements do not fit {name}')
             located += 1
             flat = self._located(direction, self._misfit)
             found = self._element(flat)
@@ -112,18 +132,44 @@ class EdgeCheck:
                 return found
             if found.verdict == 'kink':
                 open_ &= self._values != self._values.reshape(-1)[flat]     # kinks come with a value, such as 0
+            elif self._is_confirmed(direction):
+                return judged
             else:
                 open_.reshape(-1)[flat] = False
         if self._kink is None and open_.any():
             direction = signs(self._random, open_.shape) * open_ * self._sizes
             if self._gap(np.flatnonzero(direction), direction) > 0:      # the mean of two sides may fit
                 self._element(self._located(direction, self._gap))
+        return Outcome('OK', self._error) if sharp or noisy is None else noisy
+
+    def _judged(self, direction: np.ndarray, name: str) -> Outcome:
+        """Whether the gradient's derivative along a direction is that by differences, as far as these can tell."""
+        slope, got = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
+        if not slope.known:
+            return Outcome('unchecked', reason=f'the function gives no finite value near its input, {name}')
+        if not self._close(slope, got, direction):
+            size = max(abs(slope.value), abs(got))
+            return Outcome('BAD', abs(slope.value - got) / size if size else None, None, got, slope.value, reason=name)
+        if not self._tells(slope, got, direction):
+            return Outcome('unchecked', got=got, reason=f'the differences are too noisy, {name}: {_shown(slope)}')
         return Outcome('OK', self._error)
 
-    def _fits(self, direction: np.ndarray) -> bool:
-        slope = self._weighted.central(self._slot, direction)
-        expected = dot(self._gradient, direction)
-        return slope.known and self._close(slope, expected, direction)
+    def _is_confirmed(self, direction: np.ndarray) -> bool:
+        """Whether other step sizes say, too, that the gradient is wrong along a direction, and it is no kink."""
+        slope, got = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
+        again = self._weighted.central(self._slot, direction, 0.6)
+        if not self._is_repeated(slope, again, got):
+            return False
+        return not self._is_kink(*self._weighted.one_sided(self._slot, direction), got)
+
+    def _is_repeated(self, slope: Slope, again: Slope, got: float) -> bool:
+        gap = abs(slope.value - got)
+        return again.known and abs(again.value - got) > 5 * again.error and abs(slope.value - again.value) <= 0.2 * gap
+
+    def _tells(self, slope: Slope, got: float, direction: np.ndarray) -> bool:
+        """Whether differences are sharp enough to tell a gradient from one that is wrong by a third."""
+        margin = 5 * slope.error + self._floor * float(np.linalg.norm(direction))
+        return margin <= _SHARP * max(abs(slope.value), abs(got)) or slope.value == got == 0
 
     def _close(self, slope: Slope, expected: float, direction: np.ndarray) -> bool:
         used = direction != 0
@@ -131,7 +177,7 @@ class EdgeCheck:
         size = max(abs(slope.value), abs(expected), norm)
         allowed = 5 * slope.error + self._relative * size + self._floor * float(np.linalg.norm(direction))
         fits = abs(slope.value - expected) <= allowed
-        if fits and size > 0:
+        if fits and size > 0 and self._tells(slope, expected, direction):
             self._error = max(self._error, abs(slope.value - expected) / size)
         return fits
 
@@ -168,31 +214,37 @@ class EdgeCheck:
         got = float(self._gradient.reshape(-1)[flat])
         index = tuple(int(i) for i in np.unravel_index(flat, self._values.shape))
         slope = self._weighted.central(self._slot, direction)
-        fits = False
+        fits = tells = False
         if slope.known and np.isfinite(got):
             slope = self._sharpened(slope, direction)
-            if self._close(slope, got * size, direction):
-                fits = True
+            fits, tells = self._close(slope, got * size, direction), self._tells(slope, got * size, direction)
         up, down = self._weighted.one_sided(self._slot, direction)
         if self._is_kink(up, down, got * size):
             self._kink = self._kink or Outcome('kink', index=index, got=got, expected=down.value / size,
                                                other=up.value / size)
             return self._kink
+        noisy = Outcome('unchecked', index=index, got=got, reason=f'the differences are too noisy: {_shown(slope, size)}')
         if fits:
-            return Outcome('OK', self._error)
+            return Outcome('OK', self._error) if tells or self._is_negligible(flat) else noisy
         again = self._weighted.central(self._slot, direction, 0.6)
         sides = [side.value for side in (up, down) if _is_sound(side)]
-        if _is_sound(slope) and again.known and (
-                not np.isfinite(got) or abs(slope.value - again.value) <= 0.2 * abs(slope.value - got * size)):
+        if slope.known and (self._is_repeated(slope, again, got * size) if np.isfinite(got)
+                            else _is_sound(slope) and again.known):
             expected = slope.value / size
         elif not np.isfinite(got) and sides:
             expected = sides[0] / size                  # at the edge of where the function is defined
         else:
-            self._unknown = self._unknown or Outcome('unchecked', index=index, got=got,
-                                                     reason='differences give no finite derivative there')
+            self._unknown = self._unknown or (noisy if slope.known else Outcome(
+                'unchecked', index=index, got=got, reason='the function gives no finite value near this element'))
             return self._unknown
         scale = max(abs(expected), abs(got)) if np.isfinite(got) else 1.0
         return Outcome('BAD', abs(expected - got) / scale if np.isfinite(got) else None, index, got, expected)
+
+    def _is_negligible(self, flat: int) -> bool:
+        """Whether the rest of the gradient is so much larger that an error in this element is no matter."""
+        share = np.abs(np.asarray(self._gradient, np.float64)) * self._sizes
+        share[~np.isfinite(share)] = 0.0
+        return bool(share.reshape(-1)[flat] <= self._relative * share.max(initial=0.0))
 
     def _sharpened(self, slope: Slope, direction: np.ndarray) -> Slope:
         """The derivative by an imaginary step, where that agrees with the difference."""
@@ -210,6 +262,10 @@ class EdgeCheck:
 
     def _margin(self, up: Slope, down: Slope) -> float:
         return 5 * (up.error + down.error) + max(self._relative, 1e-4) * max(abs(up.value), abs(down.value))
+
+
+def _shown(slope: Slope, size: float = 1.0) -> str:
+    return f'{slope.value / size:.3g}, give or take {slope.error / size:.1g}'
 
 
 def _is_sound(slope: Slope) -> bool:

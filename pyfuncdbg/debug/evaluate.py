@@ -15,6 +15,7 @@ from typing import Any
 from pyfuncdbg.debug.expression import KNOWN
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
+from pyfuncdbg.hooks.source_map import owner
 
 FILENAME = '<pfd>'
 """Of code that was typed."""
@@ -55,23 +56,29 @@ class FrameNames(Names):
     def __init__(self, frame: FrameType) -> None:
         super().__init__()
         self._frame = frame
+        self._owner = owner(frame)              # of a block of a converted function, which has only what it uses
 
     def get_name(self, name: str) -> Any:
-        names = self._frame.f_locals
+        names = self._frame_of(name).f_locals
         if name in names:
             return names[name]
         return self._frame.f_globals[name] if name in self._frame.f_globals else VOCABULARY[name]
 
     def known(self) -> Iterable[str]:
-        return {*self._frame.f_locals, *self._frame.f_globals, *VOCABULARY}
+        return {*self._frame.f_locals, *self._owner.f_locals, *self._frame.f_globals, *VOCABULARY}
+
+    def _frame_of(self, name: str) -> FrameType:
+        """The frame that has a variable: the one that is looked at, or the one that it is a block of."""
+        return self._owner if name not in self._frame.f_locals and name in self._owner.f_locals else self._frame
 
     def settle(self) -> None:
         declared = {name: self.pop(name) for name in list(self) if name != '__builtins__'}
         self._frame.f_globals.update(declared)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._frame.f_locals[name] = value
-        _write_back(self._frame, clear=False)
+        frame = self._frame_of(name)
+        frame.f_locals[name] = value
+        _write_back(frame, clear=False)
 
     def __delitem__(self, name: str) -> None:
         names = self._frame.f_locals

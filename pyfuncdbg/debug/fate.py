@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyfuncdbg.debug.feeds import is_pass
 from pyfuncdbg.debug.health import Finding, Health
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.record.records import CallRecord, TensorRecord
@@ -77,11 +78,6 @@ def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
                            tuple(finding.call.number for finding in met if finding.verdict == 'masked'), fetches,
                            backward and not fetches))
     return tuple(result)
-
-
-def is_pass(run: CallRecord) -> bool:
-    """Whether a run is a backward pass of eager code or of a traced function: what it gives are gradients, not fetches."""
-    return run.site.op_type == 'GradientTape' or run.site.name.startswith('__backward_')
 
 
 def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> bool:

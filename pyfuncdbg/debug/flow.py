@@ -16,6 +16,7 @@ from pyfuncdbg.debug.names import NamesSeen
 from pyfuncdbg.debug.stepper import Stepper
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.forking import former_id
 
 
 class Flow:
@@ -62,7 +63,7 @@ class Flows(dict[int, Flow]):
 
     def forked(self) -> None:
         """In a forked child: its one thread has another number, the others are the parent's. No lock is taken."""
-        mine = super().pop(_forking, None)
+        mine = super().pop(former_id(), None)
         self.clear()
         if mine is not None:
             super().__setitem__(threading.get_native_id(), mine)
@@ -93,13 +94,6 @@ class Flows(dict[int, Flow]):
 
 
 _all: list[weakref.ref[Flows]] = []
-_forking = 0
-"""Native id, in the parent, of the thread that forks."""
-
-
-def _before_fork() -> None:
-    global _forking
-    _forking = threading.get_native_id()
 
 
 def _after_fork() -> None:
@@ -108,4 +102,4 @@ def _after_fork() -> None:
             flows.forked()
 
 
-os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)

@@ -15,6 +15,7 @@ import numpy as np
 from pyfuncdbg.debug.breakpoint import Breakpoint
 from pyfuncdbg.debug.evaluation import OfValues
 from pyfuncdbg.debug.predicate import truth
+from pyfuncdbg.debug.saved_inputs import Saved, save
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 
@@ -28,6 +29,10 @@ class SiteGate:
 
     late: bool
     opens: OfValues
+
+    def save(self, inputs: Sequence[Any]) -> Saved | None:
+        """What `retry` needs of the inputs, before the function can write to them."""
+        return save(inputs)
 
 
 def gate(site: CallSite, breakpoints: Sequence[Breakpoint]) -> SiteGate | None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pyfuncdbg.debug.data_order import in_data_order
+from pyfuncdbg.debug.feeds import is_sessions, untaken
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
@@ -17,9 +19,9 @@ Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
 """What a call has to do with non-finite values.
 
 `born`: every input is finite, an output is not. `suspected`: NumPy reported an error in it, and its outputs were not kept,
-so that nobody can look. `fed`: the value came in with a feed of the run. `entered`: it came in
-from nodes that were not recorded, and nothing recorded explains it. `inherited`: it came from an earlier call. `masked`:
-it came in, and every output is finite.
+so that nobody can look. `fed`: the value came in with a feed of the run; the call is the first that took it, or the run
+itself where no recorded call did. `entered`: it came in from nodes that were not recorded, and nothing recorded explains it.
+`inherited`: it came from an earlier call. `masked`: it came in, and every output is finite.
 """
 
 JUDGED = 5_000
@@ -80,7 +82,7 @@ class Health:
     """All verdicts on one trace.
 
     Attributes:
-        findings: In order of time.
+        findings: In order of time, or of the values' way where that is another.
         unjudged: Calls with non-finite values beyond the first `JUDGED`.
     """
 
@@ -108,8 +110,10 @@ def judge(trace: Queries, limit: int = JUDGED) -> Health:
     """
     met = [call for kind in KINDS for call in trace.calls(kind=kind, bad=True, limit=limit)]
     total = sum(trace.count(kind=kind, bad=True) for kind in KINDS)
-    calls = sorted((*met, *_suspects(trace)), key=_when)
-    tracker = _Tracker(trace)
+    fed = untaken(trace, met, limit)
+    runs = [run for run in trace.calls(kind='run', bad=True, limit=limit) if run.number in fed] if fed else []
+    calls = in_data_order(sorted((*runs, *met, *_suspects(trace)), key=_when))
+    tracker = _Tracker(trace, fed)
     findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
     return Health(_innermost(trace, findings), max(0, total - limit))
 
@@ -157,6 +161,8 @@ class _Tracker:
     """Follows non-finite values through calls that come in order of time."""
 
     trace: Queries
+    fed_runs: dict[str, int]
+    """By number of a run: the slot of a feed that no recorded call took."""
     _made: dict[tuple[int, int, str], str] = field(default_factory=dict)
     """By process, run and tensor name: the call in which the value began."""
     _last: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -170,6 +176,8 @@ class _Tracker:
     _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
     def judged(self, call: CallRecord) -> Finding | None:
+        if call.site.kind == 'run':
+            return self._fed_run(call)
         came = first_bad(call.inputs)
         made = first_bad(call.outputs)
         if came is None:
@@ -199,6 +207,15 @@ class _Tracker:
             return Finding('inherited', call, came, tensor, blamed(call), source, certain)
         self._began(call, call.number)
         return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+
+    def _fed_run(self, run: CallRecord) -> Finding | None:
+        """A feed that no recorded call took; what explains the arguments of a function is an earlier call."""
+        if run.process in self._first and not is_sessions(run):
+            return None
+        self._origin[run.number] = self._last[run.process, run.run] = run.number
+        self._first.setdefault(run.process, run.number)
+        slot = self.fed_runs[run.number]
+        return Finding('fed', run, slot, run.inputs[slot])
 
     def _stored(self, call: CallRecord, made: int) -> Finding:
         """A node that takes no array read the value from a variable or the like: an earlier call put it there."""

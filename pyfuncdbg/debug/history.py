@@ -6,7 +6,6 @@ returned; one that raised is not. Values are copies, for the program may still w
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
@@ -16,6 +15,7 @@ import numpy as np
 
 from pyfuncdbg.debug.parameters import Get
 from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.record.snapshot import digest
 
 CALLS = 100
@@ -90,7 +90,7 @@ class History:
     __slots__ = ('_calls', '_lock', 'nbytes')
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._calls: deque[PastCall] = deque()
         self.nbytes = 0
 
@@ -144,7 +144,7 @@ class Series:
     def __init__(self, method: str, alpha: float) -> None:
         self._method = method
         self._alpha = alpha
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._value = np.nan
         self._values: deque[float] = deque(maxlen=CALLS)
         self._failed: Exception | None = None
@@ -203,7 +203,7 @@ class Change:
     __slots__ = ('_before', '_lock')
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._before: Any = _NOTHING
 
     def differs(self, value: Any) -> np.bool_:
@@ -222,7 +222,8 @@ def _fingerprint(value: Any) -> Any:
         return {key: _fingerprint(item) for key, item in value.items()}
     array = np.asarray(value)
     if array.dtype.hasobject:
-        return array.shape, array.ravel().tolist()
+        return array.shape, [_fingerprint(item) if isinstance(item, tuple | list | dict | np.ndarray) else item
+                             for item in array.ravel().tolist()]
     data = array.tobytes()
     return array.dtype, array.shape, data if len(data) <= 64 else digest(data)
 

@@ -4,12 +4,12 @@ A hook for one call, outside of the debugger's; as long as nobody asks, it is no
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from pyfuncdbg.debug.debugger import DEPTH, debugger
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.locks import new_lock
 
 
 class Interruption:
@@ -19,7 +19,7 @@ class Interruption:
     passive = True
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._wanted = False
 
     def ask(self) -> None:

@@ -18,6 +18,8 @@ import numpy as np
 from pyfuncdbg.debug.history import kept
 from pyfuncdbg.debug.value import array_of
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, current, new_call
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.record.recorder import Recorder
 
 OP_TYPE = 'Line'
@@ -56,7 +58,7 @@ class _Frames:
 
 def variables(frame: FrameType) -> dict[str, Any]:
     """The variables of a frame; of a module or class body, those that its code names."""
-    code = frame.f_code
+    code = program_code(frame.f_code)
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names}
     return {name: value for name, value in frame.f_locals.items() if name in own}
 
@@ -65,7 +67,7 @@ class LineSnaps:
     """The snaps of one breakpoint: a site for each set of variables that it found."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._sites: dict[tuple[str, ...], CallSite] = {}
         self._run: Run | None = None
 
@@ -94,6 +96,7 @@ _FRAMES = _Frames()
 
 
 def _site(frame: FrameType, line: int, names: tuple[str, ...]) -> CallSite:
-    filename = frame.f_code.co_filename
+    code = program_code(frame.f_code)
+    filename = code.co_filename
     return CallSite(f'{os.path.basename(filename)}:{line}', OP_TYPE, 'python', _FRAMES, inputs=names,
-                    stack=(Frame(filename, line, frame.f_code.co_name),))
+                    stack=(Frame(filename, line, code.co_name),))

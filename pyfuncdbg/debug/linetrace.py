@@ -17,6 +17,7 @@ import numpy as np
 
 from pyfuncdbg.debug.statements import Path, Statement, statements_of
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.source_map import exact_line, is_part, program_code
 from pyfuncdbg.record.dtypes import dtype_name
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.record.statistics import all_finite, stats_of
@@ -110,7 +111,7 @@ class LineTracer:
             table = self._tables[code]
         except KeyError:
             wanted = not is_machinery(code.co_filename) and (not self.frames or not _is_library(code.co_filename))
-            table = self._tables[code] = statements_of(code) if wanted else None
+            table = self._tables[code] = statements_of(program_code(code)) if wanted else None
         if table is None or event != 'call':
             return None
         self.frames += 1
@@ -178,11 +179,12 @@ class LineTracer:
 class _Activation:
     """One function of the program while it runs."""
 
-    __slots__ = ('_bad', '_before', '_code', '_last', '_now', '_outermost', '_results', '_table', '_tracer')
+    __slots__ = ('_bad', '_before', '_code', '_generated', '_last', '_now', '_outermost', '_results', '_table', '_tracer')
 
     def __init__(self, tracer: LineTracer, frame: FrameType, table: Mapping[int, Statement], *, outermost: bool) -> None:
         self._tracer = tracer
-        self._code = frame.f_code
+        self._code = program_code(frame.f_code)
+        self._generated = frame.f_code is not self._code
         self._table = table
         self._outermost = outermost
         self._bad: dict[Path, tuple[int, bool]] = {}
@@ -191,7 +193,7 @@ class _Activation:
         self._before: list[tuple[Path, Any, Any]] = []
         self._now: Statement | None = None
         self._results = 0
-        given = frame.f_locals
+        given = frame.f_locals if not (self._generated and is_part(frame.f_code)) else {}
         for name in self._code.co_varnames[:self._code.co_argcount + self._code.co_kwonlyargcount]:
             if name in given:
                 self._look((name,), given[name], None)
@@ -199,9 +201,12 @@ class _Activation:
     def on_event(self, frame: FrameType, event: str, arg: Any) -> Any:
         """What `sys.settrace` calls."""
         if event == 'line':
+            line = frame.f_lineno if not self._generated else exact_line(frame.f_code, frame.f_lineno)
+            if not line:
+                return self.on_event            # of no statement: the last one goes on
             if self._now is not None:
                 self._after(frame)
-            statement = self._now = self._table.get(frame.f_lineno)
+            statement = self._now = self._table.get(line)
             if statement is not None:
                 self._note_operands(statement, frame)
         elif event == 'return' and self._now is not None:

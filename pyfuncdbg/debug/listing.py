@@ -12,6 +12,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.record.source_text import SourceText, excerpt_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,17 @@ def source_lines(filename: str, module: dict[str, Any] | None = None) -> list[st
     return [line.rstrip('\r\n') for line in linecache.getlines(filename, module)]
 
 
+def line_of(filename: str, line: int, module: dict[str, Any] | None = None) -> str:
+    """One line of a file as it is now, without its indentation; '' if there is none."""
+    lines = source_lines(filename, module)
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ''
+
+
+def running_source(filename: str, line: int) -> SourceText:
+    """The reader of records that are made of the program that runs here: their file names come from its own code."""
+    return excerpt_of(source_lines(filename), line) or SourceText()
+
+
 def listing(filename: str, first: int, last: int, *, function: str = '', current: int = 0, raised: int = 0,
             module: dict[str, Any] | None = None, marks: Marks = lambda filename: ()) -> Listing:
     """Some lines of a file.
@@ -70,7 +83,7 @@ def listing(filename: str, first: int, last: int, *, function: str = '', current
 
 def around(frame: FrameType, line: int, before: int, after: int, marks: Marks = lambda filename: ()) -> Listing | None:
     """The lines around the one that a frame is at, within its function; None without a source."""
-    code = frame.f_code
+    code = program_code(frame.f_code)
     first, last = extent(code)
     if code.co_name == '<module>' or code.co_name.startswith('<'):
         first, last = 1, line + after
@@ -87,6 +100,7 @@ def head_of(function: Any, count: int, marks: Marks = lambda filename: ()) -> Li
     code = getattr(inspect.unwrap(function) if callable(function) else function, '__code__', None)
     if not isinstance(code, CodeType):
         return None
+    code = program_code(code)
     first, last = extent(code)
     try:
         return listing(code.co_filename, first, min(last, first + count - 1), function=code.co_name, marks=marks)
@@ -100,6 +114,7 @@ def whole(code: CodeType, current: int = 0, raised: int = 0, marks: Marks = lamb
     Raises:
         CommandError: There is no source.
     """
+    code = program_code(code)
     first, last = extent(code)
     if code.co_name == '<module>':
         first, last = 1, max(1, len(source_lines(code.co_filename)))

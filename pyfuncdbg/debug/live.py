@@ -7,10 +7,10 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-import threading
 from pathlib import Path
 
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.record.recorder import DEPTH, Recorder, recorders
 from pyfuncdbg.record.trace import Trace
 
@@ -21,7 +21,7 @@ class LiveTrace:
     """Opens the newest recording of this process, once for each, and brings it up to date when asked."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._own: Recorder | None = None
         self._asleep = False
         self._recorder: Recorder | None = None

@@ -11,6 +11,7 @@ import numpy as np
 import xxhash
 
 from pyfuncdbg.debug.value import array_of
+from pyfuncdbg.hooks.source_map import variables
 from pyfuncdbg.hooks.traced import OURS
 
 _FRAMES = 32
@@ -37,7 +38,8 @@ class NamesSeen:
         if frame.f_code.co_name == '<module>':
             return ()
         key, code = id(frame), id(frame.f_code)
-        now = {name: _mark(value) for name, value in frame.f_locals.items() if not name.startswith(OURS)}
+        now = {name: _mark(value) for name, value in variables(frame.f_code, frame.f_locals).items()
+               if not name.startswith(OURS)}
         before = self._seen.pop(key, None)
         if not returned:
             self._seen[key] = code, now

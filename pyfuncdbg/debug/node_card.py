@@ -62,6 +62,7 @@ class NodeCard:
         before, after: Control inputs, and the nodes that wait for it without taking a tensor.
         calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
             one is given.
+        retries: How many of the calls were executed once more by `retry`.
         first_bad: Number of the first call with NaN or infinities, ''.
         places: How many sites have that name: eager calls on other lines, the same node of other graphs.
         recorded: Whether a call of it would have been recorded.
@@ -99,6 +100,7 @@ class NodeCard:
     constant: Constant | None
     all_attrs: bool
     all_frames: bool
+    retries: int = 0
 
 
 def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
@@ -117,7 +119,7 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         {key: value for key, value in attrs.items() if key not in _SHOWN_ELSEWHERE},
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
         graph.plan.runs if graph.plan is not None else 0, graph.run,
-        tuple(_given(graph, values, use) for use in graph.inputs(name)) or _given_to(newest),
+        tuple(_given(graph, values, use, newest) for use in graph.inputs(name)) or _given_to(newest),
         tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name)) or _made_by(newest, name),
         node.control if node is not None else (),
         tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), time.calls, time.failed, time.bad,
@@ -126,7 +128,7 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         or trace.info().ops,
         stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
         _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
-        all_attrs, all_frames)
+        all_attrs, all_frames, time.retries)
 
 
 def _given_to(call: CallRecord | None) -> tuple[Given, ...]:
@@ -140,13 +142,20 @@ def _made_by(call: CallRecord | None, name: str) -> tuple[Made, ...]:
                                          if not tensor.absent)
 
 
-def _given(graph: Graph, values: NodeValues, use: Use) -> Given:
+def _given(graph: Graph, values: NodeValues, use: Use, call: CallRecord | None) -> Given:
+    """One input: as the node's newest call had it, for a variable's memory may hold something else for each who takes it."""
     node = graph.nodes.get(use.node)
     constant = graph.constants.get(use.tensor)
     sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
         'feed' if graph.is_fed(use.node) else 'elsewhere')
-    return Given(use, sort, node.site.op_type if node is not None else '', None if constant else values.tensor(use.tensor),
-                 constant)
+    return Given(use, sort, node.site.op_type if node is not None else '', None if constant else values.live(
+                     use.tensor) or _had(call, use) or values.tensor(use.tensor), constant)
+
+
+def _had(call: CallRecord | None, use: Use) -> TensorRecord | None:
+    given = call.inputs[use.slot] if call is not None and 0 <= use.slot < len(call.inputs) else None
+    return given if given is not None and given.name == use.tensor and (
+        given.unknown or given.stats is not None) else None
 
 
 def _outputs(graph: Graph, node: Node | None, name: str) -> Sequence[str]:

@@ -46,7 +46,7 @@ class NodeValues:
 
     def tensor(self, name: str) -> TensorRecord | None:
         """What a tensor held last; None if unknown."""
-        live = self._live(name)
+        live = self.live(name)
         if live is not None:
             return live
         node = self._graph.nodes.get(owner(name))
@@ -58,7 +58,7 @@ class NodeValues:
             return None
         return replace(call.outputs[slot], name=name)
 
-    def _live(self, name: str) -> TensorRecord | None:
+    def live(self, name: str) -> TensorRecord | None:
         """What the stopped run holds of it, if this is the graph of that run."""
         stop, view = self._stop, self._view
         if stop is None or view is None or stop.run is None or stop.run.id != self._graph.run:

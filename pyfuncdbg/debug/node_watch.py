@@ -24,7 +24,8 @@ class Passed:
 
     Attributes:
         name: 'norm:0'.
-        call: Number of the call that gave it, '' for one that was fed.
+        call: '#17', the recorded call that gave it; '' for one that was fed.
+        slot: Which output of that.
         dtype: As NumPy names it.
         shape: Its sizes.
         error: What the test raised for it, '' if it was true.
@@ -35,6 +36,7 @@ class Passed:
     dtype: str
     shape: tuple[int, ...]
     error: str = ''
+    slot: int = 0
 
 
 class NodeWatch:
@@ -46,7 +48,7 @@ class NodeWatch:
         failed: Site of the first node that raised, None if none did.
     """
 
-    kinds: frozenset[Kind] = frozenset(('op',))
+    kinds: frozenset[Kind] = frozenset(('op', 'python'))
 
     def __init__(self, run: Run, recorder: Recorder, test: TensorTest | None = None) -> None:
         self._run = run
@@ -57,6 +59,8 @@ class NodeWatch:
         self.passed: list[Passed] = []
         self.count = 0
         self.failed: CallSite | None = None
+        self._functions: dict[str, int] = {}
+        """By node, the newest call of its Python function."""
 
     def start(self) -> None:
         """Watch from now on."""
@@ -69,6 +73,9 @@ class NodeWatch:
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if call.run is not self._run:
             return proceed()
+        if call.site.kind == 'python':
+            self._functions[call.site.name] = call.id
+            return proceed()
         # Of a node around a Python function the Python call itself is recorded, always.
         record = self._recorder is not None and call.site.name not in self._wrapping
         try:
@@ -78,12 +85,18 @@ class NodeWatch:
                 self.failed = call.site
             raise
         if self.test is not None:
-            self.look(self.test, outputs, call.site.outputs, call.site.host, f'#{call.id}' if record else '')
+            self.look(self.test, outputs, call.site.outputs, call.site.host, self._number(call, record))
         return outputs
+
+    def _number(self, call: Call, recorded: bool) -> str:
+        """The number under which the outputs of a node are in the trace: its own, or that of its function's call."""
+        inner = self._functions.get(call.site.name, 0) if call.site.name in self._wrapping else 0
+        number = call.id if recorded or self._recorder is None else inner
+        return f'#{number}' if number else ''
 
     def look(self, test: TensorTest, values: Sequence[Any], names: Sequence[str], host: Host, number: str = '') -> None:
         """Test some tensors, and note those that pass. A test that raises counts as passed, with the reason."""
-        for value, name in zip(values, names, strict=False):
+        for slot, (value, name) in enumerate(zip(values, names, strict=False)):
             array = host.to_numpy(value)
             reason = ''
             try:
@@ -93,4 +106,4 @@ class NodeWatch:
             if passes:
                 self.count += 1
                 if len(self.passed) < KEPT:
-                    self.passed.append(Passed(name, number, str(array.dtype), array.shape, reason))
+                    self.passed.append(Passed(name, number, str(array.dtype), array.shape, reason, slot))

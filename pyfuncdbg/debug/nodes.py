@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pyfuncdbg.debug.differences import differences, held
+from pyfuncdbg.debug.retry_mark import mark_retry
 from pyfuncdbg.debug.stop import STEPS, Decision, Stop
 from pyfuncdbg.hooks.call import Run, current
 from pyfuncdbg.hooks.entrance import entrance_of
@@ -160,6 +161,7 @@ class _Pause:
         if control.error is None and position > 0:
             before = held(control, self._run.host, control.sites[position - 1].outputs)
         control.retry()
+        mark_retry(self._debugger.live.trace(), self._run, control.sites[control.position])
         if decision.argument == 'into':
             self._into(control, decision, thread)
         else:

@@ -8,18 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pyfuncdbg.hooks.call import CallSite, Frame
-from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.machinery import is_users
 from pyfuncdbg.record.records import SiteRecord
 
 Unlocated = Literal['', 'before', 'imported']
 """Why the line of a node is not known: it was made before its host was attached to, or read from a file."""
-
-
-def is_users(filename: str) -> bool:
-    """Whether a file is the program's own: neither a library's, nor the interpreter's, nor ours."""
-    path = filename.replace('\\', '/')
-    return not (is_library(filename) or is_machinery(filename) or '/site-packages/' in path or '/dist-packages/' in path
-                or '/lib/python3.' in path or path.startswith('<frozen '))
 
 
 def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | None = None) -> Frame | None:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.source_text import FileText
 from pyfuncdbg.record.spans import SpanRecord, Spans
 from pyfuncdbg.record.usage import SiteTime, SiteUse
 
@@ -37,7 +38,7 @@ class Ordered(Protocol):
         `wanted` still."""
 
     def cancel(self) -> None:
-        """Break off what another thread is doing; it gets `record.side_index.QueryCancelledError`."""
+        """Break off what another thread is doing; it gets `record.query.QueryCancelledError`."""
 
     def close(self) -> None:
         """Give everything back."""
@@ -116,6 +117,9 @@ class Queries(Protocol):
 
     def extent(self, run: int | None = None) -> tuple[float, float]:
         """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+
+    def source(self, filename: str) -> FileText:
+        """What is known of the text of a file that the trace names: its own text, or a local file that equals it."""
 
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
         """What is no call, in order; of one kind if given."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.debug.listing import running_source
 from pyfuncdbg.debug.value import MOST_COUNTED
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.record.dtypes import dtype_name
@@ -27,9 +28,8 @@ _SMALL = 64
 def raised_record(error: BaseException, host: Host | None) -> ErrorRecord:
     """An exception with its frames and their variables."""
     failure = Failure(error)
-    _, _, _, text, _ = failure.record(None)
-    return ErrorRecord(failure.type, failure.message, tuple(failure.frames), text,
-                       frame_records([frame for frame, _ in walked(error)], host))
+    return ErrorRecord(failure.type, failure.message, tuple(failure.frames), failure.text(),
+                       frame_records([frame for frame, _ in walked(error)], host), running_source)
 
 
 def frame_records(frames: Sequence[FrameType], host: Host | None) -> tuple[FrameRecord, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.debug.listing import running_source
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks import errstate
@@ -152,12 +153,12 @@ def again(site: CallSite) -> Iterator[Again]:
 def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
     """A call that no hook sees and that counts for nothing."""
     call = Call()
-    call.id = call.ordinal = call.thread = call.finished = call.forward = call.parent = 0
+    call.id = call.ordinal = call.thread = call.finished = call.forward = call.parent = call.retry_of = 0
     call.run = Run.__new__(Run)                 # a new one would take a number
     call.run.aborted = None
     call.site = site
     call.inputs = inputs
-    call.outputs = call.error = call.output = call.speaker = None
+    call.outputs = call.error = call.output = call.speaker = call.saved = None
     call.sources = ()
     call.started = perf_counter_ns()
     return call
@@ -166,5 +167,5 @@ def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
 def _said(call: Call) -> tuple[OutputRecord, ...]:
     if call.output is None:
         return ()
-    return tuple(OutputRecord(entry.kind, entry.text, entry.category, *entry.place, entry.offset / 1e9)
+    return tuple(OutputRecord(entry.kind, entry.text, entry.category, *entry.place, entry.offset / 1e9, running_source)
                  for entry in call.output.entries)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.debug.node_watch import Passed
 from pyfuncdbg.hooks.call import Call, CallSite, Frame
 from pyfuncdbg.record.dtypes import dtype_name
-from pyfuncdbg.record.records import CallRecord, TensorRecord
+from pyfuncdbg.record.records import SiteRecord, TensorRecord
+from pyfuncdbg.record.source_text import SourceText
 
 if TYPE_CHECKING:
     from pyfuncdbg.debug.debugger import Debugger
@@ -85,6 +86,7 @@ class NodeFailure:
         call: Number of its call, '' if that was not recorded.
         created: The line that made the node.
         inputs: What it got, as far as recorded.
+        source: The line that made the node.
     """
 
     node: str
@@ -92,6 +94,7 @@ class NodeFailure:
     call: str
     created: Frame | None
     inputs: tuple[TensorRecord, ...]
+    source: SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +193,19 @@ def _failure(run: int, error: BaseException | None, name: str, trace: Queries) -
     name = name or getattr(op, 'name', '') or ''
     for call in trace.calls(run=run, failed=True, limit=NAMES):
         if call.site.kind != 'run' and name in ('', call.site.name):
-            return _of_call(call)
+            return _failed(call.site, call.number, call.inputs)
     if not name:
         return None
     site = next((site for site in trace.sites() if site.name == name), None)
     if site is not None:
-        return NodeFailure(name, site.op_type, '', site.stack[-1] if site.stack else None, ())
-    return NodeFailure(name, str(getattr(op, 'type', '')), '', None, ())
+        return _failed(site, '', ())
+    return NodeFailure(name, str(getattr(op, 'type', '')), '', None, (), SourceText())
 
 
-def _of_call(call: CallRecord) -> NodeFailure:
-    stack = call.site.stack
-    return NodeFailure(call.site.name, call.site.op_type, call.number, stack[-1] if stack else None, call.inputs)
+def _failed(site: SiteRecord, call: str, inputs: tuple[TensorRecord, ...]) -> NodeFailure:
+    created = site.stack[-1] if site.stack else None
+    source = site.source_at(created.filename, created.line).only(created.line) if created is not None else SourceText()
+    return NodeFailure(site.name, site.op_type, call, created, inputs, source)
 
 
 def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
@@ -226,7 +230,8 @@ def _after(run: int, fetches: Sequence[Value], failure: NodeFailure | None, pass
         found.append(Suggestion('bt', 'the stack, from the fetch to the line that raised'))
     if passed:
         one = passed[0]
-        found.append(Suggestion(f'pt {one.name}', 'the first tensor that passed'))
+        place = f"'{one.call}:{one.slot}'" if one.call else f'{one.name} --run {run}'
+        found.append(Suggestion(f'pt {place}', 'the first tensor that passed'))
     elif not failed and (names := [one.name for one in fetches if one.name]):
         found.append(Suggestion(f'pt {names[0]}', 'a value'))
     found.append(Suggestion('health', 'where NaN and infinity come from'))

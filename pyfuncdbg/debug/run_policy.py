@@ -6,7 +6,6 @@ a debugged one (a function called by a node) is part of it.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from time import perf_counter_ns
 from types import FrameType
@@ -20,6 +19,7 @@ from pyfuncdbg.debug.stop import Decision, Stop
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import Outputs
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.machinery import is_machinery
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RunPolicy:
     def __init__(self, runs: Runs, title: str, *, stops: bool = True, every: bool = True) -> None:
         runs.know(self)
         self._runs = runs
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._generation = -1
         self._count = 0
         self._every = self._carding = every
@@ -100,10 +100,12 @@ class RunPolicy:
                 raise
             except Exception as error:          # the program's: shown, and raised again unless the user retries
                 if self._end(debugger, debugged, error):
+                    debugged.renew()
                     continue
                 raise
             passed = debugged.watch is not None and debugged.watch.count > 0
             if (debugged.stops or passed) and self._end(debugger, debugged, None):
+                debugged.renew()
                 continue
             if over is not None and self.on:
                 _step_on(debugger, debugged.thread, over)

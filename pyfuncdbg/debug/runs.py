@@ -4,7 +4,6 @@ Read and changed on the threads of the runs, and by commands at their stops.
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,8 +13,9 @@ from weakref import WeakSet
 
 from pyfuncdbg.debug.node_watch import NodeWatch
 from pyfuncdbg.debug.tensor_test import TensorTest
-from pyfuncdbg.hooks.call import Call, Run
+from pyfuncdbg.hooks.call import Call, Run, renew
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.locks import new_lock
 
 if TYPE_CHECKING:
     from pyfuncdbg.debug.run_policy import RunPolicy
@@ -74,6 +74,11 @@ class DebuggedRun:
         self.card = 0
         self.begun = call.started
 
+    def renew(self) -> None:
+        """It is to be executed once more."""
+        renew(self.call)
+        self.begun = self.call.started
+
     def obey(self, order: RunOrder) -> None:
         """Carry out `run`, before or during this run."""
         self.plain = order.plain
@@ -92,7 +97,7 @@ class Runs:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._under_way: dict[int, DebuggedRun] = {}
         self._policies: WeakSet[RunPolicy] = WeakSet()
         self.generation = 0
@@ -124,12 +129,12 @@ class Runs:
     def add(self, debugged: DebuggedRun) -> None:
         """A run begins."""
         with self._lock:
-            self._under_way[debugged.run.id] = debugged
+            self._under_way[id(debugged)] = debugged    # a run that is retried has another number then
 
     def remove(self, debugged: DebuggedRun) -> None:
         """A run is over, its last stop too."""
         with self._lock:
-            self._under_way.pop(debugged.run.id, None)
+            self._under_way.pop(id(debugged), None)
 
     @property
     def count(self) -> int:
@@ -147,7 +152,7 @@ class Policies:
     """How many blocks debug their runs by a policy now, in the whole process: then every run is wanted."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.count = 0
 
     @contextmanager

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.debug.places import by_name, is_users, made_at, twin_key, unlocated
+from pyfuncdbg.debug.places import by_name, made_at, twin_key, unlocated
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.hooks.machinery import is_users
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.usage import SiteTime
 
@@ -42,6 +43,7 @@ class SourceFile:
         functions: How many wrapped functions are in it.
         calls, failed: How often its nodes and functions ran, and raised.
         own: Seconds of their own.
+        missing: Why lines of it may be missing, '' if all can be shown or the text was not requested.
     """
 
     filename: str
@@ -51,6 +53,7 @@ class SourceFile:
     calls: int
     failed: int
     own: float
+    missing: str = ''
 
 
 def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int, list[Mark]]]:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.original import name_of, qualified_name_of
 
 SpecKind = Literal['name', 'call', 'line']
 
@@ -118,9 +119,9 @@ def function_names(function: Any) -> tuple[str, ...]:
         function = function.func
     if function is None:
         return ()
-    name = getattr(function, '__name__', None)
+    name = name_of(function)
     if not isinstance(name, str):
         function = type(function)
         name = function.__name__
-    qualified = getattr(function, '__qualname__', name)
+    qualified = qualified_name_of(function) or name
     return (name,) if qualified == name or not isinstance(qualified, str) else (name, qualified)

@@ -17,6 +17,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.entrance import Entrance, entrance_of, failed_at
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
+from pyfuncdbg.hooks.source_map import program_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class NodeEntry:
 
 @dataclass(frozen=True, slots=True)
 class FrameEntry:
-    """A live Python frame of the program and the line it is at."""
+    """A live Python frame of the program and the program's line it is at."""
 
     frame: FrameType
     line: int
@@ -162,7 +163,7 @@ class _Builder:
         stop = self._stop
         for frame, line in _frames(stop):
             if not is_machinery(frame.f_code.co_filename):
-                self._entries.append(FrameEntry(frame, line))
+                self._entries.append(FrameEntry(frame, program_line(frame.f_code, line)))
                 self._segment.clear()
             elif (entrance := entrance_of(frame)) is not None:
                 self._enter(entrance.site, entrance.run, entrance.call)

@@ -17,6 +17,7 @@ from pyfuncdbg.debug.stop import Decision, Phase
 from pyfuncdbg.hooks.chain import Hook
 from pyfuncdbg.hooks.entrance import calls_function, function_call
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.source_map import exact_line, frame_line, is_generated, is_part, owner
 
 _Result = TypeVar('_Result')
 OnStop = Callable[[Phase, FrameType, str, Any], None]
@@ -59,6 +60,7 @@ class Stepper(bdb.Bdb):
         self._reason = 'step'
         self._arriving = False
         self._entering = False
+        self._line: tuple[int, int] | None = None
         self.reset()
 
     # ------------------------------------------------------------------ arming
@@ -75,6 +77,7 @@ class Stepper(bdb.Bdb):
         self._reason = f'{self._reason}, {reason}' if again else reason
         self._arriving = True
         self._entering = False
+        self._line = None
         self._set_stopinfo(frame, None)  # type: ignore[attr-defined]
         self._arm(frame)
 
@@ -82,14 +85,15 @@ class Stepper(bdb.Bdb):
         """Go on from a stop in `frame` as the user decided; a verb that is not about Python disarms."""
         self._reason = decision.verb
         self._arriving = self._entering = False
+        self._line = id(owner(frame)), frame_line(frame)
         if decision.verb == 'step':
             self.set_step()
         elif decision.verb == 'next':
-            self.set_next(frame)
+            self.set_next(owner(frame))
         elif decision.verb == 'until':
-            self.set_until(frame, decision.argument)
+            self.set_until(owner(frame), decision.argument or frame_line(frame) + 1)
         elif decision.verb == 'return':
-            self.set_return(frame)
+            self.set_return(owner(frame))
         else:
             self.disarm()
             return
@@ -176,7 +180,14 @@ class Stepper(bdb.Bdb):
     # ------------------------------------------------------------------ what Bdb asks and tells
     def stop_here(self, frame: FrameType) -> bool:
         """Never in frames that are not the program's; else as bdb says."""
-        return self.active and not self.left and super().stop_here(frame) and _in_program(frame)
+        return self.active and not self.left and self._is_wanted(frame) and _in_program(frame)
+
+    def _is_wanted(self, frame: FrameType) -> bool:
+        """As bdb says; by the program's lines, and blocks are within the function that they are of."""
+        inside = frame is self.stopframe or (is_part(frame.f_code) and owner(frame) is self.stopframe)
+        if not inside:
+            return bool(super().stop_here(frame))
+        return self.stoplineno != -1 and frame_line(frame) >= self.stoplineno
 
     def break_anywhere(self, frame: FrameType) -> bool:
         """There are no bdb breakpoints: lines are compiled in."""
@@ -184,7 +195,8 @@ class Stepper(bdb.Bdb):
 
     def dispatch_call(self, frame: FrameType, arg: Any) -> Any:
         followed = super().dispatch_call(frame, arg)
-        return self.trace_dispatch if followed is None and tracer.watches(frame) else followed
+        wanted = tracer.watches(frame) or (is_part(frame.f_code) and owner(frame) is self.stopframe)
+        return self.trace_dispatch if followed is None and wanted else followed
 
     def dispatch_line(self, frame: FrameType) -> Any:
         if not self.looked:
@@ -193,13 +205,19 @@ class Stepper(bdb.Bdb):
         return super().dispatch_line(frame)
 
     def user_call(self, frame: FrameType, argument_list: Any) -> None:
-        if not self._entering:
+        if not self._entering and not is_part(frame.f_code):
             self._tell('call', frame, 'call', None)
 
     def user_line(self, frame: FrameType) -> None:
+        if is_generated(frame.f_code) or is_part(frame.f_code):
+            line = exact_line(frame.f_code, frame.f_lineno)
+            if not line or (id(owner(frame)), line) == self._line:
+                return                          # of no line of the program, or of the one that it is at already
         self._tell('line', frame, self._reason, None)
 
     def user_return(self, frame: FrameType, return_value: Any) -> None:
+        if is_part(frame.f_code):
+            return
         call = function_call(frame, self._hook)
         if call is not None and not self._arriving:
             self.left = call.id                 # the end of a wrapped function: its call stops after it

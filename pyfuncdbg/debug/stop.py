@@ -16,7 +16,9 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
+from pyfuncdbg.hooks.source_map import frame_line, program_line
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import Call, Run
@@ -56,7 +58,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class UserFrame:
-    """A live frame of the program and the line it is at."""
+    """A live frame of the program and the program's line it is at."""
 
     frame: FrameType
     line: int
@@ -114,7 +116,7 @@ class Stop:
         self.decision: Decision | None = None
         self._left = False
         self.since = time.monotonic()
-        self._lock = threading.RLock()          # re-entrant: a signal handler may decide while its thread holds it
+        self._lock = new_rlock()          # re-entrant: a signal handler may decide while its thread holds it
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
 
     @property
@@ -194,7 +196,7 @@ def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[U
     outer = frame
     while outer is not None:
         if not is_machinery(outer.f_code.co_filename):
-            found.append(UserFrame(outer, outer.f_lineno))
+            found.append(UserFrame(outer, frame_line(outer)))
         elif runs_cells(outer.f_code):
             break
         outer = outer.f_back
@@ -203,6 +205,6 @@ def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[U
     while traceback is not None:
         inner = traceback.tb_frame
         if not is_machinery(inner.f_code.co_filename) and id(inner) not in known:
-            found.append(UserFrame(inner, traceback.tb_lineno))
+            found.append(UserFrame(inner, program_line(inner.f_code, traceback.tb_lineno)))
         traceback = traceback.tb_next
     return tuple(found)

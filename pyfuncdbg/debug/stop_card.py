@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.debug.backtrace import created_at
 from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.displays import Displayed, displays
-from pyfuncdbg.debug.listing import Listing, Marks, around, head_of
+from pyfuncdbg.debug.listing import Listing, Marks, around, head_of, line_of
 from pyfuncdbg.debug.places import Unlocated, unlocated
 from pyfuncdbg.debug.scope import host_of, node_inputs
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, stack_of
@@ -22,6 +22,7 @@ from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
+from pyfuncdbg.hooks.source_map import frame_line, is_relay, place, program_code, variables
 from pyfuncdbg.hooks.traced import OURS
 from pyfuncdbg.record.frame_locals import order_of
 
@@ -63,7 +64,7 @@ class StopCard:
         thread, thread_name: Native id, and Python's name.
         reason: Why it stopped.
         listing: Source around, None if there is none.
-        created: Where the node was created, None if that does not matter here or is unknown.
+        created: Where the node was created, None if that does not matter here or is unknown; `created_text` is the line.
         values: What is shown; `hidden` others are not.
         values_are: What they are: 'inputs', 'outputs', 'locals', 'changed'.
         returned: What the function returns, at its return.
@@ -104,6 +105,7 @@ class StopCard:
     unlocated: Unlocated = ''
     given: tuple[Shown, ...] = ()
     more_given: int = 0
+    created_text: str = ''
 
 
 def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
@@ -122,22 +124,24 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     shown = values[:NAMES]
     given = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
     room = NAMES - len(shown)
-    line = 0 if frame is None else frame.f_lineno if stop.phase in PYTHON else _line(stop, frame)
+    line = 0 if frame is None else frame_line(frame) if stop.phase in PYTHON else _line(stop, frame)
     listing = around(frame, line, 2, 2, marks) if frame is not None else (
         head_of(site.function, 5, marks) if site is not None and stop.phase == 'before' else None)
-    code = frame.f_code if frame is not None else None
+    created = created_at(site) if site is not None and listing is None else None
+    code = program_code(frame.f_code) if frame is not None else None
     return StopCard(
         stop.number, stop.phase, code.co_name if code is not None else '', code.co_filename if code is not None else '',
         line, site.name if site is not None else '', site.op_type if site is not None else '',
         call.ordinal if call is not None else 0, call.id if call is not None else 0,
         run.id if run is not None else 0, run.title if run is not None else '', position, nodes, stop.thread,
-        stop.thread_name, stop.reason, listing, created_at(site) if site is not None and listing is None else None,
+        stop.thread_name, stop.reason, listing, created,
         tuple(shown), what, len(values) - len(shown),
         described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None,
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
         run.remark if run is not None and stop.phase == 'node' else '',
-        unlocated(site) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]))
+        unlocated(site) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]),
+        line_of(created.filename, created.line) if created is not None else '')
 
 
 def _innermost(stop: Stop) -> FrameType | None:
@@ -151,7 +155,7 @@ def _innermost(stop: Stop) -> FrameType | None:
 
 
 def _line(stop: Stop, frame: FrameType) -> int:
-    return next((entry.line for entry in reversed(stop.frames) if entry.frame is frame), frame.f_lineno)
+    return next((entry.line for entry in reversed(stop.frames) if entry.frame is frame), frame_line(frame))
 
 
 def _site_of(stop: Stop) -> CallSite | None:
@@ -205,8 +209,8 @@ def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[Shown]:
 
 def local_names(frame: FrameType) -> Sequence[str]:
     """The variables of a frame: parameters first, then in order of the function's text; no dunder names, no modules."""
-    order = order_of(frame.f_code)
-    names = [name for name, value in frame.f_locals.items()
+    order = order_of(program_code(frame.f_code))
+    names = [name for name, value in variables(frame.f_code, frame.f_locals).items()
              if not name.startswith(('__', '.', OURS)) and not inspect.ismodule(value)]
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
@@ -219,8 +223,8 @@ def _raised(error: BaseException) -> Raised:
     frames = []
     traceback = error.__traceback__
     while traceback is not None:
-        code = traceback.tb_frame.f_code
-        frames.append(Frame(code.co_filename, traceback.tb_lineno, code.co_name))
+        if not is_relay(traceback.tb_frame.f_code.co_filename):
+            frames.append(place(traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
     return Raised(type(error).__name__, message, tuple(frames))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.debug.queries import Queries
-from pyfuncdbg.record.records import CallRecord, TensorRecord, TraceInfo
+from pyfuncdbg.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
 from pyfuncdbg.record.usage import SiteUse
 
 LISTED = 1_000
@@ -59,6 +59,7 @@ class Summary:
     Attributes:
         info: Of the trace.
         calls: By kind ('python', 'op', 'gradient'); of gradients the backward steps.
+        retries: How many of the Python calls were executed once more by `retry`.
         sites: Python sites that ran, the one with the most time first.
         origins: Where non-finite values began, in order of time.
         masked: How many calls met non-finite inputs and made finite outputs.
@@ -70,6 +71,7 @@ class Summary:
         bad_runs: How many runs fetched, or were fed, non-finite values.
         ask: How a line begins that asks more of this trace; '' for a shell's.
         live: Whether the program runs here and is asked, so that more may come.
+        uncaught: The exception that ended the program, '' if none is known.
     """
 
     info: TraceInfo
@@ -85,7 +87,8 @@ class Summary:
     bad_runs: int
     live: bool = False
     ask: str = ''
-
+    retries: int = 0
+    uncaught: str = ''
 
 def summarized(trace: Queries) -> Summary:
     """Look through a whole trace once."""
@@ -102,7 +105,8 @@ def summarized(trace: Queries) -> Summary:
                     for finding in health.origins)
     return Summary(trace.info(), dict(calls), sites, origins, len(health.having('masked')), health.unjudged,
                    _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace),
-                   trace.count(kind='run', bad=True))
+                   trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
+                   uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))
 
 
 def _failures(trace: Queries) -> tuple[Failure, ...]:
@@ -121,10 +125,12 @@ def _bad_fetches(trace: Queries) -> tuple[BadFetch, ...]:
     first: dict[tuple[str, str], tuple[CallRecord, TensorRecord]] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for run in trace.calls(kind='run', bad=True, limit=LISTED):
+        keys = set()
         for tensor in run.outputs:
             if tensor.stats is not None and tensor.stats.bad:
                 key = tensor.name, '' if tensor.name else run.site.name
                 first.setdefault(key, (run, tensor))
-                counts[key] += 1
+                keys.add(key)
+        counts.update(keys)                     # runs, however many results of one have that name, or none
     return tuple(BadFetch(run.run, tensor, counts[key], run.site.name, run.started + (run.duration or 0.0))
                  for key, (run, tensor) in first.items())

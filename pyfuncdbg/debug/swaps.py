@@ -5,19 +5,19 @@ Written on stopped threads, by commands; read by whichever thread leaves.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.locks import new_lock
 
 
 class Swaps:
     """What was at each site before it was swapped for the first time."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._originals: WeakKeyDictionary[CallSite, tuple[Callable[..., Any], int]] = WeakKeyDictionary()
 
     def note(self, site: CallSite, original: Callable[..., Any] | None, count: int) -> None:

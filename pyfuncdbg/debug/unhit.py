@@ -8,7 +8,6 @@ from collections.abc import Container
 
 from pyfuncdbg.debug.breakpoint_list import BreakpointState, states
 from pyfuncdbg.debug.breakpoints import Breakpoints
-from pyfuncdbg.debug.converted import converted
 from pyfuncdbg.errors import nearest
 
 
@@ -31,8 +30,6 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     at = f' at {", ".join(state.where)}'
     if state.condition:
         return f'{begin}{state.condition!r} was never true{at}.'
-    if kind == 'line' and entry.placed is not None and (copy := converted(entry.placed.filename, entry.placed.function)):
-        return f'{begin}{copy}.'
     if kind == 'line':
         return f'{begin}the program never came to {", ".join(state.where)}.'
     such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: the others were there

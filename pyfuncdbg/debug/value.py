@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.source_map import is_generated, program_code
 from pyfuncdbg.record.dtypes import STRING, dtype_name
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.record.statistics import stats_of
@@ -159,6 +160,12 @@ class _Repr(reprlib.Repr):
             return super().repr1(x, level)
         except Exception as error:              # the program's own __repr__ may raise anything
             return self._failed(x, error)
+
+    def repr_function(self, x: Any, level: int) -> str:
+        """A function; one that a framework generated under the name that the program gave it."""
+        if is_generated(x.__code__):
+            return f'<function {program_code(x.__code__).co_qualname}>'
+        return self.repr_instance(x, level)
 
     def repr_instance(self, x: Any, level: int) -> str:
         """An object of a class that reprlib does not know."""

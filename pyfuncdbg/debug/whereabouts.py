@@ -8,6 +8,7 @@ import os
 
 from pyfuncdbg.debug.stop import PYTHON, Stop
 from pyfuncdbg.hooks import cell
+from pyfuncdbg.hooks.source_map import program_code
 
 
 def whereabouts(stop: Stop) -> str:
@@ -31,7 +32,7 @@ def _call(stop: Stop) -> str:
 def _line(stop: Stop) -> str:
     if not stop.frames:
         return 'nowhere'
-    code = stop.frames[-1].frame.f_code
+    code = program_code(stop.frames[-1].frame.f_code)
     return f'{code.co_name} at {os.path.basename(cell.shown(code.co_filename))}:{stop.frames[-1].line}'
 
 

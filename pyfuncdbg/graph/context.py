@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hooks.locks import new_rlock
+
 if TYPE_CHECKING:
     from pyfuncdbg.graph.graph import Graph
 
@@ -26,7 +28,7 @@ class _Process:
         self.eager = True
         self.graph: Graph | None = None
         self.mixed = False                          # nodes were made in eager mode: a program of TensorFlow 1
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
 
 
 state = _ThreadState()

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pyfuncdbg.graph.graph import Graph
 
 
-def is_constant_around(graph: Graph, op: Operation) -> bool:
-    """Whether a node is a constant that can be repeated in a function: not one of another graph than those around it."""
-    outer = graph.outer
-    while outer is not None and outer is not op.graph and outer.building_function:
-        outer = outer.outer
-    return op.type == CONSTANT and (outer is None or outer is op.graph)
+def is_repeated(graph: Graph, tensor: Tensor) -> bool:
+    """Whether a function repeats a constant from outside: a backward function those of the function it differentiates, as
+    nothing that a call has to give. All other constants are captured: a gradient by them goes the same way."""
+    if graph.forward is None or not isinstance(tensor, SymbolicTensor):
+        return False
+    return tensor.op.type == CONSTANT and tensor.op.graph is graph.forward
 
 
 def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:

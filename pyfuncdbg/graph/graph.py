@@ -4,7 +4,6 @@ A graph with an `outer` is the body of a function being traced: tensors from out
 """
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +14,7 @@ from pyfuncdbg.graph.collections import Collections
 from pyfuncdbg.graph.control import ControlStack
 from pyfuncdbg.graph.default_scope import DefaultScope
 from pyfuncdbg.graph.device_scopes import DeviceScopes
-from pyfuncdbg.graph.elements import element, is_constant_around
+from pyfuncdbg.graph.elements import element, is_repeated
 from pyfuncdbg.graph.gradient_rules import with_rule
 from pyfuncdbg.graph.misfit import completed
 from pyfuncdbg.graph.naming import Names
@@ -25,6 +24,7 @@ from pyfuncdbg.graph.registry import CONSTANT, INPUT, lookup
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.locks import new_rlock
 
 
 class Graph(Collections):
@@ -32,6 +32,7 @@ class Graph(Collections):
 
     Attributes:
         outer: For the graph of a function: the graph it is traced in; None for eager code around it.
+        forward: For the graph of a backward function: that of the function which it differentiates.
         building_function: Whether it is the body of a function.
         version: Grows with every change; compiled plans are kept by it.
         captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
@@ -53,6 +54,7 @@ class Graph(Collections):
     def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
         self.name = name
         self.outer = outer
+        self.forward: Graph | None = None
         self.building_function = building_function
         self.version = 0
         self.captures: list[tuple[Tensor, SymbolicTensor]] = []
@@ -82,7 +84,7 @@ class Graph(Collections):
         self.placing = DeviceScopes()
         self._collections: dict[Any, list[Any]] = {}
         self._overrides: dict[str, str] = {}
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
 
     # ------------------------------------------------------------------ building
     def create_op(self, op_type: str, inputs: Sequence[Tensor], given: Any = None, name: str | None = None,
@@ -151,13 +153,11 @@ class Graph(Collections):
         """The placeholder that stands for an outer tensor in this function."""
         known = self._captured.get(id(tensor))
         if known is None:
-            constant = isinstance(tensor, SymbolicTensor) and is_constant_around(self, tensor.op)
+            made = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self, tensor) else  # type: ignore[attr-defined]
+                    (INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
             with self.outside_scopes():
-                op = (self.create_op(CONSTANT, (), tensor.op.attrs, 'Const') if constant else  # type: ignore[attr-defined]
-                      self.create_op(INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
-            known = op.outputs[0]
-            self._captured[id(tensor)] = known
-            (self.embedded if constant else self.captures).append((tensor, known))
+                known = self._captured[id(tensor)] = self.create_op(*made).outputs[0]
+            (self.captures if made[0] == INPUT else self.embedded).append((tensor, known))
         return known
 
     def embed(self, tensor: Tensor) -> SymbolicTensor:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph.attributes import short_shape, shown, summary
-from pyfuncdbg.graph.registry import CONSTANT
+from pyfuncdbg.graph.known_value import known_value
 
 
 def completed(error: ValueError, op: str, name: str, inputs: Sequence[Any], control: Sequence[Any],
@@ -43,8 +43,8 @@ _LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', '
 
 
 def _is_small_constant(tensor: Any) -> bool:
-    return tensor.op.type == CONSTANT and 0 < np.size(tensor.op.attrs['value']) <= 256 and tensor.dtype.is_integer
+    return tensor.dtype.is_integer and 0 < np.size(known_value(tensor)) <= 256 and known_value(tensor) is not None
 
 
 def _value(tensor: Any) -> str:
-    return str(np.asarray(tensor.op.attrs['value'])).replace('\n', '')
+    return str(known_value(tensor)).replace('\n', '')

@@ -32,7 +32,7 @@ SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
 """The op types that a backward pass is made of, whatever it differentiates."""
 SHAPE, FILL, GATE = 'Shape', 'Fill', 'NoOp'
 """The op types that `tf.gradients` begins with, and waits with."""
-CAST, CONCAT, SEGMENT_SUM = 'Cast', 'ConcatV2', 'UnsortedSegmentSum'
+CAST, CONCAT, SEGMENT_SUM, RANGE, READ = 'Cast', 'ConcatV2', 'UnsortedSegmentSum', 'Range', 'ReadVariableOp'
 """The op types that put slices of a tensor together."""
 IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
 """The op types that results of functions and jacobians are put together with."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, overload
 
@@ -316,3 +316,11 @@ def broadcast(a: TensorShape, b: TensorShape) -> TensorShape:
                 'Incompatible shapes for broadcasting. Two shapes are compatible if for each dimension pair they are either '
                 f'equal or one of them is 1. Received: {a} and {b}.')
     return TensorShape.of(tuple(sizes))
+
+
+def common(shapes: Sequence[TensorShape]) -> TensorShape:
+    """The narrowest shape that all of them are."""
+    found = shapes[0]
+    for shape in shapes[1:]:
+        found = found.most_specific_compatible_shape(shape)
+    return found

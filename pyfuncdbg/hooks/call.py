@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -166,10 +167,13 @@ class Call:
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
         sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.
         parent: Id of the call in whose function this one was made, else 0.
+        retry_of: Id of the first execution, where this is another one of the same call (`renew`), else 0.
+        saved: The inputs as they were before the function could write to them, as the hook that may retry it has saved
+            them; None where it has not.
     """
 
-    __slots__ = ('error', 'finished', 'forward', 'id', 'inputs', 'ordinal', 'output', 'outputs', 'parent', 'run',
-                 'site', 'sources', 'speaker', 'standing', 'started', 'thread')
+    __slots__ = ('error', 'finished', 'forward', 'id', 'inputs', 'ordinal', 'output', 'outputs', 'parent', 'retry_of', 'run',
+                 'saved', 'site', 'sources', 'speaker', 'standing', 'started', 'thread')
 
     id: int
     inputs: list[Any]
@@ -187,6 +191,8 @@ class Call:
     finished: int
     forward: int
     parent: int
+    retry_of: int
+    saved: Any
 
     def __repr__(self) -> str:
         return f'<Call #{self.id} {self.site.name}[{self.ordinal}]>'
@@ -213,7 +219,8 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
     call.thread = thread
     call.inputs = inputs
     call.outputs = call.error = call.output = None
-    call.finished = 0
+    call.saved = None
+    call.finished = call.retry_of = 0
     call.forward = forward
     call.sources = sources
     if within is None:
@@ -223,6 +230,25 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
         call.parent = within.id
         call.speaker = within.speaker
     return call
+
+
+def renew(call: Call) -> None:
+    """Make another execution of a call that is over: with a number and a time of its own, so that each has a record.
+
+    The ordinal stays: the program has called once. A run's own call takes its run along.
+    """
+    first = call.retry_of or call.id
+    now = perf_counter_ns()
+    if call.site.kind == 'run':
+        call.run.id = next(_run_ids)
+        call.run.started = now
+        call.id = -call.run.id
+    else:
+        call.id = next(_call_ids)
+    call.retry_of = first
+    call.started = now
+    call.finished = 0
+    call.outputs = call.error = call.output = None
 
 
 current: ContextVar[Call | None] = ContextVar('pyfuncdbg_current_call', default=None)

@@ -8,7 +8,6 @@ threads that the call starts say (unless they run in a copy of its context, as `
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.errstate import DEFAULT, state
 from pyfuncdbg.hooks.floating import states
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.output import SILENCE, Entry, Output
 from pyfuncdbg.hooks.streams import Standing, Streams
 
@@ -85,11 +85,14 @@ class Capture:
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         heard = self.begins(call)
         try:
-            outputs = proceed()
-        except BaseException as error:          # raised again, without the frames of what watches
-            self.raised(call, heard, error)
-            raise
-        self.returned(call, heard, outputs)
+            try:
+                outputs = proceed()
+            except BaseException as error:      # raised again, without the frames of what watches
+                self.raised(call, heard, error)
+                raise
+            self.returned(call, heard, outputs)
+        finally:
+            self.dropped(call, heard)
         return outputs
 
     def begins(self, call: Call) -> Heard | None:
@@ -101,22 +104,26 @@ class Capture:
         if not process.users:                   # stopped since this call read the list of hooks
             process.leave()
             return None
-        standing = self._standing
-        try:
-            held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
-        except AttributeError:                  # the program has deleted one, or has none
-            held = False
-        standing = standing if held else self._look()
-        output = call.output
-        if output is None:
-            call.output = SILENCE
-        elif output is not SILENCE:             # the function runs again
-            output.open = True
         outer = call.speaker
-        call.standing = standing
-        call.speaker = call
-        within = states.get(user := state.get(DEFAULT)) or floating.watched(user)
-        state.set(within)
+        try:
+            standing = self._standing
+            try:
+                held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
+            except AttributeError:              # the program has deleted one, or has none
+                held = False
+            call.standing = standing if held else self._look()
+            output = call.output
+            if output is None:
+                call.output = SILENCE
+            elif output is not SILENCE:         # the function runs again
+                output.open = True
+            within = states.get(user := state.get(DEFAULT)) or floating.watched(user)
+            call.speaker = call
+            state.set(within)
+        except BaseException:                   # of a signal handler of the program
+            call.speaker = outer
+            process.inside.pop()
+            raise
         return outer, within, user
 
     def returned(self, call: Call, heard: Heard | None, outputs: Outputs) -> None:
@@ -142,6 +149,11 @@ class Capture:
             _drop_watchers(error.__traceback__)
         self.returned(call, heard, ())
 
+    def dropped(self, call: Call, heard: Heard | None) -> None:
+        """As `returned`, unless that has been done."""
+        if heard is not None and call.speaker is call:
+            self.returned(call, heard, ())
+
     def _look(self) -> Standing:
         """Watch the streams that stand there now."""
         stdout, stderr = getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)
@@ -166,7 +178,7 @@ class _Process:
     """What is put in place once for all `Capture` objects of this process."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
         # As long as users are there, and calls are inside: the cheapest counts that threads share. The second is longer by
         # some, for a list that becomes empty gives its memory back, and each call would take it anew.
         self.users: list[None] = []

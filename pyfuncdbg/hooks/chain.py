@@ -19,6 +19,7 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.installed import Gate, Hook, Hooks, Outputs, Watcher, hooks
+from pyfuncdbg.hooks.signal_handlers import pass_on
 
 Function = Callable[..., Outputs]
 _NONE: Any = object()
@@ -83,11 +84,12 @@ def gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, i
         if gate.opens(run, ordinal, inputs, ()):
             return around(site, func, run, inputs, began=(ordinal, perf_counter_ns())), True
         return unwatched(run, func, *inputs), False
+    saved = gate.save(inputs)
     started = perf_counter_ns()
     outputs = unwatched(run, func, *inputs)
     if hooks.stamp is stamp and not gate.opens(run, ordinal, inputs, outputs):
         return outputs, False
-    return around(site, _given(outputs, func), run, inputs, began=(ordinal, started)), True
+    return around(site, _given(outputs, func), run, inputs, began=(ordinal, started), saved=saved), True
 
 
 def _given(outputs: Outputs, func: Function) -> Function:
@@ -131,11 +133,11 @@ def _ends_with(run: Run) -> bool:
 
 
 def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
-           sources: Sequence[int] = (), began: tuple[int, int] | None = None, thread: int = 0) -> Outputs:
+           sources: Sequence[int] = (), began: tuple[int, int] | None = None, thread: int = 0, saved: Any = None) -> Outputs:
     """Execute one call of a site of any kind through the hooks of that kind.
 
     Args:
-        site, func, run, inputs, forward, sources: As in `Call`.
+        site, func, run, inputs, forward, sources, saved: As in `Call`.
         began: Its ordinal and the time of its start, if it has begun already.
         thread: Native id of this thread, from hosts whose threads keep nothing between calls; else it is found here.
 
@@ -155,6 +157,8 @@ def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
             thread = _thread.id = threading.get_native_id()
     watcher = hooks.alone[site.kind]
     call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, within, sources, began)
+    if saved is not None:
+        call.saved = saved
     try:
         return _looked_on(call, func, watcher) if watcher is not None else _hooked(call, func)
     except BaseException as error:
@@ -194,8 +198,8 @@ def _looked_on(call: Call, func: Function, watcher: Watcher) -> Outputs:
     if kept is not _NONE:
         try:
             watcher.returned(call, kept, outputs)
-        except Exception as error:              # the hook is broken: the outputs stand
-            _switch_off(watcher, call, error)
+        except BaseException as error:          # the hook is broken: the outputs stand
+            drop(watcher, call, kept, error)
     return outputs
 
 
@@ -206,7 +210,11 @@ def _fall(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> Base
     call.error = error
     if run.aborted is not None and error is not run.aborted:
         error = run.aborted.with_traceback(None)
-    _tell(call, watcher.raised, kept, error)
+    if kept is not _NONE:
+        try:
+            watcher.raised(call, kept, error)
+        except BaseException as mistake:        # the hook is broken: the error passes all the same
+            drop(watcher, call, kept, mistake)
     return error
 
 
@@ -222,13 +230,12 @@ def fallen(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> Bas
     return raised
 
 
-def _tell(call: Call, raised: Callable[[Call, Any, BaseException], None], kept: Any, error: BaseException) -> None:
-    """Tell a hook of an error, unless it was broken when the call began."""
-    if kept is not _NONE:
-        try:
-            raised(call, kept, error)
-        except Exception as mistake:            # the hook is broken: the error passes all the same
-            _switch_off(cast(Any, raised).__self__, call, mistake)
+def drop(watcher: Watcher, call: Call, kept: Any, error: BaseException) -> None:
+    """A hook has raised at the end of a call: it is switched off, unless the error is the program's, which goes on."""
+    watcher.dropped(call, kept)
+    if not isinstance(error, Exception):
+        raise error
+    _switch_off(watcher, call, error)
 
 
 def _hooked(call: Call, func: Function) -> Outputs:
@@ -371,13 +378,19 @@ _INNERMOST = frozenset((_Passage.execute.__code__, _looked_on.__code__))
 
 
 def _switch_off(hook: Hook, call: Call, error: Exception) -> None:
-    """Take a failed hook out and say so once."""
+    """Take a failed hook out and say so once. What a signal handler of the program has raised is raised on."""
+    pass_on(error)
     if hooks.fail(hook):
         say_failed(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
 
 
 def say_failed(what: str, error: Exception) -> None:
-    """Tell the user of a mistake in what watches, where the program's own output is not disturbed."""
+    """Tell the user of a mistake in what watches, where the program's own output is not disturbed.
+
+    Raises:
+        Exception: `error`, where a signal handler of the program has raised it.
+    """
+    pass_on(error)
     reason = ''.join(traceback.format_exception_only(error)).strip()
     say(f'{what}: {reason}. The program goes on unchanged.')
 

@@ -4,11 +4,11 @@ The lists of hooks are tuples that are replaced on change, so a call reads them 
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.locks import new_lock
 
 Outputs = Sequence[Any]
 
@@ -19,6 +19,9 @@ class Gate(Protocol):
     @property
     def late(self) -> bool:
         """Whether it looks at the outputs; else it looks at the inputs alone."""
+
+    def save(self, inputs: Sequence[Any]) -> Any:
+        """Asked by a late gate's caller before the function can write to the inputs: what becomes `Call.saved`."""
 
     @property
     def opens(self) -> Callable[[Run, int, Sequence[Any], Sequence[Any]], bool]:
@@ -61,6 +64,9 @@ class Watcher(Hook, Protocol):
     def raised(self, call: Call, kept: Any, error: BaseException) -> None:
         """It has raised; called where the error is handled, with the function's frames in its traceback."""
 
+    def dropped(self, call: Call, kept: Any) -> None:
+        """`returned` or `raised` was broken off, by a signal handler of the program, say: undo what is left of the call."""
+
 
 class Hooks:
     """The installed hooks by kind, outermost first. One per process: `hooks`.
@@ -77,7 +83,7 @@ class Hooks:
                  'stamp')
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._all: tuple[tuple[int, Hook], ...] = ()
         self._failed: tuple[Hook, ...] = ()
         self._followers: tuple[Callable[[], None], ...] = ()

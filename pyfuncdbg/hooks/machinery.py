@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from types import CodeType
+from types import CodeType, FrameType
 
 _FILES = __file__, os.path.realpath(__file__)       # the name that code has may lead through links
 _PACKAGE = tuple([os.path.dirname(os.path.dirname(file)) + os.sep for file in _FILES])     # pathlib takes 3 ms to import
@@ -33,6 +33,13 @@ def is_machinery(filename: str) -> bool:
     return known
 
 
+def mark_launcher(frame: FrameType | None) -> None:
+    """Count the files of a frame and of those that called it among the machinery: a console script that runs a program."""
+    while frame is not None:
+        judged[frame.f_code.co_filename] = True
+        frame = frame.f_back
+
+
 def runs_cells(code: CodeType) -> bool:
     """Whether it is what runs the cells of a notebook or of IPython: what lies around a cell is no part of the program."""
     return code.co_name == 'run_code' and code.co_filename.endswith(_SHELL)
@@ -47,3 +54,12 @@ def is_library(filename: str) -> bool:
     """Whether a source file is the interpreter's or an installed package's: neither the program nor part of us."""
     return (filename.startswith((*_LIBRARY, '<__array_function__')) or '/site-packages/' in filename
             or '/dist-packages/' in filename) and not filename.startswith(_DEMO)
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is the program's own: neither a library's, nor the interpreter's, nor ours."""
+    path = filename.replace('\\', '/')
+    if '/pyfuncdbg/demo/' in path:              # a program like a user's
+        return True
+    return not (is_library(filename) or is_machinery(filename) or '/site-packages/' in path or '/dist-packages/' in path
+                or '/lib/python3.' in path or path.startswith('<frozen '))

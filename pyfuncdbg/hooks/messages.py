@@ -13,7 +13,8 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.hooks.output import muted, say, speaker
+from pyfuncdbg.hooks.output import Place, muted, say, speaker
+from pyfuncdbg.hooks.source_map import behind_relays, place
 
 
 def install() -> Callable[[], None]:
@@ -68,14 +69,18 @@ def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
         text = str(message.message)
     except Exception:                           # the warning's own __str__; the program finds out by itself, or never
         text = '(its text cannot be made: str() failed)'
-    function = ''
-    frame: FrameType | None = sys._getframe(1)
+    say(call, 'warning', text, message.category.__name__, _place(message.filename, message.lineno, ''))
+
+
+def _place(filename: str, line: int, function: str) -> Place:
+    """Where the program said it: of a place in generated code, or in what that calls functions with, the program's line."""
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if frame.f_lineno == message.lineno and frame.f_code.co_filename == message.filename:
-            function = frame.f_code.co_name
-            break
+        if frame.f_lineno == line and frame.f_code.co_filename == filename:
+            outer = behind_relays(frame)
+            return place(outer) if outer is not None else (filename, line, function)
         frame = frame.f_back
-    say(call, 'warning', text, message.category.__name__, (message.filename, message.lineno, function))
+    return filename, line, function
 
 
 def _watch_log() -> Callable[[], None]:
@@ -107,4 +112,5 @@ def _note_record(call: Call, record: logging.LogRecord) -> None:
         text = f'{record.msg!s} (its arguments do not fit)' if isinstance(record.msg, str) else '(its text cannot be made)'
     finally:
         muted.reset(token)
-    say(call, 'log', text, f'{record.levelname} {record.name}', (record.pathname, record.lineno, record.funcName or ''))
+    where = _place(record.pathname, record.lineno, record.funcName or '')
+    say(call, 'log', text, f'{record.levelname} {record.name}', where)

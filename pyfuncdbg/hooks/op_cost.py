@@ -4,8 +4,9 @@ The adapter adds up on the threads of the nodes; the recorder notes the sum in i
 """
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
+
+from pyfuncdbg.hooks.locks import new_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class OpCost:
         return OpCost(self.calls - before.calls, self.seconds - before.seconds, self.nbytes - before.nbytes)
 
 
-_lock = threading.Lock()
+_lock = new_lock()
 _total = OpCost()
 
 

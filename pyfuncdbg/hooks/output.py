@@ -5,15 +5,16 @@ on whichever thread the call (or a thread that shares its context) runs.
 """
 from __future__ import annotations
 
-import os
-import threading
 from collections import deque
 from contextvars import ContextVar
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Literal
 
+from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.call import Call, current
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.source_map import behind_relays
 
 Said = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
 """What it is; 'host' is a remark of the host's on the call, told by its category alone."""
@@ -142,17 +143,8 @@ def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NO
     output.note(kind, text, category, place)
 
 
-# Re-entrant: a signal handler may print while its thread is inside `note`. A forked child gets a free one.
-_lock = threading.RLock()
-
-
-def _renew() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, 'register_at_fork'):
-    os.register_at_fork(after_in_child=_renew)
+# Re-entrant: a signal handler may print while its thread is inside `note`.
+_lock = new_rlock()
 
 
 _places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
@@ -160,6 +152,7 @@ _places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
 
 def place(frame: FrameType | None) -> Place:
     """File, line and function of a frame, or blanks if it belongs to the host that called the function."""
+    frame = behind_relays(frame)
     if frame is None:
         return NOWHERE
     code = frame.f_code
@@ -169,7 +162,7 @@ def place(frame: FrameType | None) -> Place:
         if len(_places) >= 4096:
             _places.clear()
         inside = str(frame.f_globals.get('__name__')).startswith(_MACHINERY)
-        found = NOWHERE if inside else (code.co_filename, frame.f_lineno, code.co_name)
+        found = NOWHERE if inside else source_map.place(frame)
         known = _places[key] = found, code      # the code stays alive, so its id stays its own
     return known[0]
 

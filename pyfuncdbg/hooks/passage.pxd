@@ -24,7 +24,7 @@ cdef extern from *:
 
 cdef struct CallSlots:
     Py_ssize_t id, run, site, ordinal, thread, started, finished, inputs, outputs, error, output, forward, sources, parent
-    Py_ssize_t speaker, standing
+    Py_ssize_t speaker, standing, retry_of, saved
 
 cdef struct RunSlots:
     Py_ssize_t id, endless, element, label, host, started, feeds, fetches, control, aborted, stepwise, form, thread, remark

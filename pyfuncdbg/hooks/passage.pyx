@@ -19,7 +19,7 @@ from pyfuncdbg.hooks import call as calls
 from pyfuncdbg.hooks import errstate, floating
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current as _current
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.chain import _NONE, _switch_off, fallen
+from pyfuncdbg.hooks.chain import _NONE, _switch_off, drop, fallen
 from pyfuncdbg.hooks.output import SILENCE as _SILENCE
 
 cdef extern from *:
@@ -80,7 +80,7 @@ def _slots(kind, names):
 
 of_call = <dict>_slots(Call, (
     'id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'inputs', 'outputs', 'error', 'output', 'forward',
-    'sources', 'parent', 'speaker', 'standing'))
+    'sources', 'parent', 'speaker', 'standing', 'retry_of', 'saved'))
 of_run = <dict>_slots(Run, (
     '_announce', '_sites',
     'id', 'endless', 'element', 'label', 'host', 'started', 'feeds', 'fetches', 'control', 'aborted', 'stepwise', 'form',
@@ -133,6 +133,8 @@ cdef object begun(object site, object run, object inputs, bint whole, object wit
     slot_put(call, of_call.output, None)
     slot_put(call, of_call.finished, ZERO)
     slot_put(call, of_call.forward, ZERO)
+    slot_put(call, of_call.retry_of, ZERO)
+    slot_put(call, of_call.saved, None)
     slot_put(call, of_call.sources, EMPTY)
     slot_put(call, of_call.parent, ZERO if within is None else <object>slot_get(within, of_call.id))
     slot_put(call, of_call.speaker, None if within is None else <object>slot_get(within, of_call.speaker))
@@ -268,8 +270,8 @@ cdef object _passed(object call, object run, object within, object watcher, Watc
             if generation != before:            # a child has others
                 watch = <Watch?>watcher.halves
             watch.returned(call, kept, outputs)
-        except Exception as error:              # the hook is broken: the outputs stand
-            _switch_off(watcher, call, error)
+        except BaseException as error:          # the hook is broken: the outputs stand
+            drop(watcher, call, kept, error)
     return raw
 
 
@@ -293,32 +295,39 @@ cdef class Hearing:
         if not self.users:                      # stopped since this call read the list of hooks
             self.process.leave()
             return None
-        standing = <object>slot_get(self.capture, of_capture.standing)
-        cdef PyObject *out = PyDict_GetItemWithError(names, 'stdout')
-        stdout = <object>out if out is not NULL else None
-        cdef PyObject *err = PyDict_GetItemWithError(names, 'stderr')
-        stderr = <object>err if err is not NULL else None
-        try:
-            held = stdout.write is (<tuple>standing)[3] and stderr.write is (<tuple>standing)[4]
-        except AttributeError:                  # the program has deleted one, or has none
-            held = False
-        if not held:
-            standing = self.capture._look()
-        output = <object>slot_get(call, of_call.output)
-        if output is None:
-            slot_put(call, of_call.output, SILENCE)
-        elif output is not SILENCE:             # the function runs again
-            output.open = True
-        outer = <object>slot_get(call, of_call.speaker)
-        slot_put(call, of_call.standing, standing)
-        slot_put(call, of_call.speaker, call)
-        user = value_of(errors, USUAL)
+        cdef PyObject *out
+        cdef PyObject *err
         cdef PyObject *known
-        if user is not self.user:
-            known = PyDict_GetItemWithError(watched, user)
-            self.within = <object>known if known is not NULL else floating.watched(user)
-            self.user = user
-        PyContextVar_Set(errors, self.within)
+        outer = <object>slot_get(call, of_call.speaker)
+        try:
+            standing = <object>slot_get(self.capture, of_capture.standing)
+            out = PyDict_GetItemWithError(names, 'stdout')
+            stdout = <object>out if out is not NULL else None
+            err = PyDict_GetItemWithError(names, 'stderr')
+            stderr = <object>err if err is not NULL else None
+            try:
+                held = stdout.write is (<tuple>standing)[3] and stderr.write is (<tuple>standing)[4]
+            except AttributeError:              # the program has deleted one, or has none
+                held = False
+            if not held:
+                standing = self.capture._look()
+            output = <object>slot_get(call, of_call.output)
+            if output is None:
+                slot_put(call, of_call.output, SILENCE)
+            elif output is not SILENCE:             # the function runs again
+                output.open = True
+            slot_put(call, of_call.standing, standing)
+            user = value_of(errors, USUAL)
+            if user is not self.user:
+                known = PyDict_GetItemWithError(watched, user)
+                self.within = <object>known if known is not NULL else floating.watched(user)
+                self.user = user
+            slot_put(call, of_call.speaker, call)
+            PyContextVar_Set(errors, self.within)
+        except BaseException:                   # of a signal handler of the program
+            slot_put(call, of_call.speaker, outer)
+            self.inside.pop()
+            raise
         return outer, self.within, user
 
     cdef int end(self, object call, object heard) except -1:

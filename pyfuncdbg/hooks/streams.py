@@ -9,13 +9,13 @@ Others do the same, IPython for each cell: so each call looks whether ours is st
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.output import place, say, speaker
 
 Write = Callable[..., Any]
@@ -57,7 +57,7 @@ class Streams:
         self.known: dict[int, Callable[[], Any]] = {}
         """By `id`; the value gives the stream. Weak where the stream allows it, so that none lives longer for this."""
         self._on = True
-        self._lock = threading.RLock()          # re-entrant: the collector may call `forget` while it is held
+        self._lock = new_rlock()          # re-entrant: the collector may call `forget` while it is held
 
     def watch(self, stdout: Any, stderr: Any, echo: bool) -> Standing:
         """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""

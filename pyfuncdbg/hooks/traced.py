@@ -33,3 +33,10 @@ def about_to_trace(code: CodeType) -> None:
 def is_part(code: CodeType) -> bool:
     """Whether a code object is a block of a function that a host runs as a function of its own."""
     return code.co_qualname.endswith(PARTS)
+
+
+def whole(name: str) -> str:
+    """The qualified name of the function that a block of this qualified name is of; the same of no block."""
+    while name.endswith(PARTS):
+        name = name.rpartition('.')[0]
+    return name

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from textual import events
+from textual import constants, events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.driver import Driver
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
@@ -19,6 +20,7 @@ from pyfuncdbg.inspector.bottom_line import BottomLine
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
+from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.keyboard import KeyByKey
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
@@ -28,12 +30,14 @@ from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes
 from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.panes.table import PANES
+from pyfuncdbg.inspector.panes.tape import tape_line
 from pyfuncdbg.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.inspector.result import Result, is_short
 from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.seeker import Seeker
 from pyfuncdbg.inspector.sheet import Sheet
+from pyfuncdbg.prompt.paste_limit import REFUSAL
 
 _STEP = 0.3
 """Seconds that a step may take before the panes show a program that runs."""
@@ -61,6 +65,18 @@ class Inspector(KeyByKey):
         self._past, self._keep = past, keep
         self._lines = CommandQueue(self, desk)
         self._seeker = Seeker(self, desk)
+
+    # ------------------------------------------------------------------ what is typed
+    takes_all = False
+
+    def get_driver_class(self) -> type[Driver]:
+        """Ours, unless the environment names one."""
+        return InspectorDriver if constants.DRIVER is None else super().get_driver_class()
+
+    def refuse_paste(self) -> None:
+        """Forget what is typed: it is the beginning of a text that is too long."""
+        self.query_one(CommandLine).forget()
+        self.say(REFUSAL, 'bold red')
 
     # ------------------------------------------------------------------ the screen
     def compose(self) -> ComposeResult:
@@ -276,6 +292,7 @@ class Inspector(KeyByKey):
         if line.endswith(' '):
             self.query_one(CommandLine).begin(line)
         else:
+            line = tape_line(self.desk.trace, self.scene.call) if line == 'tape' and self.scene.call is not None else line
             self.query_one(CommandLine).remember(line)
             self.run_line(line)
 

@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.inspector.request import Request
 from pyfuncdbg.views.escape import one_line
 
@@ -27,6 +28,9 @@ _PLACEHOLDERS: dict[Mode, str] = {
 
 class Consumer(Protocol):
     """What is done with what is typed. It is called, not told by messages: the next key comes after it."""
+
+    def refuse_paste(self) -> None:
+        """A text was pasted that is too long: say so, and `forget` the line."""
 
     def run_line(self, line: str) -> None:
         """Carry out a command line, after those before it."""
@@ -66,8 +70,20 @@ class _Line(Input):
         """A character, or what was pasted, at once."""
         if isinstance(event, events.Key):
             await self._on_key(event)
-        else:
-            self._on_paste(event)
+        elif not self._refused(event):
+            super()._on_paste(event)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """Textual calls its own behind this one."""
+        if self._refused(event):
+            event.prevent_default()
+
+    def _refused(self, event: events.Paste) -> bool:
+        overlong = len(self.value) + len(event.text) > LONGEST
+        if overlong:
+            event.stop()
+            self._of.refuse_paste()
+        return overlong
 
     def watch_value(self, value: str) -> None:
         if self._typing:
@@ -194,6 +210,14 @@ class CommandLine(Vertical):
         self._enter = False
         self.submit(self.line.value)
 
+    def refuse_paste(self) -> None:
+        """A text was pasted that is too long."""
+        self._consumer.refuse_paste()
+
+    def forget(self) -> None:
+        """Empty the line."""
+        self._set('')
+
     def give_up(self) -> None:
         """Close the completions, or break them off; or leave the line."""
         if self._words or self._asking is not None or self._enter:
@@ -214,7 +238,7 @@ class CommandLine(Vertical):
     # ------------------------------------------------------------------ history
     def remember(self, line: str) -> None:
         """A line that was carried out."""
-        if not self._past or self._past[-1] != line:
+        if len(line) <= LONGEST and (not self._past or self._past[-1] != line):
             self._past.append(line)
             self._keep(line)
         self._at = len(self._past)

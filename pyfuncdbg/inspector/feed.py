@@ -15,7 +15,7 @@ from textual.widget import Widget
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.row_strips import Line, Slot, lines
 from pyfuncdbg.inspector.rows import Opened, Rows, Wish
-from pyfuncdbg.record.side_index import QueryCancelledError
+from pyfuncdbg.record.query import QueryCancelledError
 
 PAGE = 50
 """Rows that are asked for at once."""

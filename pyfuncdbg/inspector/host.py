@@ -27,16 +27,16 @@ from typing import Any
 from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.inspector.leading import Led
 from pyfuncdbg.inspector.relay import Relay
+from pyfuncdbg.prompt.terminal_guard import guard_of
+from pyfuncdbg.prompt.terminal_modes import LEAVE_SCREEN
 
 SMALLEST = (40, 12)
 """Columns and rows of a terminal that can be used."""
-_SCREEN = ('import sys; sys.path.append(sys.argv[1]); from pyfuncdbg.inspector.hosted import main; '
-           'sys.exit(main(sys.argv[2]))')
+_SCREEN = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); '
+           'from pyfuncdbg.inspector.hosted import main; sys.exit(main(sys.argv[2]))')
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
 _PATIENCE = 3.0
 """Seconds that the screen has to go when it is told to."""
-_LEAVE_SCREEN = (b'\x1b[<u\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l'
-                 b'\x1b[?2048l\x1b[?1049l\x1b[?25h\x1b[0m')
 LEFT = 0
 """Exit code of a screen that the user has left; every other means that it failed."""
 NOTHING = 3
@@ -95,6 +95,7 @@ class _Host:
         self._args = args
         self._play = play
         self._modes = termios.tcgetattr(0)
+        self._guard = guard_of(0)
         self._master, slave = os.openpty()
         os.set_blocking(self._master, False)
         columns, rows = os.get_terminal_size(1)
@@ -109,7 +110,9 @@ class _Host:
             self.program = self._start_program(slave, -1 if play.live else theirs.fileno())
             os.close(slave)
             theirs.close()
+            self._guard.hold(0, LEAVE_SCREEN)
             self.screen = self._start_screen(news, -1 if play.live else ours.fileno())
+            self._guard.watch(self.screen.pid)
             os.close(news)
         self._told = self._leaving = False
 
@@ -121,10 +124,13 @@ class _Host:
 
     def _start_screen(self, news: int, connection: int) -> subprocess.Popen[bytes]:
         play = self._play
-        told = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'trace': play.trace,
-                           'title': play.title, 'live': play.live, 'commands': play.commands, 'pid': self.program.pid})
+        guard = self._guard.fileno()
+        told = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'guard': guard,
+                           'trace': play.trace, 'title': play.title, 'live': play.live, 'commands': play.commands,
+                           'pid': self.program.pid})
         command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[2]), told]
-        return subprocess.Popen(command, pass_fds=[self._master, news, *([connection] if connection >= 0 else [])])
+        passed = [self._master, news, *(one for one in (connection, guard) if one >= 0)]
+        return subprocess.Popen(command, pass_fds=passed)
 
     # ------------------------------------------------------------------ main thread
     def run(self) -> int:
@@ -135,8 +141,10 @@ class _Host:
             finally:
                 self._put_back()
             alone = self.screen.returncode != LEFT or self.program.poll() is None
-            if alone:
+            if alone and self._terminal_lives():
                 self._go_on_here()
+            elif alone:                         # without a session's end to tell of it, as under setsid
+                self._hang_up()
             code = self.program.wait()
             self.program.release()
         if alone and os.path.isdir(self._play.trace) and self._terminal_lives():
@@ -178,7 +186,7 @@ class _Host:
             why = f'was killed by {signal.Signals(-code).name}' if code < 0 else 'failed'
             say(f'the inspector {why}; ' + ('the program goes on here' if self.program.poll() is None else
                                             'the program has ended'))
-        Relay(self._master, self._modes, self._hears, self.program).run()
+        Relay(self._master, self._modes, self._hears, self.program, self._guard).run()
 
     # ------------------------------------------------------------------ signals
     @contextmanager
@@ -201,10 +209,15 @@ class _Host:
         if number == signal.SIGHUP and not self._terminal_lives():
             with contextlib.suppress(OSError):
                 self.screen.kill()
-            with contextlib.suppress(OSError):
-                os.close(self._master)
+            self._hang_up()
             return
         self.program.send_signal(number)
+
+    def _hang_up(self) -> None:
+        """The program's terminal ends as the user's has."""
+        master, self._master = self._master, -1
+        if master >= 0:
+            os.close(master)
 
     def _terminal_lives(self) -> bool:
         try:
@@ -218,10 +231,11 @@ class _Host:
         with contextlib.suppress(OSError, termios.error), _in_background():
             if self.screen.returncode not in (LEFT, NOTHING):
                 if self.screen.returncode < 0:                          # else it has done so, and told why it failed
-                    os.write(1, _LEAVE_SCREEN)
+                    os.write(1, LEAVE_SCREEN)
                 termios.tcsetattr(0, termios.TCSAFLUSH, self._modes)    # reports of the mouse may still come
             else:
                 termios.tcsetattr(0, termios.TCSADRAIN, self._modes)
+        self._guard.free()
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from pyfuncdbg.inspector.collector import spare_loaded, wait
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.host import LEFT, NOTHING
+from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 from pyfuncdbg.views.escape import one_line
 
 
@@ -37,6 +38,8 @@ def main(told: str) -> int:
     if not _begun(play, guest):
         return NOTHING
     code = _watched(play, guest) if play['live'] else _inspected(play, guest)
+    if play['guard'] >= 0:
+        TerminalGuard(socket.socket(fileno=play['guard'])).free()       # the app has put the terminal back
     if code == LEFT:
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)       # the terminal may be somebody else's again
         _say_goodbye(play, guest)

@@ -62,6 +62,11 @@ class HostedInspector(Inspector):
             self.call_after_refresh(self._first_commands)
 
     # ------------------------------------------------------------------ who has the keys
+    @property
+    def takes_all(self) -> bool:  # type: ignore[override]
+        """Whether the program has them, which may be sent any text."""
+        return self.focused is self._terminal and self._terminal.keeps_keys
+
     def on_happened(self, message: Happened) -> None:
         """A stop takes the keys; when it is over the program has them again."""
         kind = message.event.kind

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 from pyfuncdbg.prompt.terminal_modes import TerminalModes
 
 _PATIENCE = 2.0
@@ -44,6 +45,7 @@ class Lease:
         program: Its process number.
         held: Descriptor of the file with what the program has written while the terminal is ours.
         pipe: Where more of that may come out, once the program is dead.
+        guard: Of the terminal.
 
     Attributes:
         mine: Whether the terminal is ours.
@@ -51,9 +53,10 @@ class Lease:
         looked: Told when it becomes ours, and when it is no longer, on the same thread.
     """
 
-    def __init__(self, line: socket.socket, program: int, held: int, pipe: int) -> None:
+    def __init__(self, line: socket.socket, program: int, held: int, pipe: int, guard: TerminalGuard) -> None:
         self._line = line
         self._held, self._pipe = held, pipe
+        self._guard = guard
         self._lock = threading.RLock()
         self._tenant: Tenant | None = None
         self._modes: TerminalModes | None = None
@@ -168,6 +171,7 @@ class Lease:
                 self._tenant.go()
             if not self._hidden.wait(_PATIENCE):
                 self.leave_at_once()
+        self._guard.free()
         if mine:                                # else it has taken the terminal back before it ended
             self._print_held()
             if self._program < 0 or select.select([self._program], [], [], _PATIENCE)[0]:   # its files are closed before

@@ -9,19 +9,21 @@ import traceback
 from types import FrameType
 
 from pyfuncdbg.inspector.lease import Lease
+from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 
 
 def main() -> None:
     """Show the inspector while the terminal is ours, until the program ends or the user leaves.
 
     `sys.argv` has the descriptors that the program has passed on: the lease, the command socket, the file of held output and
-    its pipe; and the program's process number.
+    its pipe, the guard of the terminal (-1 if there is none); and the program's process number.
     """
-    line, commands, held, pipe, program = map(int, sys.argv[1:6])
+    line, commands, held, pipe, watchdog, program = map(int, sys.argv[1:7])
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGINT, signal.SIGQUIT):      # typed while the program has the terminal, they are for that
         signal.signal(number, signal.SIG_IGN)
-    lease = Lease(socket.socket(fileno=line), program, held, pipe)
+    guard = TerminalGuard(socket.socket(fileno=watchdog) if watchdog >= 0 else None)
+    lease = Lease(socket.socket(fileno=line), program, held, pipe, guard)
 
     def leave(number: int, frame: FrameType | None) -> None:
         lease.leave_at_once()

@@ -6,27 +6,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
 import termios
 import threading
 import tty
-from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual import events
-from textual._xterm_parser import XTermParser
 from textual.app import App
-from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.lease import Lease, silence
 
-_TICK = 0.1
 
-
-class LentDriver(LinuxDriver):
+class LentDriver(InspectorDriver):
     """The driver; `driver_for` makes the class of one lease."""
 
     lease: ClassVar[Lease]
@@ -37,7 +32,6 @@ class LentDriver(LinuxDriver):
         self._asked = False
         self._relaxed = False
         self._resized: Any = signal.SIG_DFL
-        self._bell = os.pipe()
         self.lease.let(self)
 
     # ------------------------------------------------------------------ the lease's thread
@@ -126,10 +120,8 @@ class LentDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Read no more keys."""
-        if self._on and self._key_thread is not None and self._key_thread.is_alive():
-            os.write(self._bell[1], b'!')
+        if self._on:
             super().disable_input()
-            os.read(self._bell[0], 1 << 10)
 
     def _request_terminal_sync_mode_support(self) -> None:
         """Once is enough: an answer that comes when the terminal is the program's again would be read by that."""
@@ -143,29 +135,7 @@ class LentDriver(LinuxDriver):
             self._enable_in_band_window_resize()
 
     # ------------------------------------------------------------------ keys
-    def run_input_thread(self) -> None:
-        """Read keys until a byte comes through the bell: Textual's own looks only ten times a second."""
-        parser = XTermParser(self._debug)
-        decode = getincrementaldecoder('utf-8')('replace').decode
-        with selectors.SelectSelector() as selector:
-            selector.register(self.fileno, selectors.EVENT_READ)
-            selector.register(self._bell[0], selectors.EVENT_READ)
-            while not self.exit_event.is_set():
-                ready = [key.fd for key, _ in selector.select(_TICK)]
-                if self.fileno in ready:
-                    try:
-                        data = os.read(self.fileno, 1 << 12)
-                    except OSError:             # the terminal is gone
-                        data = b''
-                    if not data:
-                        self._loop.call_soon_threadsafe(self._hung_up)
-                        return
-                    for message in parser.feed(decode(data)):
-                        self.process_message(message)
-                for message in parser.tick():
-                    self.process_message(message)
-
-    def _hung_up(self) -> None:
+    def _hang_up(self) -> None:
         self.lease.tell('failed the terminal is gone')
         self._app.exit(1)
 

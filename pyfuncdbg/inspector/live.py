@@ -9,6 +9,7 @@ import contextlib
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -19,13 +20,14 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.inspector.desk import Event, Reply
 from pyfuncdbg.inspector.request import Request
-from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError
+from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError, completions_of
 from pyfuncdbg.record.trace import Trace
-from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.escape import one_line, styled
 
 _PERIOD = 0.5
 """Seconds between two looks at a trace that grows; more where a look takes long."""
 _MOST_PRINTED = 1 << 15
+_MOST_LEFT = 1_000
 _SHARE = 10
 """A look may take this part of the time."""
 
@@ -52,15 +54,15 @@ class LiveDesk:
     def __init__(self, connection: Connection, *, attach: bool = True) -> None:
         self._connection = connection
         hello = connection.hello
-        first, *rest = hello.get('program') or ('',)
-        self.title = one_line(f'{" ".join((os.path.basename(first), *rest))} ({hello.get("pid")})', 100)
+        first, *rest = hello['program'] or ('',)
+        self.title = one_line(f'{" ".join((os.path.basename(first), *rest))} ({hello["pid"]})', 100)
         self.printed = ''
         self._told = 0.0
         self._untold = False                    # more was printed
         self._looking = True
         self._due = threading.Event()           # the trace is to be read now, up to what has just happened
         self._stop: dict[str, Any] | None = hello.get('stop')
-        self._left: set[int] = set()            # numbers of stops that are over
+        self._left: deque[int] = deque(maxlen=_MOST_LEFT)       # numbers of stops that are over
         self._trace = GrowingTrace(connection)
         self.trace = cast(Queries, self._trace)
         self._heard: Callable[[Event], None] = lambda event: None
@@ -80,8 +82,8 @@ class LiveDesk:
         except CommandError as error:
             return Reply(line, name_of(line), Text(), None, str(error))
         self._notice(answer)
-        return Reply(line, answer.get('command') or name_of(line), Text.from_ansi(answer.get('text') or ''),
-                     answer.get('data'), answer.get('error') or '')
+        return Reply(line, answer['command'] or name_of(line), Text.from_ansi(styled(answer['text'])), answer['data'],
+                     answer['error'] or '')
 
     def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
         """How a text could go on at a position."""
@@ -89,7 +91,7 @@ class LiveDesk:
             answer = self._ask(request, complete=text, position=position)
         except CommandError:
             return [], position
-        return list(answer.get('completions', ())), int(answer.get('start', position))
+        return completions_of(answer, position)
 
     def _ask(self, request: Request | None, **asked: Any) -> dict[str, Any]:
         if request is None:
@@ -115,15 +117,15 @@ class LiveDesk:
 
     def _notice(self, answer: dict[str, Any]) -> None:
         """What an answer says about the stop. That none is there is left to events: the next one may have come since."""
-        self._leave(answer.get('left'))
-        stop = answer.get('stop')
+        self._leave(answer['left'])
+        stop = answer['stop']
         if stop is not None and stop['number'] not in self._left:
             self._stop = stop
 
     def _leave(self, number: int | None) -> None:
         """This stop is over."""
         if number is not None:
-            self._left.add(number)
+            self._left.append(number)
             if self._stop is not None and self._stop['number'] == number:
                 self._stop = None
 
@@ -158,11 +160,11 @@ class LiveDesk:
                 self._due.set()
             elif kind == 'resumed':
                 self._leave(message['stop'])
-                self._heard(Event('resumed', text=message.get('verb', '')))
+                self._heard(Event('resumed', text=message['verb']))
             elif kind == 'log':
-                self._heard(Event('log', text=message.get('text', '')))
+                self._heard(Event('log', text=message['text']))
             elif kind in ('ended', 'lost'):
-                self._end(kind)
+                self._end(kind, message.get('text') or 'the program was killed')
                 return
 
     def _read_on(self) -> None:
@@ -186,7 +188,7 @@ class LiveDesk:
             if not self._closed:
                 self._heard(Event('log', text=str(error)))
 
-    def _end(self, kind: str) -> None:
+    def _end(self, kind: str, why: str) -> None:
         self._stop = None
         with contextlib.suppress(PyfuncdbgError):
             if self._trace.refresh():           # the last calls; a temporary trace is gone with its program
@@ -194,7 +196,7 @@ class LiveDesk:
         if kind == 'ended':
             self._heard(Event('ended', text='the program has ended'))
         else:
-            self._heard(Event('lost', text='the connection is lost: the program was killed'))
+            self._heard(Event('lost', text=f'the connection is lost: {why}'))
         self._looking = False
 
 
@@ -236,7 +238,7 @@ class GrowingTrace:
     def _renew(self) -> Trace:
         """The program's newest trace, which has written all that happened."""
         answer = self._connection.ask(trace=True)
-        if answer.get('error'):
+        if answer['error']:
             raise CommandError(answer['error'])
         path = answer['trace']
         if self._trace is None or str(self._trace.path) != path:

@@ -8,16 +8,18 @@ import time
 from typing import ClassVar
 
 from rich.text import Text
-from textual import work
+from textual import constants, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.driver import Driver
 from textual.message import Message
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
 from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.panes.program import TO_PROGRAM, ProgramPane
@@ -67,6 +69,12 @@ class LiveView(App[int]):
         self._path = path
         self._called = one_line(title, 60)
         self._guest = guest
+
+    takes_all = True
+
+    def get_driver_class(self) -> type[Driver]:
+        """Ours, unless the environment names one."""
+        return InspectorDriver if constants.DRIVER is None else super().get_driver_class()
 
     def compose(self) -> ComposeResult:
         """Numbers above, the program below."""

@@ -34,6 +34,8 @@ def open_trace(path: str) -> int:
     from pyfuncdbg.inspector.app import Inspector
     from pyfuncdbg.inspector.saved import SavedDesk
     from pyfuncdbg.prompt.line_editor import history
+    from pyfuncdbg.prompt.terminal_guard import guard_of
+    from pyfuncdbg.prompt.terminal_modes import LEAVE_SCREEN
     spare_loaded()
     desk = SavedDesk(path)
     try:
@@ -42,6 +44,7 @@ def open_trace(path: str) -> int:
         app = Inspector(desk, past=past, keep=kept.store_string)
         for number in (signal.SIGTERM, signal.SIGHUP):      # the terminal is given back first
             signal.signal(number, lambda number, frame: app.exit(128 + number))
-        return app.run() or 0
+        with guard_of(0).held(0, LEAVE_SCREEN):
+            return app.run() or 0
     finally:
         desk.close()

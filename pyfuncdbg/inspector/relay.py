@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyfuncdbg.inspector.leading import Led
+from pyfuncdbg.prompt.terminal_guard import TerminalGuard
+from pyfuncdbg.prompt.terminal_modes import LEAVE_LINE
 
 _LAST, _LONGEST = 0.2, 1.0
 """Seconds that the last output of a program may take to come, and in all; its children may write for ever."""
@@ -32,13 +34,15 @@ class Relay:
         modes: Of the user's terminal, as it is put back.
         bell: Has something to read when a signal came.
         program: At that terminal.
+        guard: Of the user's terminal.
     """
 
-    def __init__(self, master: int, modes: list[Any], bell: int, program: Led) -> None:
+    def __init__(self, master: int, modes: list[Any], bell: int, program: Led, guard: TerminalGuard) -> None:
         self._master = master
         self._modes = modes
         self._bell = bell
         self._program = program
+        self._guard = guard
         self._typed = b''
 
     def run(self) -> None:
@@ -73,6 +77,7 @@ class Relay:
     @contextmanager
     def _raw(self) -> Iterator[None]:
         """Every key goes to the program's terminal, which knows what Ctrl-C means."""
+        self._guard.hold(0, LEAVE_LINE)
         try:
             with contextlib.suppress(OSError, termios.error):
                 tty.setraw(0, termios.TCSADRAIN)        # what was typed in between is the program's
@@ -80,6 +85,7 @@ class Relay:
         finally:
             with contextlib.suppress(OSError, termios.error):
                 termios.tcsetattr(0, termios.TCSADRAIN, self._modes)
+            self._guard.free()
 
 
 @contextmanager

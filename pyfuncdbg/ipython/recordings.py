@@ -23,7 +23,8 @@ from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.ipython.lingering import Lingering, Others, Threads
 from pyfuncdbg.ipython.options import Options
 from pyfuncdbg.prompt.front_ends import install
-from pyfuncdbg.record.recorder import Recorder, fresh_path, recorders
+from pyfuncdbg.record.folder import fresh_path
+from pyfuncdbg.record.recorder import Recorder, recorders
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.trace import Trace
 

@@ -44,24 +44,26 @@ Rule = tuple[Part, Part] | Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
 
 def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,
            infix: str | None = None,
-           default: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Binary:
+           default: str | None = None, names: tuple[str, str] = ('x', 'y'), refused: bool = False) -> Binary:
     """Define an elementwise op of two tensors.
 
     Args:
         name: Of the public function.
         op: TensorFlow's op type.
         kernel: A ufunc (which takes `out=`) or a function of two values.
-        rule: Gradient; None where it is zero or does not exist.
+        rule: Gradient; None where it is zero or there is none.
         allowed: Dtypes it takes.
         infix: Python's operator that computes the same on real types.
         default: Name of the node where it is not the op type.
         names: What TensorFlow calls the inputs.
+        refused: Without a rule: whether differentiating it is an error.
 
     Returns:
         The public function `(x, y, name=None)`.
     """
-    register(OpDef(op, kernel, broadcast_rule(op, allowed, names), no_gradient if rule is None else _gradient(rule),
-                   infix=infix, into=isinstance(kernel, np.ufunc), selective=rule is not None))
+    gradient = _gradient(rule) if rule is not None else None if refused else no_gradient
+    register(OpDef(op, kernel, broadcast_rule(op, allowed, names), gradient, infix=infix, into=isinstance(kernel, np.ufunc),
+                   selective=rule is not None))
     permit(op, allowed)
 
     quick = shortcut.binary(lookup(op), allowed, lambda x, y: elementwise(op, x, y, default, names), default)
@@ -258,7 +260,7 @@ floordiv = binary('floordiv', 'FloorDiv', _floor_div, None, REAL, default='floor
 floormod = binary('floormod', 'FloorMod', _floor_mod,
                   (lambda g, x, y, z: g, lambda g, x, y, z: -g * floordiv(x, y)), REAL)
 truncatediv = binary('truncatediv', 'TruncateDiv', _truncate_div, None, REAL)
-truncatemod = binary('truncatemod', 'TruncateMod', _truncate_mod, None, REAL)
+truncatemod = binary('truncatemod', 'TruncateMod', _truncate_mod, None, REAL, refused=True)
 pow = binary('pow', 'Pow', _pow, (_pow_by_x, _pow_by_y), NUMBER)
 maximum = binary('maximum', 'Maximum', np.maximum, _choose('GreaterEqual'), REAL)
 minimum = binary('minimum', 'Minimum', np.minimum, _choose('LessEqual'), REAL)

@@ -9,6 +9,7 @@ import numpy as np
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.convert import cast_array, to_array
 from pyfuncdbg.graph.dtypes import DType, as_dtype, int32, of_value, string
+from pyfuncdbg.graph.known_value import known_value
 from pyfuncdbg.graph.nest import flatten
 from pyfuncdbg.graph.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.graph.sequences import holds_tensor
@@ -60,7 +61,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         found = converted(value, wanted, name)
         if found is not NotImplemented:
             return found
-    if isinstance(value, (list, tuple)) and _holds_symbolic(value):
+    if isinstance(value, (list, tuple)) and holds_symbolic(value):
         return _packed(value, wanted, name)
     if wanted is None and dtype_hint is not None:
         try:
@@ -77,10 +78,10 @@ def _of_dtype(tensor: Tensor, wanted: DType | None) -> Tensor:
     return tensor
 
 
-def _holds_symbolic(value: Sequence[Any]) -> bool:
+def holds_symbolic(value: Sequence[Any]) -> bool:
     """Whether a nested list has symbolic tensors in it (or variables, which a tape must see being read)."""
     return any(isinstance(item, SymbolicTensor) or hasattr(item, '_as_tensor') or
-               (isinstance(item, (list, tuple)) and _holds_symbolic(item)) for item in value) or (
+               (isinstance(item, (list, tuple)) and holds_symbolic(item)) for item in value) or (
         context.current_graph() is not None and holds_tensor(value))
 
 
@@ -182,9 +183,10 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     """The static value of a tensor as an ndarray, None if it is not known before the run."""
     if isinstance(tensor, EagerTensor):
         return np.asarray(tensor._value)
+    known = known_value(tensor)
+    if known is not None:
+        return known
     op = getattr(tensor, 'op', None)
-    if op is not None and op.type == CONSTANT:
-        return np.asarray(op.attrs['value'])
     if op is not None and op.type == 'Shape' and op.inputs[0].shape.is_fully_defined():
         return np.array(op.inputs[0].shape.as_list(), op.attrs.get('out_type', int32).array)
     return None

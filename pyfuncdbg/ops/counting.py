@@ -54,7 +54,7 @@ def _dense_bincount_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]
     return [(weights.dtype, TensorShape.of((*outer, None if count is None else count[0])))]
 
 
-register(OpDef('DenseBincount', _dense_bincount, _dense_bincount_types, no_gradient, kernel_attrs=('binary_output',)))
+register(OpDef('DenseBincount', _dense_bincount, _dense_bincount_types, kernel_attrs=('binary_output',)))
 
 
 def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = dtypes.int32,

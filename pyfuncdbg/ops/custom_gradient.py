@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
+from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import Node
+from pyfuncdbg.graph.registry import Node, no_gradient
 from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.variables import TRAINABLE
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
@@ -55,35 +57,69 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
     if kwargs and context.current_graph() is not None:
         raise ValueError('The custom_gradient decorator currently supports keywords arguments only when eager execution is '
                          'enabled.')
-    given = [arg for arg in nest.flatten(list(args)) if not hasattr(arg, 'standing_on')]
-    tensors = [convert_to_tensor(arg) for arg in given]
-    flat = iter(tensors)
-    passed = [arg if hasattr(arg, 'standing_on') else next(flat) for arg in nest.flatten(list(args))]
+    symbolic = _in_graph(nest.flatten(list(args)))
+    leaves = [arg if _is_variable(arg) and not symbolic else convert_to_tensor(arg) for arg in nest.flatten(list(args))]
     inner = recording.Recording()
     with recording.suspended(inner):
-        result, gradient = f(*nest.pack_sequence_as(list(args), passed), **kwargs)
+        result, gradient = f(*nest.pack_sequence_as(list(args), leaves), **kwargs)
     results = [convert_to_tensor(value) for value in nest.flatten(result)]
-    variables = list(inner.variables.values())
+    variables = _variables(inner, results, leaves)
     if variables and not _takes_variables(gradient):
         raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses "
                         "variables: "
                         f'{variables}')
-    handles = [variable.handle for variable in variables]
-    if variables and recording.active.recordings:
-        for variable in variables:
-            recording.read(variable.handle, variable)
-    sources = [apply('Identity', (tensor,)) for tensor in tensors] if _in_graph([*results, *tensors]) else tensors
-    attrs = {'_py_gradient': _rule(gradient, len(results), len(tensors), variables),
-             '_py_again': functools.partial(_again, f, _form(args), kwargs, len(results), len(tensors)),
+    if recording.active.recordings:
+        for variable in (*filter(_is_variable, leaves), *variables):
+            if variable.trainable:
+                recording.read(variable.handle, variable)
+    sources = [leaf.handle if _is_variable(leaf) else leaf for leaf in leaves]
+    if symbolic or _in_graph(results):
+        sources = [tensor if tensor.dtype is resource else apply('Identity', (tensor,)) for tensor in sources]
+    attrs = {'_py_gradient': _rule(gradient, len(results), len(leaves), variables),
+             '_py_again': functools.partial(_again, f, _form(args, leaves), kwargs, len(results), len(leaves)),
              '_gradient_op_type': f'CustomGradient-{next(_numbers)}'}
-    outputs = apply('IdentityN', [*results, *sources, *handles], attrs)
+    outputs = apply('IdentityN', [*results, *sources, *(variable.handle for variable in variables)], attrs)
     return nest.pack_sequence_as(result, outputs[:len(results)])
 
 
-def _form(args: Sequence[Any]) -> list[Any]:
+def _is_variable(value: Any) -> bool:
+    return hasattr(value, 'standing_on')
+
+
+def _variables(inner: recording.Recording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """The variables that results depend on beside the arguments: those that the function read, and in a graph those whose
+    values it has used, whoever read them."""
+    given = [id(leaf) for leaf in leaves if _is_variable(leaf)]
+    found = {key: variable for key, variable in inner.variables.items() if id(variable) not in given}
+    if _in_graph(results):
+        found.update((id(variable.handle), variable) for variable in _read_before(results, leaves))
+        return sorted(found.values(), key=lambda variable: str(variable.name))
+    return list(found.values())
+
+
+def _read_before(results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """The trainable variables whose handles results of a graph lead back to, without those behind the arguments."""
+    stops = set(map(id, leaves))
+    stack = [result for result in results if isinstance(result, SymbolicTensor)]
+    known = {variable.handle.op: variable for graph in {result.graph for result in stack} if not graph.building_function
+             for variable in graph.get_collection(TRAINABLE) if _is_variable(variable)}
+    met, found = set(), []
+    while stack and known:
+        tensor = stack.pop()
+        op = tensor.op
+        if id(tensor) in stops or op in met:
+            continue
+        met.add(op)
+        if op in known:
+            found.append(known[op])
+        elif op.definition.gradient not in (None, no_gradient):
+            stack += op.inputs
+    return found
+
+
+def _form(args: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """Arguments without their values."""
-    return nest.pack_sequence_as(list(args), [arg if hasattr(arg, 'standing_on') else 0
-                                              for arg in nest.flatten(list(args))])
+    return nest.pack_sequence_as(list(args), [leaf if _is_variable(leaf) else 0 for leaf in leaves])
 
 
 def _again(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int, tensors: int,
@@ -91,8 +127,7 @@ def _again(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int
     """The node's outputs for other inputs: its results come from the function, so that its gradient can be checked."""
     sources = [value if isinstance(value, EagerTensor) else convert_to_tensor(value)
                for value in values[results:results + tensors]]
-    flat = iter(sources)
-    passed = [arg if hasattr(arg, 'standing_on') else next(flat) for arg in nest.flatten(args)]
+    passed = [arg if _is_variable(arg) else source for arg, source in zip(nest.flatten(args), sources, strict=True)]
     graphs = context.state.graphs
     depth = len(graphs)
     graphs.append(None)                             # the function's tensors are values here, in a graph too
@@ -163,4 +198,4 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
             kept = dys[0] if len(dys) == 1 else dys
             return (kept, [None] * len(variables)) if variables else kept
         return f(*args, **kwargs), gradient
-    return passed
+    return functools.wraps(f)(passed)

@@ -54,7 +54,7 @@ def _fill(dims: Any, value: Any) -> Any:
 
 
 def _fill_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
-    return [(inputs[1].dtype, as_static_shape(inputs[0]))]
+    return [(inputs[1].dtype, as_static_shape(inputs[0], captures=True))]
 
 
 def _fill_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -312,7 +312,10 @@ def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: 
         if batch_shape is None:
             return square
         batch = convert_to_tensor(batch_shape, dtype_hint=dtypes.int32)
-        return apply('BroadcastTo', (square, apply('ConcatV2', (batch, shape_of(square), constant(np.int32(0))))))
+        repeated = apply('BroadcastTo', (square, apply('ConcatV2', (batch, shape_of(square), constant(np.int32(0))))))
+        if not repeated.shape.is_fully_defined():
+            repeated.set_shape(as_static_shape(batch, captures=True).concatenate(square.shape))
+        return repeated
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None) -> Tensor:

@@ -1,12 +1,14 @@
-"""`tf.hessians`: second derivatives by all pairs of elements, as nodes of a graph."""
+"""`tf.hessians`: second derivatives by all pairs of elements, as a loop in a graph."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from pyfuncdbg.ops.constant import convert_to_tensor
-from pyfuncdbg.ops.joining import stack
-from pyfuncdbg.ops.shaping import reshape
+from pyfuncdbg.graph.dtypes import int32
+from pyfuncdbg.ops.constant import constant
+from pyfuncdbg.ops.control.tensor_array import TensorArray
+from pyfuncdbg.ops.control.while_loop import while_loop
+from pyfuncdbg.ops.joining import concat
+from pyfuncdbg.ops.shaping import reshape, shape, size
 from pyfuncdbg.runtime.gradients import gradients_v1
 
 
@@ -16,13 +18,13 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
 
     Args:
         ys: Tensor or list of tensors.
-        xs: Tensor or list of tensors of known shape.
+        xs: Tensor or list of tensors.
         gate_gradients: As for `gradients`.
         aggregation_method: As for `gradients`.
         name: The name scope of the gradients.
 
     Raises:
-        ValueError: `ys` do not depend on one of `xs`, or its shape is not known.
+        ValueError: `ys` do not depend on one of `xs`, or their gradient does not.
     """
     return hessians_v1(ys, xs, name, False, gate_gradients, aggregation_method)
 
@@ -37,11 +39,15 @@ def hessians_v1(ys: Any, xs: Any, name: str = 'hessians', colocate_gradients_wit
 
 
 def _hessian(gradient: Any, x: Any, rest: Any) -> Any:
+    """A loop over the elements of the gradient, as in TensorFlow: their number need not be known yet."""
     if gradient is None:
         raise ValueError("Tried to convert 'tensor' to a tensor and failed. Error: None values not supported.")
-    if not x.shape.is_fully_defined():
-        raise ValueError(f'a hessian needs a source of known shape, got {x.shape}')
-    sizes = x.shape.as_list()
-    flat = reshape(gradient, [-1])
-    rows = [convert_to_tensor(gradients_v1(flat[i], x, None, 'gradients', *rest)[0]) for i in range(math.prod(sizes))]
-    return reshape(stack(rows), [*sizes, *sizes])
+    flat, count = reshape(gradient, [-1]), size(x)
+
+    def row(number: Any, rows: Any) -> tuple[Any, Any]:
+        return number + 1, rows.write(number, gradients_v1(flat[number], x, None, 'gradients', *rest)[0])
+
+    start = constant(0, int32), TensorArray(x.dtype, count)
+    _, rows = while_loop(lambda number, _: number < count, row, start)
+    sizes = shape(x)
+    return reshape(rows.stack(), concat((sizes, sizes), 0))

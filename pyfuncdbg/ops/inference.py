@@ -15,7 +15,8 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType
-from pyfuncdbg.graph.registry import Attrs, Output, Typed
+from pyfuncdbg.graph.known_value import captured
+from pyfuncdbg.graph.registry import INPUT, Attrs, Output, Typed
 from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, broadcast, unknown
 from pyfuncdbg.ops.constant import constant_value
 
@@ -281,39 +282,47 @@ def ints(tensor: Typed) -> list[int] | None:
     return None if value is None else value.reshape(-1).tolist()
 
 
-def as_static_shape(tensor: Typed) -> TensorShape:
-    """The shape that a tensor of sizes (for Reshape, Fill, BroadcastTo) describes, as far as it is known; -1: unknown."""
+def as_static_shape(tensor: Typed, captures: bool = False) -> TensorShape:
+    """The shape that a tensor of sizes (for Reshape, Fill, BroadcastTo) describes, as far as it is known; -1: unknown.
+
+    Args:
+        tensor: The sizes.
+        captures: In a function, look at what it captures too, as TensorFlow's Python functions do and its ops do not.
+    """
     value = ints(tensor)
     if value is not None:
         for n in value:
             if n < -1:
                 raise ValueError(f'Dimension {n} must be >= 0')
         return TensorShape.of(tuple([None if n == -1 else n for n in value]))
-    partial = partial_sizes(tensor)
+    partial = partial_sizes(tensor, captures)
     if partial is not None:
         return TensorShape.of(tuple(partial))
     length = tensor.shape.sizes
     return UNKNOWN if length is None or len(length) != 1 else unknown(length[0])
 
 
-def partial_sizes(tensor: Any) -> list[int | None] | None:
+def partial_sizes(tensor: Any, captures: bool = False) -> list[int | None] | None:
     """The elements of a vector of sizes that was put together in the graph (Shape, Pack, ConcatV2, Cast, a slice of one):
-    None for one that is not known; None in all if nothing is."""
+    None for one that is not known; None in all if nothing is. `captures` is as for `as_static_shape`."""
     value = ints(tensor)
     if value is not None:
         return [None if n < 0 else n for n in value]
     op = getattr(tensor, 'op', None)
+    if op is not None and captures and op.type == INPUT:
+        outer = captured(tensor)
+        return None if outer is None else partial_sizes(outer, True)
     if op is None or op.type not in _PARTIAL:
         return None
-    return _PARTIAL[op.type](op)
+    return _PARTIAL[op.type](op, captures)
 
 
-def _shape_partial(op: Any) -> list[int | None] | None:
+def _shape_partial(op: Any, captures: bool) -> list[int | None] | None:
     sizes = op.inputs[0].shape.sizes
     return None if sizes is None else list(sizes)
 
 
-def _pack_partial(op: Any) -> list[int | None] | None:
+def _pack_partial(op: Any, captures: bool) -> list[int | None] | None:
     if any(t.shape.rank != 0 for t in op.inputs):
         return None
     found: list[int | None] = []
@@ -335,10 +344,10 @@ def partial_scalar(tensor: Any) -> int | None:
     return None if source is None or begin is None or not -len(source) <= begin[0] < len(source) else source[begin[0]]
 
 
-def _concat_partial(op: Any) -> list[int | None] | None:
+def _concat_partial(op: Any, captures: bool) -> list[int | None] | None:
     found: list[int | None] = []
     for tensor in op.inputs[:-1]:
-        part = partial_sizes(tensor)
+        part = partial_sizes(tensor, captures)
         if part is None:
             length = tensor.shape.sizes
             if length is None or len(length) != 1 or length[0] is None:
@@ -348,20 +357,20 @@ def _concat_partial(op: Any) -> list[int | None] | None:
     return found
 
 
-def _slice_partial(op: Any) -> list[int | None] | None:
+def _slice_partial(op: Any, captures: bool) -> list[int | None] | None:
     attrs = op.attrs
     if any(attrs.get(k) for k in ('shrink_axis_mask', 'new_axis_mask', 'ellipsis_mask')):
         return None
-    source = partial_sizes(op.inputs[0])
+    source = partial_sizes(op.inputs[0], captures)
     begin, end, step = (ints(t) for t in op.inputs[1:4])
     if source is None or begin is None or end is None or step is None or len(begin) != 1:
         return None
     return source[slice(None if attrs.get('begin_mask') else begin[0], None if attrs.get('end_mask') else end[0], step[0])]
 
 
-_PARTIAL: dict[str, Callable[[Any], list[int | None] | None]] = {
+_PARTIAL: dict[str, Callable[[Any, bool], list[int | None] | None]] = {
     'Shape': _shape_partial, 'Pack': _pack_partial, 'ConcatV2': _concat_partial, 'StridedSlice': _slice_partial,
-    'ExpandDims': lambda op: [partial_scalar(op.inputs[0])] if op.inputs[0].shape.rank == 0 else None,
-    'Cast': lambda op: partial_sizes(op.inputs[0]), 'Identity': lambda op: partial_sizes(op.inputs[0]),
+    'ExpandDims': lambda op, _: [partial_scalar(op.inputs[0])] if op.inputs[0].shape.rank == 0 else None,
+    'Cast': lambda op, captures: partial_sizes(op.inputs[0], captures),
+    'Identity': lambda op, _: partial_sizes(op.inputs[0]),
 }
-

@@ -246,6 +246,8 @@ def _contracted(rank_a: int, rank_b: int, axes: Any, shown: Any) -> tuple[list[i
         return list(range(rank_a - axes, rank_a)), list(range(axes))
     if not isinstance(axes, (list, tuple)):
         axes = constant_value(convert_to_tensor(axes, dtypes.int32))
+        if axes is None:
+            raise ValueError('`axes` of `tensordot` must be known before the run')
         return _contracted(rank_a, rank_b, int(axes) if not axes.ndim else axes.tolist(), shown)
     if len(axes) != 2:
         raise ValueError(f'`axes` must be an integer or have length 2. Received {axes}.')

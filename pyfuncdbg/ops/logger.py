@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.runtime.logger import get_logger as get_logger
 
-_lock = threading.Lock()
+_lock = new_lock()
 _counts: Counter[tuple[str, int]] = Counter()
 
 

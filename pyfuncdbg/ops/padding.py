@@ -8,10 +8,10 @@ import numpy as np
 
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.graph.shapes import TensorShape, unknown
+from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import sizes_of
-from pyfuncdbg.ops.constant import constant, constant_value
+from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, get_static_value
 from pyfuncdbg.ops.inference import invalid
 from pyfuncdbg.ops.reduction import reduce_sum
 from pyfuncdbg.ops.scope import call
@@ -112,6 +112,23 @@ def pad(tensor: Any, paddings: Any, mode: str = 'CONSTANT', constant_values: Any
     Raises:
         ValueError: An unknown mode.
     """
+    padded: Any = _padded(tensor, paddings, mode, constant_values, name)
+    if not padded.shape.is_fully_defined() and isinstance(paddings, (list, tuple)):
+        padded.set_shape(_of_list(tensor, paddings))
+    return padded
+
+
+def _of_list(tensor: Any, paddings: Any) -> TensorShape:
+    """The static shape where a list of paddings has tensors in it that a function captures."""
+    known = [get_static_value(pair) for pair in paddings]
+    sizes = convert_to_tensor(tensor).shape.sizes
+    if sizes is None or len(sizes) != len(known) or any(pair is None or np.shape(pair) != (2,) or any(
+            isinstance(n, Tensor) for n in pair) for pair in known):
+        return UNKNOWN
+    return TensorShape([None if n is None else n + int(sum(pair)) for n, pair in zip(sizes, known, strict=True)])
+
+
+def _padded(tensor: Any, paddings: Any, mode: str, constant_values: Any, name: str | None) -> Tensor:
     kind = mode.upper()
     arguments = {'input': tensor, 'paddings': paddings}
     if kind in ('REFLECT', 'SYMMETRIC'):

@@ -132,7 +132,7 @@ def _drawing(op: str, draw: Distribution) -> None:
         return draw(blocks, count, dtype.array).reshape(sizes)[()]
 
     def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
-        return [(attrs['dtype'], as_static_shape(inputs[0]))]
+        return [(attrs['dtype'], as_static_shape(inputs[0], captures=True))]
 
     register(OpDef(op, kernel, infer, no_gradient, stateful=True, in_execution=True, kernel_attrs=('dtype', *_SEED_ATTRS)))
 
@@ -166,8 +166,8 @@ def _shuffle(execution: Any, value: Any, **attrs: int) -> Any:
     return value[philox.permutation(blocks, count)]
 
 
-register(OpDef('RandomUniformInt', _uniform_int, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[0]))],
-               no_gradient,
+register(OpDef('RandomUniformInt', _uniform_int,
+               lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[0], captures=True))], no_gradient,
                stateful=True, in_execution=True, kernel_attrs=_SEED_ATTRS))
 register(OpDef('RandomShuffle', _shuffle, same_rule('RandomShuffle'), no_gradient, stateful=True, in_execution=True,
                kernel_attrs=_SEED_ATTRS))

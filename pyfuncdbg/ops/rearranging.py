@@ -156,7 +156,7 @@ def _bitcast_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     return [(kind, TensorShape.of(x.shape.sizes[:-1]))]
 
 
-register(OpDef('Bitcast', _bitcast, _bitcast_types, no_gradient, kernel_attrs=('type',), free=True))
+register(OpDef('Bitcast', _bitcast, _bitcast_types, kernel_attrs=('type',), free=True))
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
@@ -285,7 +285,7 @@ def _blocks(op: str, x: Any, block_size: int, data_format: str, name: str | None
 
 
 # ---------------------------------------------------------------- as it is
-register(OpDef('GuaranteeConst', lambda x: x, same_rule('GuaranteeConst', None, 'input'), no_gradient, free=True))
+register(OpDef('GuaranteeConst', lambda x: x, same_rule('GuaranteeConst', None, 'input'), free=True))
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:

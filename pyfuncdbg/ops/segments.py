@@ -14,7 +14,7 @@ from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.comparison import where
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.filling import fill, ones, ones_like, zeros_like
-from pyfuncdbg.ops.inference import NUMBER, REAL, Allowed, check_dtype, ints, invalid, text, with_rank
+from pyfuncdbg.ops.inference import NUMBER, REAL, Allowed, check_dtype, invalid, partial_scalar, text, with_rank
 from pyfuncdbg.ops.joining import concat
 from pyfuncdbg.ops.scope import call, scope
 from pyfuncdbg.ops.shaping import expand_dims, rank, reshape, shape
@@ -60,8 +60,7 @@ def _unsorted_types(op: str, allowed: Allowed) -> Callable[[Sequence[Typed], Att
         check_dtype(op, 'segment_ids', segments.dtype, _INDEX)
         if data.shape.sizes is None or segments.shape.sizes is None:
             return [(data.dtype, UNKNOWN)]
-        known = ints(count)
-        rows = None if known is None else known[0]
+        rows = partial_scalar(count)
         return [(data.dtype, TensorShape.of((rows, *data.shape.sizes[len(segments.shape.sizes):])))]
     return infer
 

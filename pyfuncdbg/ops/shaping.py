@@ -82,7 +82,7 @@ def _reshape_fault(count: int, wanted: list[int]) -> str:
 
 def _reshape_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     x = inputs[0]
-    target = as_static_shape(inputs[1])
+    target = as_static_shape(inputs[1], captures=True)
     if target.sizes is None or (target.is_fully_defined() and x.shape.num_elements() == target.num_elements()):
         return [(x.dtype, target)]
     known = ints(inputs[1])
@@ -135,7 +135,7 @@ def _expand_dims_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
     if sizes is None:
         return [(x.dtype, UNKNOWN)]
     if at is None:
-        return [(x.dtype, unknown(len(sizes) + 1))]
+        return [(x.dtype, UNKNOWN)]
     if not -len(sizes) - 1 <= at[0] <= len(sizes):
         raise ValueError(f'dim {at[0]} not in the interval [{-len(sizes) - 1}, {len(sizes)}].')
     place = at[0] % (len(sizes) + 1)

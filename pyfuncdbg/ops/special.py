@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.graph.registry import Node, OpDef, no_gradient, register
+from pyfuncdbg.graph.registry import Node, OpDef, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import unbroadcast
 from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
@@ -237,7 +237,8 @@ def _xlog1py_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
 
 register(OpDef('Xlog1py', lambda x, y: np.where(x == 0, x.dtype.type(0), x * np.log1p(y)).astype(x.dtype)[()],
                broadcast_rule('Xlog1py', FLOAT), _xlog1py_gradient))
-register(OpDef('NextAfter', np.nextafter, broadcast_rule('NextAfter', FLOAT, ('x1', 'x2')), no_gradient))
+register(OpDef('NextAfter', np.nextafter, broadcast_rule('NextAfter', FLOAT, ('x1', 'x2')),
+               lambda node, grad: unbroadcast(node.inputs[0], node.inputs[1], grad, apply('ZerosLike', (grad,)))))
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -78,7 +78,7 @@ def _drawing(op: str, draw: Distribution) -> None:
         return draw(_blocks(key, counter), math.prod(sizes), dtype.array).reshape(sizes)[()]
 
     def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
-        return [(attrs['dtype'], as_static_shape(inputs[0]))]
+        return [(attrs['dtype'], as_static_shape(inputs[0], captures=True))]
 
     register(OpDef(op, kernel, infer, no_gradient, kernel_attrs=('dtype',)))
 
@@ -97,7 +97,7 @@ def _uniform_int(shape: Any, key: Any, counter: Any, alg: Any, low: Any, high: A
 
 
 register(OpDef('StatelessRandomUniformIntV2', _uniform_int,
-               lambda inputs, attrs: [(inputs[4].dtype, as_static_shape(inputs[0]))], no_gradient))
+               lambda inputs, attrs: [(inputs[4].dtype, as_static_shape(inputs[0], captures=True))], no_gradient))
 
 
 def _multinomial(logits: Any, samples: Any, seed: Any, output_dtype: DType = dtypes.int64) -> Any:

@@ -18,13 +18,14 @@ from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated, loaded
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.distribution import VariableAggregation, VariableSynchronization
+from pyfuncdbg.ops.initial_value import declared_shape, in_function, initial_tensor
 from pyfuncdbg.ops.operators import install
 from pyfuncdbg.ops.scopes import eager_name
 from pyfuncdbg.ops.state import Storage
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.eager import EagerTensor
-from pyfuncdbg.runtime.lifting import lifted
+from pyfuncdbg.runtime.lifting import lifted, repeated
 
 GLOBAL, TRAINABLE = 'variables', 'trainable_variables'
 """Names of the collections that variables of a graph are in."""
@@ -94,6 +95,7 @@ class Variable:
         graph = context.current_graph()
         if graph is not None and graph.building_function:
             graph.make_variable()
+            initial_value = in_function(initial_value, dtype)
         while graph is not None and graph.building_function:
             graph = graph.outer                     # a variable outlives the function that makes it
         if graph is None:
@@ -104,10 +106,11 @@ class Variable:
                 graph.add_to_collection(collection, self)
 
     def _make_eager(self, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
+        known = initial_value.shape if isinstance(initial_value, SymbolicTensor) else None
         initial_value = lifted(initial_value) if isinstance(initial_value, SymbolicTensor) else initial_value
         with context.under(None):
-            value = _initial(initial_value, dtype)
-        self._shape = _declared(shape, value.shape)
+            value = initial_tensor(initial_value, dtype)
+        self._shape = declared_shape(shape, value.shape if known is None else known)
         self.dtype = value.dtype
         full = eager_name(name or 'Variable')
         self._name = f'{full}:0'
@@ -123,9 +126,11 @@ class Variable:
             full = scope[:-1]
             group = [f'loc:@{full}'.encode()]
             with graph.name_scope('Initializer'), graph.device(None), graph.placing.grouped(group):
-                value = _initial(initial_value, dtype)
+                if isinstance(initial_value, SymbolicTensor) and initial_value.graph is not graph:
+                    initial_value = repeated(initial_value, graph)
+                value = initial_tensor(initial_value, dtype)
                 value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
-            self._shape = _declared(shape, value.shape)
+            self._shape = declared_shape(shape, value.shape)
             self.dtype = value.dtype
             self._name = f'{full}:0'
             self._shared_name = full
@@ -380,20 +385,6 @@ class Variable:
         if self._elementwise():
             raise TypeError(f'Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})')
         return id(self)
-
-
-def _declared(shape: Any, given: TensorShape) -> TensorShape:
-    if shape is None:
-        return given
-    if not TensorShape(shape).is_compatible_with(given):
-        raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({given}) is not compatible with the "
-                         f'explicitly supplied `shape` argument ({shape}).')
-    return TensorShape(shape)
-
-
-def _initial(initial_value: Any, dtype: Any) -> Any:
-    value = initial_value() if callable(initial_value) else initial_value
-    return convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype), name='initial_value')
 
 
 install(Variable, Variable._as_tensor)

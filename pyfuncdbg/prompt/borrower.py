@@ -24,6 +24,7 @@ from typing import Any
 from pyfuncdbg.commands.socket import adopt
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt.held_output import HeldOutput
+from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 
 _PATIENCE = 10.0
 """Seconds that it may take to give the terminal back; on a busy machine it takes a while to start."""
@@ -31,6 +32,7 @@ _START = '''import os, sys
 if os.fork():
     os._exit(0)
 sys.path.append(sys.argv.pop(1))
+sys.argv[0] = 'pyfuncdbg'
 from pyfuncdbg.inspector.lent import main
 main()
 '''
@@ -45,6 +47,7 @@ class Borrower:
     Args:
         terminal: Descriptor of the terminal.
         output: What is held while it is lent.
+        guard: Puts the terminal back if both processes are killed.
 
     Attributes:
         gone: It has ended, or is no use any more.
@@ -57,16 +60,17 @@ class Borrower:
         CommandError: It cannot be started.
     """
 
-    def __init__(self, terminal: int, output: HeldOutput) -> None:
+    def __init__(self, terminal: int, output: HeldOutput, guard: TerminalGuard) -> None:
         self.gone = self.left = self.shown = False
         self.reason = ''
         self.changed: Callable[[], None] = lambda: None
         self._pid = 0
+        self._guard = guard
         self._back = threading.Event()
         ours, commands = socket.socketpair()
         self._lease, lease = socket.socketpair()
         try:
-            self._first = _start(terminal, (lease.fileno(), commands.fileno(), output.file, output.pipe))
+            self._first = _start(terminal, (lease.fileno(), commands.fileno(), output.file, output.pipe, guard.fileno()))
         except BaseException:
             ours.close()
             self._lease.close()
@@ -140,6 +144,7 @@ class Borrower:
                     word, _, rest = line.rstrip('\n').partition(' ')
                     if word == 'pid':
                         self._pid = int(rest)
+                        self._guard.watch(self._pid)
                     elif word in ('shown', 'hidden'):
                         self.shown = word == 'shown'
                     elif word in ('returned', 'relaxed'):
@@ -188,7 +193,7 @@ def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[byte
     place = Path(__file__).resolve().parents[2]
     command = [sys.executable, '-P', '-c', _START, str(place), *map(str, (*descriptors, os.getpid()))]
     try:
-        return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, pass_fds=descriptors,
-                                env=environment)
+        return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment,
+                                pass_fds=[one for one in descriptors if one >= 0])
     except OSError as error:
         raise CommandError(f'it cannot be started: {error}') from None

@@ -5,9 +5,11 @@ A process of its own: the main thread reads lines and waits for answers, a secon
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import select
+import signal
 import sys
 import threading
 from collections import deque
@@ -17,16 +19,24 @@ from concurrent.futures import wait as wait_for
 from typing import Any, Protocol
 
 from pyfuncdbg.commands.execute import name_of
+from pyfuncdbg.commands.line import LONGEST, refuse_overlong
+from pyfuncdbg.commands.protocol import Lines
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt.conversation import PROMPT, REPEATED
 from pyfuncdbg.prompt.pending import Typed, command_file, separated
-from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError, find
-from pyfuncdbg.views.escape import one_line, visible
+from pyfuncdbg.prompt.remote import PATIENCE, BrokenOffError, Connection, LostError, SilentError, find
+from pyfuncdbg.views.escape import one_line, styled, visible
 
 DETACH = 'detach'
+_MOST_ECHOED = 200
+_FAREWELL = 2.0
+"""Seconds that the program has to let go of a user who leaves; it does so as well when the connection ends."""
+_MOST_LEFT = 1_000
+"""Numbers of stops that are remembered as over."""
 
 
 def connect(number: int | None, file: str | None = None, *, as_json: bool = False) -> int:
-    """Talk to a program that listens; the exit code: 1 if it was killed meanwhile.
+    """Talk to a program that listens; the exit code: 1 if it was killed meanwhile or does not answer, 130 after Ctrl-C.
 
     Args:
         number: Its process number; None for the only one there is.
@@ -37,10 +47,15 @@ def connect(number: int | None, file: str | None = None, *, as_json: bool = Fals
         UsageError: There is no such program, or no such file.
     """
     first = command_file(file) if file is not None else []
-    connection = Connection(find(number))
-    prompt = RemotePrompt(connection, as_json=as_json)
-    with reader_for(connection, as_json=as_json) as reader:
-        return prompt.talk(first, reader)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')       # a program may say what the terminal cannot show
+    try:
+        connection = Connection(find(number))
+        prompt = RemotePrompt(connection, as_json=as_json)
+        with reader_for(connection, as_json=as_json) as reader:
+            return prompt.talk(first, reader)
+    except KeyboardInterrupt:                   # while a program that does not answer is waited for
+        return 128 + signal.SIGINT
 
 
 class Reader(Protocol):
@@ -67,20 +82,25 @@ class PipeReader:
 
     def __init__(self, *, echo: bool) -> None:
         self._echo = echo
-        self._lines: deque[str] = deque()
-        self._rest = b''
+        self._lines: deque[bytes] = deque()
+        self._parts = Lines(4 * LONGEST)        # bytes of so many characters
+        self._over = self._begun = False
         self._hears, self._bell = os.pipe()
 
     def read(self) -> str:
         while not self._lines:
-            data = self._more()
-            if not data and not self._rest:
+            if self._over:
                 raise EOFError
-            *lines, self._rest = (self._rest + (data or b'\n')).split(b'\n')
-            self._lines.extend(line.decode('utf-8', 'replace') for line in lines)
-        line = self._lines.popleft()
+            data = self._more()
+            self._over = not data
+            if data:
+                self._begun = not data.endswith(b'\n')
+                self._lines += self._parts.feed(data)
+            elif self._begun:                   # the last line may have no end
+                self._lines += self._parts.feed(b'\n')
+        line = self._lines.popleft().decode('utf-8', 'replace')
         if self._echo:
-            write(PROMPT + visible(line) + '\n')
+            write(PROMPT + one_line(line, _MOST_ECHOED) + '\n')
         return line
 
     def _more(self) -> bytes:
@@ -108,12 +128,12 @@ class RemotePrompt:
         self._news = threading.Condition()
         self._stop: int | None = None           # number of the stop that was shown last, and still is one
         self._met: int | None = None            # that of a stop that the commands so far have waited for, or began at
-        self._left: set[int] = set()
+        self._left: deque[int] = deque(maxlen=_MOST_LEFT)
         self._over = ''
         self._leaving = False
-        self._waiting = bool(connection.hello.get('waiting'))
+        self._waiting: bool = connection.hello['waiting']
         self._last = ''
-        self._number = connection.hello.get('client')
+        self._number: int = connection.hello['client']
         self._reader: Reader | None = None
 
     # ------------------------------------------------------------------ main thread
@@ -122,20 +142,27 @@ class RemotePrompt:
         self._reader = reader
         hello = self._connection.hello
         if self._json:
-            write(json.dumps(hello) + '\n')
+            write_json(hello)
         else:
-            program = one_line(' '.join(hello.get('program', ())), 60)
-            write(f'connected to {hello.get("pid")} {program}; Ctrl-D leaves it, "interrupt" stops it at the next call\n')
+            program = one_line(' '.join(hello['program']), 60)
+            write(f'connected to {hello["pid"]} {program}; Ctrl-D leaves it, "interrupt" stops it at the next call\n')
             if self._waiting:
                 write('the program waits to begin: set breakpoints, then "cont"\n')
         try:
-            self._shown_stop(self._connection.ask(attach=True).get('stop'))
-            self._met = self._stop
-            threading.Thread(target=self._follow, name='pyfuncdbg news', daemon=True).start()
+            try:
+                self._shown_stop(self._connection.ask(patience=PATIENCE, attach=True)['stop'])
+                self._met = self._stop
+            finally:
+                threading.Thread(target=self._follow, name='pyfuncdbg news', daemon=True).start()
             self._carry_out_all(first, reader)
         except LostError:
             with self._news:
-                self._news.wait_for(lambda: self._over, 2.0)
+                self._news.wait_for(lambda: self._over, PATIENCE)
+        except SilentError as error:
+            self._leaving = True
+            self._complain(str(error))
+            self._connection.close()
+            return 1
         self._connection.close()
         return 1 if self._over == 'lost' else 0
 
@@ -153,18 +180,24 @@ class RemotePrompt:
                     continue
                 except EOFError:
                     break
-                pending = [Typed(command) for command in separated(line)] or ([Typed(self._last)] if self._last else [])
+                commands = [Typed(line)] if len(line) > LONGEST else [Typed(command) for command in separated(line)]
+                pending = commands or ([Typed(self._last)] if self._last else [])
                 continue
             if typed.text == DETACH:
                 break
             try:
+                refuse_overlong(typed.text)
                 if self._carry_out(typed):
                     return
             except (KeyboardInterrupt, BrokenOffError):
                 pending = []
+            except (LostError, SilentError):
+                raise
+            except CommandError as error:
+                self._complain(str(error), typed)
         if not self._over:
             self._leaving = True
-            self._connection.ask(detach=True)
+            self._connection.ask(patience=_FAREWELL, detach=True)
 
     def _carry_out(self, typed: Typed) -> bool:
         """One command; whether it was the last one."""
@@ -179,9 +212,9 @@ class RemotePrompt:
         self._show(answer, typed)
         if answer['error'] is None and answer['command'] == 'quit':
             return True
-        if answer.get('left') is not None:
+        if answer['left'] is not None:
             with self._news:
-                self._left.add(answer['left'])
+                self._left.append(answer['left'])
                 if self._stop == answer['left']:
                     self._stop = None
             self._await_stop()
@@ -190,7 +223,7 @@ class RemotePrompt:
         elif self._waiting and name == 'cont':
             self._waiting = False
             self._await_stop()
-        elif answer.get('stop') is None and self._stop == before:
+        elif answer['stop'] is None and self._stop == before:
             self._stop = None                   # left by somebody else, who is no client
         return False
 
@@ -225,14 +258,19 @@ class RemotePrompt:
             if not self._json:
                 write('the program runs; "interrupt" stops it at the next call, Ctrl-D leaves it\n')
 
+    def _complain(self, error: str, typed: Typed | None = None) -> None:
+        if self._json:
+            write_json({'error': error})
+        else:
+            write(visible(f'*** {typed.place}: {error}' if typed is not None and typed.place else f'*** {error}') + '\n')
+
     def _show(self, answer: dict[str, Any], typed: Typed) -> None:
         if self._json:
-            kept = ('command', 'data', 'error', 'stop')
-            write(json.dumps({'line': typed.text, **{key: answer[key] for key in kept if key in answer}}) + '\n')
+            write_json({'line': typed.text, **{key: answer[key] for key in ('command', 'data', 'error', 'stop')}})
         elif answer['error'] is not None:
-            write(visible(f'*** {typed.place}: {answer["error"]}' if typed.place else f'*** {answer["error"]}') + '\n')
+            self._complain(answer['error'], typed)
         else:
-            write(answer['text'])
+            write(styled(answer['text']))
 
     # ------------------------------------------------------------------ the second thread
     def _follow(self) -> None:
@@ -241,7 +279,7 @@ class RemotePrompt:
             event = self._connection.events.get()
             kind = event['event']
             if self._json and kind != 'hello':
-                write(json.dumps(event) + '\n')
+                write_json(event)
             if kind == 'stopped':
                 self._shown_stop(event['stop'])
             elif kind == 'resumed':
@@ -249,7 +287,7 @@ class RemotePrompt:
             elif kind == 'log' and not self._json:
                 write(visible(event['text']) + '\n')
             elif kind in ('ended', 'lost'):
-                self._ended(kind)
+                self._ended(kind, event.get('text', ''))
 
     def _shown_stop(self, stop: dict[str, Any] | None) -> None:
         """Draw where the program has stopped."""
@@ -259,7 +297,7 @@ class RemotePrompt:
             with contextlib.suppress(LostError):
                 answer = self._connection.ask(line='stop', width=width(), color=has_color())
                 if answer['error'] is None:     # else another client has let it go on already
-                    write(answer['text'])
+                    write(styled(answer['text']))
         with self._news:
             if stop['number'] not in self._left:
                 self._stop = stop['number']
@@ -268,28 +306,38 @@ class RemotePrompt:
     def _resumed(self, event: dict[str, Any]) -> None:
         with self._news:
             by_others = self._stop == event['stop'] and event['stop'] not in self._left
-            self._left.add(event['stop'])
+            self._left.append(event['stop'])
             if self._stop == event['stop']:
                 self._stop = None
         if by_others and not self._json and event['by'] != self._number:
-            write(f'the program goes on: {event["verb"]}, by another user\n')
+            write(f'the program goes on: {one_line(event["verb"], 40)}, by another user\n')
 
-    def _ended(self, kind: str) -> None:
+    def _ended(self, kind: str, why: str) -> None:
         left = self._leaving and kind == 'lost'         # the program hangs up on who has said so
         with self._news:
             self._over = 'left' if left else kind
             self._news.notify_all()
         if not self._json and not left:
-            write('the program has ended\n' if kind == 'ended' else 'the connection is lost: the program was killed\n')
+            write('the program has ended\n' if kind == 'ended' else
+                  f'the connection is lost: {one_line(why) or "the program was killed"}\n')
         if self._reader is not None:
             self._reader.end()
 
 
 def write(text: str) -> None:
     """Print, from any thread; whoever read it may be gone."""
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def write_json(message: dict[str, Any]) -> None:
+    """Print a message as JSON, in ASCII and on one line."""
+    try:
+        text = json.dumps(message)
+    except RecursionError:                      # it is read at another depth than it is written
+        text = json.dumps({'error': 'a message is nested too deeply'})
+    write(text.replace('\x7f', '\\u007f') + '\n')
 
 
 def width() -> int:

@@ -10,6 +10,7 @@ from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import Completions, completions
 from pyfuncdbg.commands.execute import execute, is_for_python, name_of
+from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop
@@ -88,7 +89,8 @@ class Conversation:
                     continue
                 typed = self._typed(line) if line is not None else None
             if typed is not None:
-                self._last = typed.text if name_of(typed.text) in REPEATED else ''
+                name = name_of(typed.text) if len(typed.text) <= LONGEST else ''
+                self._last = typed.text if name in REPEATED else ''
                 self.carry_out(typed, stop, display)
         if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
             self._pending.clear()
@@ -102,6 +104,8 @@ class Conversation:
 
     def _typed(self, line: str) -> Typed | None:
         """What a line says; the commands behind a ';;' wait."""
+        if len(line) > LONGEST:                 # refused where commands are carried out
+            return Typed(line)
         lines = [line] if is_for_python(line) else line.splitlines()       # several lines may be pasted
         commands = [command for line in lines for command in separated(line)]
         if not commands:

@@ -24,8 +24,9 @@ from pyfuncdbg.prompt.interrupt import asking
 from pyfuncdbg.prompt.pending import Pending
 from pyfuncdbg.prompt.screen import Screen
 from pyfuncdbg.prompt.terminal import device_of
+from pyfuncdbg.prompt.terminal_guard import guard_of
 from pyfuncdbg.prompt.terminal_lock import turn
-from pyfuncdbg.prompt.terminal_modes import TerminalModes
+from pyfuncdbg.prompt.terminal_modes import LEAVE_SCREEN, TerminalModes
 
 LEAST = 80, 24
 """Columns and rows that a terminal needs."""
@@ -159,7 +160,7 @@ class Lending:
         if self._output is None:
             self._output = HeldOutput(self._opened())
         if self._borrower is None:
-            self._borrower = Borrower(self._opened(), self._output)
+            self._borrower = Borrower(self._opened(), self._output, guard_of(self._opened()))
             self._borrower.changed = self._wake
         return self._output, self._borrower
 
@@ -271,6 +272,8 @@ class _Lease:
         self._timer: threading.Timer | None = None
         self._relaxed = False
         self._modes = TerminalModes(terminal)
+        self._guard = guard_of(terminal)
+        self._guard.hold(terminal, LEAVE_SCREEN)
         output.hold()
         borrower.lend()
 
@@ -302,6 +305,7 @@ class _Lease:
             if self._borrower.shown:
                 self._modes.leave_screen()
             self._modes.restore()
+            self._guard.free()
             self._output.release()
         finally:
             self._mine.close()

@@ -25,10 +25,14 @@ from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
 
 from pyfuncdbg.commands.completion import Completions
 from pyfuncdbg.commands.execute import is_for_python
+from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt.conversation import PROMPT
+from pyfuncdbg.prompt.paste_limit import limit_pastes
 from pyfuncdbg.prompt.screen import Screen
+from pyfuncdbg.prompt.terminal_guard import guard_of
+from pyfuncdbg.prompt.terminal_modes import LEAVE_LINE
 
 Complete = Callable[[str, Stop], Completions]
 
@@ -53,10 +57,12 @@ class LineEditor:
         # No cursor position requests: their answers would reach a program that reads the terminal when a line is cancelled.
         output = Vt100_Output(screen.file, lambda: Size(*screen.size()), os.environ.get('TERM'), enable_bell=False,
                               enable_cpr=False)
+        source = Vt100Input(screen.file)
         self._session: PromptSession[str] = PromptSession(
             [('class:prompt', PROMPT)], history=history(), enable_history_search=True, lexer=_Colours(), style=_STYLE,
             include_default_pygments_style=False, completer=_Words(self), complete_while_typing=False,
-            complete_style=CompleteStyle.READLINE_LIKE, input=Vt100Input(screen.file), output=output)
+            complete_style=CompleteStyle.READLINE_LIKE, input=source, output=output)
+        limit_pastes(self._session, source, screen.say)
         self._cancelled = False
         self.stop: Stop | None = None
 
@@ -65,7 +71,8 @@ class LineEditor:
         self.stop = stop
         self._screen.settle()
         try:
-            return self._session.prompt(handle_sigint=False, pre_run=self._end_if_cancelled)
+            with guard_of(self._screen.descriptor).held(self._screen.descriptor, LEAVE_LINE):
+                return self._session.prompt(handle_sigint=False, pre_run=self._end_if_cancelled)
         finally:
             self.stop, self._cancelled = None, False
 
@@ -133,12 +140,27 @@ def history() -> History:
         folder.mkdir(0o700, parents=True, exist_ok=True)
         os.close(os.open(folder / 'history', os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
     except OSError:
-        return InMemoryHistory()
+        return _OwnHistory()
     return _SharedHistory(str(folder / 'history'))
 
 
-class _SharedHistory(FileHistory):
+class _LineHistory(History):
+    """Keeps lines, and nothing that is too long for one."""
+
+    def append_string(self, string: str) -> None:
+        if len(string) <= LONGEST:
+            super().append_string(string)
+
+
+class _OwnHistory(_LineHistory, InMemoryHistory):
+    """Of this session."""
+
+
+class _SharedHistory(_LineHistory, FileHistory):
     """A file that may become unwritable at any time."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        return (line for line in super().load_history_strings() if len(line) <= LONGEST)
 
     def store_string(self, string: Any) -> None:
         with contextlib.suppress(OSError):

@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from typing import TextIO
 
+from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.prompt.conversation import PROMPT, Conversation
 from pyfuncdbg.prompt.pending import Pending
 from pyfuncdbg.prompt.screen import Screen
+from pyfuncdbg.views.escape import shortened
 
 
 class Pipe:
@@ -48,7 +51,7 @@ class _PipeReader:
         line = ''
         if _holds_commands() and sys.__stdin__ is not None:
             try:
-                line = sys.__stdin__.readline()
+                line = _line(sys.__stdin__)
             except KeyboardInterrupt:           # a pipe in which nothing comes must not hold who wants to leave
                 if stop.decision is None:
                     stop.decide('abort')
@@ -57,8 +60,16 @@ class _PipeReader:
                 line = ''
         if not line:
             raise EOFError
-        self._screen.write(PROMPT + line.rstrip('\n') + '\n')
+        self._screen.write(PROMPT + shortened(line.rstrip('\n'), LONGEST) + '\n')
         return line
+
+
+def _line(stream: TextIO) -> str:
+    """The next line; of one that is too long for a command its beginning, one character more than is allowed."""
+    line = piece = stream.readline(LONGEST + 1)
+    while len(piece) > LONGEST and not piece.endswith('\n'):
+        piece = stream.readline(LONGEST + 1)
+    return line
 
 
 def _holds_commands() -> bool:

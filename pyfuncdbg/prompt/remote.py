@@ -7,25 +7,33 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
-import queue
 import socket
+import struct
 import threading
+import time
 from concurrent.futures import Future
 from typing import Any
 
-from pyfuncdbg.commands.protocol import VERSION, Lines, encode
-from pyfuncdbg.commands.rendezvous import peer_uid, programs
+from pyfuncdbg.commands.protocol import LONGEST, MOST_HELD, VERSION, Lines, ProtocolError, encode
+from pyfuncdbg.commands.rendezvous import peer_uid, programs, refusals
+from pyfuncdbg.commands.replies import reply
 from pyfuncdbg.errors import CommandError, UsageError
+from pyfuncdbg.prompt.events import Events
+from pyfuncdbg.views.escape import one_line, visible
 
-_LONGEST = 1 << 26
-_PATIENCE = 10.0
-"""Seconds that a program may take to greet; one that is suspended never does."""
+PATIENCE = 10.0
+"""Seconds that a program may take to greet, and to answer what needs no work; one that is suspended never does."""
+_MOST_COMPLETIONS = 10_000
+_LONGEST_COMPLETION = 1_000
 
 
 class LostError(CommandError):
     """The program is gone, or has cut us off."""
+
+
+class SilentError(CommandError):
+    """The program does not answer in time."""
 
 
 class BrokenOffError(CommandError):
@@ -39,7 +47,8 @@ class Connection:
     """One connection. The program gets a request when it has answered those before: one that waits there is not broken off.
 
     Attributes:
-        events: What the program says by itself, in order; `{"event": "lost"}` or `{"event": "ended"}` is the last.
+        events: What the program says by itself, in order; `{"event": "lost"}` or `{"event": "ended"}` is the last. A `lost`
+            has a `text` where the program was cut off for what it sent.
         hello: Its greeting.
     """
 
@@ -60,44 +69,72 @@ class Connection:
         self._sent = 0                          # the one that is
         self._cancelled = False                 # and whether it was broken off
         self._over = False
-        self.events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.events = Events()
+        self._lines = Lines(MOST_HELD)
+        where = f'the program at {path!r}' if isinstance(path, str) else 'the program'
         try:
-            self._socket.settimeout(_PATIENCE)
-            if isinstance(path, str):
-                self._socket.connect(path)
-            if peer_uid(self._socket) not in (None, os.geteuid()):
-                raise UsageError(f'the program at {path!r} belongs to somebody else')
-            self._lines = Lines(_LONGEST)
-            self._first = self._received()
-        except OSError as error:
+            self._meet(path, where)
+        except (OSError, ProtocolError) as error:
             self._socket.close()
-            said = 'it does not answer; perhaps it is suspended' if isinstance(error, TimeoutError) else error.strerror
-            raise UsageError(f'cannot connect to the program at {path!r}: {said or error}') from None
-        self._socket.settimeout(None)
-        self.hello = self._first.pop(0) if self._first else {}
-        if self.hello.get('event') != 'hello' or self.hello.get('protocol') != VERSION:
+            raise UsageError(f'cannot connect to {where}: {_explained(error)}') from None
+        except BaseException:
             self._socket.close()
-            raise UsageError(self.hello.get('error') or f'the program at {path!r} speaks another version of the protocol')
+            raise
         threading.Thread(target=self._receive, name='pyfuncdbg connection', daemon=True).start()
 
-    def ask(self, **request: Any) -> dict[str, Any]:
+    def _meet(self, path: str | socket.socket, where: str) -> None:
+        """Connect, and read the greeting; it may not take longer for coming a byte at a time."""
+        deadline = time.monotonic() + PATIENCE
+        self._socket.settimeout(PATIENCE)
+        if isinstance(path, str):
+            self._socket.connect(path)
+        if peer_uid(self._socket) not in (None, os.geteuid()):
+            raise UsageError(f'{where} belongs to another user')
+        self._first = self._received(deadline)
+        self.hello = reply(self._first.pop(0) if self._first else b'')
+        if self.hello.get('error'):
+            raise UsageError(str(self.hello['error']))
+        if self.hello.get('event') != 'hello' or self.hello['protocol'] != VERSION:
+            raise UsageError(f'{where} speaks another version of the protocol')
+        self._socket.settimeout(None)           # but to send: a program that reads nothing must not hold us
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', int(PATIENCE), 0))
+
+    def ask(self, *, patience: float | None = None, **request: Any) -> dict[str, Any]:
         """Send a request and wait for its answer.
+
+        Args:
+            patience: Seconds to wait; None: as long as it takes.
+            **request: As `commands/protocol.py` lists them.
 
         Raises:
             LostError: There will be none.
+            SilentError: There is none in time; it is broken off.
             KeyboardInterrupt: While waiting; the answer is forgotten.
         """
-        return self.begin(**request).result()
+        asked = self.begin(**request)
+        try:
+            return asked.result(patience)
+        except TimeoutError:
+            self.cancel(asked)
+            raise SilentError(f'the program has not answered for {patience:.0f} seconds; perhaps it is suspended') from None
 
     def begin(self, **request: Any) -> Future[dict[str, Any]]:
-        """Send a request, after those before it; its answer comes later."""
+        """Send a request, after those before it; its answer comes later.
+
+        Raises:
+            LostError: There will be none.
+            CommandError: It is longer than requests may be.
+        """
         number = next(self._numbers)
         future: Future[dict[str, Any]] = Future()
+        line = encode({'id': number, **request})
+        if len(line) > LONGEST:
+            raise CommandError(f'this line takes {len(line)} bytes; a program takes {LONGEST} at most')
         with self._lock:
             if self._over:
                 raise LostError('the program is gone')
             self._asked[number] = future
-            self._waiting[number] = encode({'id': number, **request})
+            self._waiting[number] = line
             try:
                 self._send_next()
             except OSError:
@@ -129,21 +166,24 @@ class Connection:
 
     # ------------------------------------------------------------------ its own thread
     def _receive(self) -> None:
-        messages, last = self._first, 'lost'
-        while True:
-            for message in messages:
-                if message.get('event') == 'ended':
-                    last = 'ended'
-                elif 'event' in message:
-                    self.events.put(message)
-                else:
-                    self._answered(message)
-            try:
-                messages = self._received()
-            except (OSError, ValueError, CommandError):
-                break
-            if not messages:
-                break
+        lines, last = self._first, {'event': 'lost'}
+        try:
+            while True:
+                for line in lines:
+                    message = reply(line)
+                    if message.get('event') == 'ended':
+                        last = message
+                    elif 'event' in message:
+                        self.events.put(message, len(line))
+                    else:
+                        self._answered(message)
+                if not (lines := self._received()):
+                    break
+        except ProtocolError as error:
+            last = {'event': 'lost', 'text': _explained(error)}
+            self.close()
+        except OSError:
+            pass
         with self._lock:
             self._over = True
             waiting = list(self._asked.values())
@@ -151,29 +191,51 @@ class Connection:
             self._waiting.clear()
         for future in waiting:
             future.set_exception(LostError('the program is gone'))
-        self.events.put({'event': last})
+        self.events.put(last)
 
     def _answered(self, message: dict[str, Any]) -> None:
+        future = None
         with self._lock, contextlib.suppress(OSError):
-            number = message.get('id') or self._sent        # a request that cannot be read is answered without
-            future = self._asked.pop(number, None)
-            if number == self._sent:
+            number = self._sent if message['id'] is None else message['id']     # what cannot be read is answered without
+            if number and number == self._sent:
+                future = self._asked.pop(number, None)
                 self._sent = 0
                 self._send_next()
         if future is not None:
             future.set_result(message)
-        elif message.get('error'):
-            self.events.put({'event': 'log', 'text': message['error']})
+        elif message['error']:
+            self.events.put({'event': 'log', 'text': message['error']}, len(message['error']))
 
-    def _received(self) -> list[dict[str, Any]]:
-        """What comes next; nothing at the end."""
-        while True:
-            data = self._socket.recv(1 << 16)
-            if not data:
-                return []
-            found = [json.loads(line) for line in self._lines.feed(data)]
-            if found:
-                return found
+    def _received(self, deadline: float = 0) -> list[bytes]:
+        """The lines that come next, until a deadline if there is one; none at the end.
+
+        Raises:
+            ProtocolError: One is longer than any of ours.
+            TimeoutError: None came in time.
+        """
+        while data := self._socket.recv(1 << 16):
+            if deadline and time.monotonic() > deadline:
+                raise TimeoutError
+            lines = [line for line in self._lines.feed(data) if line.strip()]
+            if any(len(line) > MOST_HELD for line in lines):
+                raise ProtocolError(f'a line of more than {MOST_HELD >> 20} MB')
+            if lines:
+                return lines
+        return []
+
+
+def _explained(error: OSError | ProtocolError) -> str:
+    """Why there is no talking to a program."""
+    if isinstance(error, ProtocolError):
+        return f'it does not keep to the protocol: it has sent {error}'
+    return 'it does not answer; perhaps it is suspended' if isinstance(error, TimeoutError) else error.strerror or str(error)
+
+
+def completions_of(answer: dict[str, Any], position: int) -> tuple[list[str], int]:
+    """The words of an answer that could stand at a position and can be typed, and where what they replace begins."""
+    words = [word for word in answer['completions'][:_MOST_COMPLETIONS]
+             if len(word) <= _LONGEST_COMPLETION and visible(word) == word and '\n' not in word]
+    return words, min(max(0, answer['start']), position)
 
 
 def find(number: int | None) -> str:
@@ -195,13 +257,13 @@ def find(number: int | None) -> str:
         return next(iter(known.values()))
     if known:
         raise UsageError(f'connect: several programs listen, name one: {listed}')
+    refused = ''.join(f'; not looked into: {reason}' for reason in refusals())
     raise UsageError('connect: no program listens. Start it with "pyfuncdbg run --listen SCRIPT", or with '
-                     'PYFUNCDBG_LISTEN=1 in its environment')
+                     f'PYFUNCDBG_LISTEN=1 in its environment{refused}')
 
 
 def name_of(pid: int) -> str:
     """What runs under a process number, as far as the system tells."""
-    from pyfuncdbg.views.escape import one_line
     try:
         with open(f'/proc/{pid}/cmdline', 'rb') as file:
             words = file.read().split(b'\0')[:-1]

@@ -16,13 +16,22 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt.conversation import PROMPT
 from pyfuncdbg.prompt.line_editor import history
-from pyfuncdbg.prompt.remote import Connection
+from pyfuncdbg.prompt.paste_limit import limit_pastes
+from pyfuncdbg.prompt.remote import Connection, completions_of
+from pyfuncdbg.prompt.terminal_guard import guard_of
+from pyfuncdbg.prompt.terminal_modes import LEAVE_LINE
+
+_PATIENCE = 2.0
+"""Seconds to wait for completions: no key is heard meanwhile."""
+_MOST_WAITING = 1 << 16
+"""Characters that wait to be printed above the line; who prints more waits, too."""
 
 
 class _Completer(Completer):
@@ -32,13 +41,13 @@ class _Completer(Completer):
         self._connection = connection
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        position = document.cursor_position
         try:
-            answer = self._connection.ask(complete=document.text, position=document.cursor_position)
-        except CommandError:                    # it is gone
+            answer = self._connection.ask(patience=_PATIENCE, complete=document.text, position=position)
+        except CommandError:                    # it is gone, or busy
             return
-        start = answer.get('start', 0) - document.cursor_position
-        for text in answer.get('completions', ()):
-            yield Completion(text, start)
+        words, start = completions_of(answer, position)
+        yield from (Completion(word, start - position) for word in words)
 
 
 class LineEditor(io.TextIOBase):
@@ -49,14 +58,16 @@ class LineEditor(io.TextIOBase):
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._session: PromptSession[str] = PromptSession(completer=_Completer(connection), complete_in_thread=True,
-                                                          complete_while_typing=False, history=history(),
-                                                          complete_style=CompleteStyle.READLINE_LIKE,
-                                                          output=create_output(sys.__stdout__))
-        self._lock = threading.Lock()
-        self._reading = False
+        source = Vt100Input(sys.stdin)
+        self._session: PromptSession[str] = PromptSession(
+            completer=_Completer(connection), complete_in_thread=True, complete_while_typing=False, history=history(),
+            complete_style=CompleteStyle.READLINE_LIKE, input=source, output=create_output(sys.__stdout__))
+        limit_pastes(self._session, source, lambda text: _print(text + '\n'))
+        self._lock = threading.Condition()
+        self._reading = self._due = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[str] = []
+        self._size = 0
         self._redirect = redirect_stdout(self)
         self._over = False
 
@@ -69,13 +80,16 @@ class LineEditor(io.TextIOBase):
 
     # ------------------------------------------------------------------ printing, from any thread
     def write(self, text: str) -> int:
-        """Print at once, or above the line that is being typed."""
+        """Print at once, or above the line that is being typed; a thread that prints much waits until it is printed."""
         with self._lock:
+            self._lock.wait_for(lambda: self._size < _MOST_WAITING or not self._reading)
             if not self._reading:
                 _print(text)
                 return len(text)
             self._waiting.append(text)
-            loop = self._loop
+            self._size += len(text)
+            loop = None if self._due else self._loop
+            self._due = self._due or loop is not None
         if loop is not None:
             with suppress(RuntimeError):        # the line has just ended: `read` prints what waits
                 loop.call_soon_threadsafe(self._above)
@@ -84,10 +98,18 @@ class LineEditor(io.TextIOBase):
     def _above(self) -> None:
         """On the loop of the line: print what waits."""
         with self._lock:
-            text = ''.join(self._waiting)
-            self._waiting.clear()
+            self._due = False
+            text = self._taken()
         if text:
             run_in_terminal(lambda: _print(text))
+
+    def _taken(self) -> str:
+        """What waits; under the lock."""
+        text = ''.join(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        self._lock.notify_all()
+        return text
 
     # ------------------------------------------------------------------ reading
     def read(self) -> str:  # type: ignore[override]
@@ -97,12 +119,12 @@ class LineEditor(io.TextIOBase):
         with self._lock:
             self._reading = True
         try:
-            return self._session.prompt(PROMPT, pre_run=self._begun)
+            with guard_of(0).held(0, LEAVE_LINE):
+                return self._session.prompt(PROMPT, pre_run=self._begun)
         finally:
             with self._lock:
-                self._reading, self._loop = False, None
-                _print(''.join(self._waiting))
-                self._waiting.clear()
+                self._reading, self._loop, self._due = False, None, False
+                _print(self._taken())
 
     def _begun(self) -> None:
         loop = asyncio.get_running_loop()

@@ -17,6 +17,7 @@ from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.prompt.conversation import Conversation
 from pyfuncdbg.prompt.interrupt import asking, cancelling
 from pyfuncdbg.prompt.screen import Screen
+from pyfuncdbg.prompt.terminal_guard import guard_of
 from pyfuncdbg.prompt.terminal_lock import turn
 from pyfuncdbg.prompt.typing_line import PlainEditor
 
@@ -190,6 +191,7 @@ def _restore_at_exit(descriptor: int) -> None:
     def restore() -> None:
         with contextlib.suppress(OSError, termios.error):
             termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)
+            guard_of(descriptor).free()
     atexit.register(restore)
 
 

@@ -9,10 +9,12 @@ import os
 import termios
 from typing import Any
 
-_LEAVE = (b'\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l'     # no mouse
-          b'\x1b[?2004l\x1b[?2048l\x1b[?1004l\x1b[<u\x1b[?2026l'         # no pasting, sizes, focus, keys in their own way
-          b'\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h')
-"""All that a full-screen app has switched on, off; in the end the screen and the cursor of before."""
+LEAVE_LINE = b'\x1b[?2004l\x1b[?1l\x1b>\x1b[?7h\x1b[0m\x1b[?25h'
+"""All that a line editor has switched on, off."""
+LEAVE_SCREEN = (b'\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l'       # no mouse
+                b'\x1b[?2048l\x1b[?1004l\x1b[<u\x1b[?2026l'        # no sizes, focus, keys in their own way
+                b'\x1b[?1049l' + LEAVE_LINE)
+"""The same of a full-screen app; in the end the screen and the cursor of before."""
 
 
 class TerminalModes:
@@ -31,7 +33,7 @@ class TerminalModes:
     def leave_screen(self) -> None:
         """Put an end to the screen of an app that could not do so itself."""
         with contextlib.suppress(OSError):
-            os.write(self._terminal, _LEAVE)
+            os.write(self._terminal, LEAVE_SCREEN)
         if self._ours():
             with contextlib.suppress(termios.error):
                 termios.tcflush(self._terminal, termios.TCIFLUSH)       # moves of the mouse

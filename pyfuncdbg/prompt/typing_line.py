@@ -11,6 +11,9 @@ from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.prompt.conversation import PROMPT
 from pyfuncdbg.prompt.screen import Screen
 
+_LONGEST = 4_096
+"""Bytes of a line with its end, as the terminal of the system takes them."""
+
 
 class PlainEditor:
     """The terminal's own line editing."""
@@ -33,6 +36,9 @@ class PlainEditor:
             raise EOFError(str(error)) from None
         if not line:
             raise EOFError
+        if len(line) >= _LONGEST:               # the terminal has left out the rest
+            self._screen.say(f'*** a line of more than {_LONGEST - 2} bytes is more than this terminal takes: refused')
+            return ''
         return line.decode(errors='replace').rstrip('\n')
 
     def cancel(self) -> None:

@@ -5,21 +5,20 @@ One per process and recorder; a forked child starts with an empty one.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import Heard
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.record.back_pressure import BackPressure
 from pyfuncdbg.record.batch import Row
 from pyfuncdbg.record.description import SiteNote
-from pyfuncdbg.record.pool import Allowance
 from pyfuncdbg.record.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 
 # Measured: tuple, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
 _ROW_SIZE = 768
-_WAIT = 0.05
 
 
 Running = tuple[Call, Sequence[Any], Heard | None]
@@ -33,7 +32,7 @@ class Losses:
 
     def __init__(self) -> None:
         self.total: dict[str, int] = {}
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
 
     def add(self, counts: dict[str, int]) -> None:
         """Add to the totals."""
@@ -54,11 +53,12 @@ class Backlog:
         running: Calls that have not returned, with their input snapshots, by id.
         passing: Gives those of them that go through the compiled passage.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
-        stalled: The writer made no progress while a call waited for it; until it does, nobody waits again.
+        pressure: Waiting for the writer.
+        wake: Tells its thread that there is work.
     """
 
-    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'passing', 'plan_numbers', 'plans', 'rows', 'running', 'runs',
-                 'sites', 'space', 'stalled', 'usual_mark', 'wake')
+    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'passing', 'plan_numbers', 'plans', 'pressure', 'rows',
+                 'running', 'runs', 'sites', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
         self.first = next_id()
@@ -71,12 +71,11 @@ class Backlog:
         self.passing: Callable[[], list[Running]] = list
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
-        self.wake = threading.Event()
-        self.space = threading.Event()
+        self.pressure = BackPressure()
+        self.wake = self.pressure.wake
         self.cap = max(limit // _ROW_SIZE, 16)
         self.usual_mark = max(min(self.cap // 2, 2000), 1)
         self.mark = 0
-        self.stalled = False
 
     def begun(self) -> list[Running]:
         """All calls that have not returned."""
@@ -87,24 +86,34 @@ class Backlog:
         return forward if forward >= self.first else 0
 
     def has_room(self) -> bool:
-        """Wake the writer; if the queue is full, wait for it, but not for long. False if it stays full."""
+        """Wake the writer; if the queue is full, wait for it. False if it stays full."""
         if not self.wake.is_set():
             self.wake.set()
-        return len(self.rows) < self.cap or (self.wait_for_writer() and len(self.rows) < self.cap)
+        return len(self.rows) < self.cap or self.pressure.wait_for(lambda: len(self.rows) < self.cap)
 
-    def wait_for_writer(self) -> bool:
-        """Wait until the writer has written something, 50 ms at most; False if it has not, then and from then on at once."""
-        self.wake.set()
-        if self.stalled:
-            return False
-        self.space.clear()
-        self.stalled = not self.space.wait(_WAIT)
-        return not self.stalled
+    def close(self, snapshots: Snapshots) -> None:
+        """The log cannot be written any more: count what waits as lost, give its memory back and take no more."""
+        self.cap = self.mark = 0                # every row comes to `has_room`
+        while self.rows:
+            self.drop(self.rows.popleft(), snapshots)
+        self.losses.add({'notes': len(self.notes)})
+        self.notes.clear()
+        snapshots.pool.clear()
+
+    def drop(self, row: Row, snapshots: Snapshots) -> None:
+        """Count a call as lost, and give back what is its own."""
+        self.losses.add(lost_with(row))
+        release(row[9], snapshots, row[0])
+        release(row[10], snapshots, row[0])
+        release_said(row, snapshots)
 
 
-def lost_with(row: Row, prints: int) -> dict[str, int]:
-    """What goes when a whole call goes, to be counted."""
+def lost_with(row: Row) -> dict[str, int]:
+    """What goes when a whole call goes, to be counted; its output may be plain data by now."""
     tensors = size = 0
+    said: Any = row[11]
+    prints = len(said.entries) + said.lost if type(said) is Said else len(said or ())
+    prints += (row[13] or {}).get('prints', 0)
     for value in itertools.chain(row[9], row[10]):
         if type(value) is tuple:
             tensors += 1
@@ -131,19 +140,27 @@ def release(values: Iterable[Any], snapshots: Snapshots, dropped: int = 0) -> No
         snapshots.allowance.give(total)
 
 
+def charge(values: Iterable[Any], snapshots: Snapshots) -> None:
+    """Take for copies of another process, its parent's, what `release` will give back."""
+    snapshots.allowance.used += sum([
+        (len(value[2]) if len(value[2]) > TINY else 0) if type(value) is tuple else value.charge
+        for value in values if type(value) in (tuple, Snapshot)])
+
+
 class Said:
     """The printed entries of one call on their way to the log, and what was taken from the allowance for them."""
 
     __slots__ = ('charge', 'cut', 'entries', 'lost')
 
-    def __init__(self, entries: tuple[Any, ...], cut: int, allowance: Allowance) -> None:
+    def __init__(self, entries: tuple[Any, ...], cut: int, charge: Callable[[int], bool]) -> None:
+        """Take room for them with `charge`; without it they are lost."""
         self.entries = entries
         self.cut = cut
         """Bytes that the capture itself left out."""
         self.lost = 0
         """Entries that found no room in the queue."""
         self.charge = sum([len(entry.text) + 200 for entry in entries])
-        if not allowance.take(self.charge):
+        if not charge(self.charge):
             self.lost, self.entries, self.charge = len(entries), (), 0
 
 

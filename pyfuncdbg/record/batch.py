@@ -6,17 +6,22 @@ numbers. Encoded on the writer thread; decoded by readers, who check everything,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
 import numpy as np
 
+from pyfuncdbg.record.dtypes import dtype_of
 from pyfuncdbg.record.snapshot import SCALARS, Copied, Snapshot
+from pyfuncdbg.record.statistics import all_finite
+from pyfuncdbg.record.tables import BAD, FAILED, PRINTED, RETRY
 
 Row = tuple[Any, ...]
 """(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources,
-holding): `holding` is False if there is nothing to give back to the allowance, which need not be looked for then."""
+holding, retry): `holding` is False if there is nothing to give back to the allowance, which need not be looked for
+then. `retry` is 0, or the id of the first execution (0 of that itself) and whether this one was broken off by `retry`."""
 
 COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')
 """The numbers of a call, in the order of a row. `finished` is 0 for a call that has not returned."""
@@ -26,12 +31,20 @@ MOST_TENSORS = 4096
 """Tensors on one side of a call; more are not recorded."""
 
 _TYPES = tuple(SCALARS.values())
+_FIELDS, _FIELDS_2 = 13, 11
+"""Of a record of calls, in this version of the format and in version 2, which had no flags and sizes. One more, at the end,
+where calls were retried: the last field of a row."""
+
 _WIDTHS = (1, 2, 4, 8)
+_UNSIGNED = {width: np.dtype(f'<u{width}') for width in _WIDTHS}
 _SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
 _LARGEST = 1 << 48
 _LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
                            'max_ext_len': 0, 'strict_map_key': True}
 _WRONG = (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError)
+
+IsBad = Callable[[Any], bool]
+"""Whether a description is of a tensor with a NaN or infinity."""
 
 
 class _Codes(dict[type, int]):
@@ -55,20 +68,52 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
     inputs, outputs = columns[9], columns[10]
     values = list(itertools.chain.from_iterable(itertools.chain.from_iterable(zip(inputs, outputs, strict=True))))
     codes = bytes(map(_CODES.__getitem__, map(type, values)))
-    packed: list[list[Any]] = []
+    packed: dict[int, np.ndarray] = {}
     general: list[Any] = []
     for code in sorted(set(codes)):
         here = values if codes.count(code) == len(values) else [v for v, c in zip(values, codes, strict=True) if c == code]
         if code:
-            packed.append([code, np.array(here, _TYPES[code - 1]).tobytes()])
+            packed[code] = np.array(here, _TYPES[code - 1])
         else:
             general = _described(here, tensor)
     sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else [] for column in columns[11:15]]
+    ins, outs = (np.fromiter(map(len, side), np.uint16, len(rows)) for side in (inputs, outputs))
+    tensors = _Tensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
+    described = _resolved(general)
+    bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_marks(described))
+    retries = [[i, retry] for i, retry in enumerate(columns[16]) if retry]
+    flags = _flags(len(rows), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
+                   [row for row, retry in retries if retry[0]])
     body: bytes = msgpack.packb(
-        [len(rows), [_pack_column(column) for column in columns[:9]], np.fromiter(map(len, inputs), np.uint16).tobytes(),
-         np.fromiter(map(len, outputs), np.uint16).tobytes(), codes, packed, general, *sparse],
-        unicode_errors='surrogatepass')
+        [len(rows), [_pack_column(column) for column in columns[:9]], flags, _pack_column(tensors.output_sizes(described)),
+         ins.tobytes(), outs.tobytes(), codes, [[code, numbers.tobytes()] for code, numbers in packed.items()], general,
+         *sparse, *([retries] if retries else [])], unicode_errors='surrogatepass')
     return body
+
+
+def _marks(descriptions: list[Any]) -> list[bool]:
+    """Which tensors have a NaN or infinity, by description; sets the last field of those that are not tested yet.
+
+    Those have few bytes each: one test of all of a type together costs a tenth.
+    """
+    waiting: dict[str, list[list[Any]]] = {}
+    for entry in descriptions:
+        if entry[8] is None:
+            waiting.setdefault(entry[0], []).append(entry)
+    for dtype, entries in waiting.items():
+        together, element = b''.join([entry[4][0] for entry in entries]), dtype_of(dtype)
+        clean = not together or all_finite(np.frombuffer(together, element))
+        for entry in entries:
+            entry[8] = not (clean or not entry[4][0] or all_finite(np.frombuffer(entry[4][0], element)))
+    return [entry[8] for entry in descriptions]
+
+
+def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Iterable[int], retries: Iterable[int]) -> bytes:
+    flags = bytearray(count)
+    for bit, rows in ((BAD, bad), (FAILED, failed), (PRINTED, printed), (RETRY, retries)):
+        for row in rows:
+            flags[row] |= bit
+    return bytes(flags)
 
 
 def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list[Any]]) -> list[Any]:
@@ -85,7 +130,12 @@ def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list
     return described
 
 
-def _pack_column(column: Sequence[int]) -> list[Any]:
+def _resolved(descriptions: list[Any]) -> list[Any]:
+    """Descriptions with those that calls share in each of their places."""
+    return [descriptions[entry] if type(entry) is int and 0 <= entry < i else entry for i, entry in enumerate(descriptions)]
+
+
+def _pack_column(column: Sequence[int] | np.ndarray) -> list[Any]:
     """[least value, width, differences to it]; a constant column has width 0."""
     numbers = np.array(column, np.int64)
     least = int(numbers.min())
@@ -97,17 +147,59 @@ def _pack_column(column: Sequence[int]) -> list[Any]:
     return [least, width, differences.astype(f'<u{width}').tobytes()]
 
 
+class _Tensors:
+    """Whose the tensors of a batch are: scalars by type, and descriptions, in the order of the calls."""
+
+    __slots__ = ('bounds', 'codes', 'inputs', 'packed')
+
+    def __init__(self, inputs: np.ndarray, outputs: np.ndarray, codes: np.ndarray, packed: dict[int, np.ndarray]) -> None:
+        """Args: numbers of inputs and outputs by call; a code for each tensor, 0 for a description; scalars by code."""
+        self.inputs = inputs.astype(np.int64)
+        self.bounds = np.concatenate(([0], np.cumsum(self.inputs + outputs)))
+        self.codes = codes
+        self.packed = packed
+
+    def output_sizes(self, descriptions: list[Any]) -> np.ndarray:
+        """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
+        sizes = _SIZES[self.codes]
+        sizes[self.codes == 0] = [_described_size(entry) for entry in descriptions]
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        return np.asarray(ends[self.bounds[1:]] - ends[self.bounds[:-1] + self.inputs], np.int64)
+
+    def rows_of_bad_scalars(self) -> set[int]:
+        """Calls that hold a scalar which is NaN or infinite."""
+        found: set[int] = set()
+        for code, numbers in self.packed.items():
+            if numbers.dtype.kind in 'fc':
+                hits = ~np.isfinite(numbers)
+                if hits.any():
+                    places = np.flatnonzero(self.codes == code)[hits]
+                    found.update(self._rows(places))
+        return found
+
+    def rows_of_descriptions(self, marks: Sequence[bool]) -> set[int]:
+        """Calls that hold a description with a mark."""
+        if not any(marks):
+            return set()
+        return set(self._rows(np.flatnonzero(self.codes == 0)[np.array(marks, bool)]))
+
+    def _rows(self, places: np.ndarray) -> list[int]:
+        rows: list[int] = (np.searchsorted(self.bounds, places, 'right') - 1).tolist()
+        return rows
+
+
 class Batch:
     """A decoded record of calls. Everything in it has been checked.
 
     Attributes:
         count: Number of calls.
         columns: One int64 array for each of `COLUMNS`.
-        output, error, lost, sources: What some calls printed, raised, could not keep, and continue, by row.
+        output, error, lost, sources, retries: What some calls printed, raised, could not keep, continue, and how they were
+            retried, by row.
     """
 
-    __slots__ = ('_all', '_bounds', '_codes', '_edges', '_head', '_packed', '_payload', '_ranks', 'columns', 'count',
-                 'error', 'inputs', 'lost', 'output', 'sources')
+    __slots__ = ('_edges', '_head', '_payload', '_ranks', '_tensors', 'columns', 'count', 'error', 'lost', 'output',
+                 'retries', 'sources')
 
     def __init__(self, payload: bytes) -> None:
         """Decode and check.
@@ -119,34 +211,27 @@ class Batch:
         # batch would keep the garbage collector busy for as long as the batch is remembered.
         before, self._head, self._edges, after = _taken_apart(payload)
         self._payload = payload
-        self._all: list[Any] | None = None
-        count, columns, ins, outs, codes, packed = before
-        output, error, lost, sources = after
-        if not isinstance(count, int) or not 0 < count <= MOST_ROWS or not isinstance(columns, list) or len(columns) != 9:
-            raise ValueError('wrong number of calls')
-        self.count = count
-        self.columns = [_unpack_column(column, count) for column in columns]
-        self.inputs = _array(ins, np.dtype('<u2'), count).astype(np.int64)
-        per_row = self.inputs + _array(outs, np.dtype('<u2'), count)
-        self._bounds = np.concatenate(([0], np.cumsum(per_row)))
-        self._codes = _array(codes, np.dtype(np.uint8), int(self._bounds[-1]))
-        self._ranks = np.zeros(len(self._codes), np.int64)
-        counts = np.bincount(self._codes, minlength=len(_TYPES) + 1)
+        columns, ins, outs, codes, packed = before[1], *before[-4:]
+        output, error, lost, sources, *retries = after
+        self.count = count = _checked_count(before[0])
+        self.columns = _unpack_columns(columns, count)
+        inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
+        codes = _array(codes, np.dtype(np.uint8), int((inputs + outputs).sum()))
+        self._ranks = np.zeros(len(codes), np.int64)
+        counts = np.bincount(codes, minlength=len(_TYPES) + 1)
         if len(counts) > len(_TYPES) + 1:
             raise ValueError('unknown scalar type')
         for code in np.flatnonzero(counts):
-            self._ranks[self._codes == code] = np.arange(counts[code])
+            self._ranks[codes == code] = np.arange(counts[code])
         given = _by_row(packed, len(_TYPES) + 1)
-        self._packed = {int(code): _array(given.get(int(code)), _TYPES[code - 1], int(counts[code]))
-                        for code in np.flatnonzero(counts) if code}
+        self._tensors = _Tensors(inputs, outputs, codes, {
+            int(code): _array(given.get(int(code)), _TYPES[code - 1], int(counts[code]))
+            for code in np.flatnonzero(counts) if code})
         if len(self._edges) - 1 != counts[0]:
             raise ValueError('wrong number of tensors')
         self.output, self.error = _by_row(output, count), _by_row(error, count)
         self.lost, self.sources = _by_row(lost, count), _by_row(sources, count)
-
-    def row(self, row: int) -> dict[str, int]:
-        """The numbers of one call."""
-        return {name: int(column[row]) for name, column in zip(COLUMNS, self.columns, strict=True)}
+        self.retries = _by_row(retries[0], count) if retries else {}
 
     def tensors(self, row: int) -> tuple[list[Any], list[Any]]:
         """Inputs and outputs of one call: NumPy scalars, and undecoded tensor descriptions.
@@ -154,73 +239,66 @@ class Batch:
         Raises:
             ValueError: A description cannot be read.
         """
-        start, end = int(self._bounds[row]), int(self._bounds[row + 1])
-        values = [self._packed[code][rank] if code else self._described(rank)
-                  for code, rank in zip(self._codes[start:end].tolist(), self._ranks[start:end].tolist(), strict=True)]
-        split = int(self.inputs[row])
+        tensors, known = self._tensors, dict[int, Any]()
+        start, end = int(tensors.bounds[row]), int(tensors.bounds[row + 1])
+        values = [tensors.packed[code][rank] if code else self._described(rank, known)
+                  for code, rank in zip(tensors.codes[start:end].tolist(), self._ranks[start:end].tolist(), strict=True)]
+        split = int(tensors.inputs[row])
         return values[:split], values[split:]
 
-    def output_sizes(self) -> np.ndarray:
-        """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
-        sizes = _SIZES[self._codes]
-        sizes[self._codes == 0] = [_described_size(entry) for entry in self._descriptions()]
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        return np.asarray(ends[self._bounds[1:]] - ends[self._bounds[:-1] + self.inputs], np.int64)
+    def summary(self, is_bad: IsBad) -> BatchSummary:
+        """What its calls are found by: for records of version 2, which do not say."""
+        descriptions = _resolved(unpacked(self._payload[self._head:self._edges[-1]]))
+        bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
+            [is_bad(entry) for entry in descriptions])
+        flags = np.frombuffer(_flags(self.count, bad, self.error, self.output, ()), np.uint8)
+        return BatchSummary(self.columns, flags, self._tensors.output_sizes(descriptions))
 
-    def rows_of_scalars(self, test: Callable[[np.ndarray], np.ndarray]) -> set[int]:
-        """Rows that hold a float or complex scalar for which `test` is true."""
-        found: set[int] = set()
-        for code, numbers in self._packed.items():
-            if numbers.dtype.kind in 'fc':
-                hits = test(numbers)
-                if hits.any():
-                    places = np.flatnonzero(self._codes == code)[hits]
-                    found.update((np.searchsorted(self._bounds, places, 'right') - 1).tolist())
-        return found
-
-    def general_tensors(self) -> list[tuple[int, Any]]:
-        """Every undecoded tensor description with its row."""
-        places = np.flatnonzero(self._codes == 0)
-        rows = (np.searchsorted(self._bounds, places, 'right') - 1).tolist()
-        return list(zip(rows, self._descriptions(), strict=True))
-
-    def _described(self, rank: int) -> Any:
-        """One description; that of an earlier tensor if this one shares it."""
+    def _described(self, rank: int, known: dict[int, Any]) -> Any:
+        """One description; that of an earlier tensor if this one shares it, decoded once for all of a call that do."""
         entry = unpacked(self._payload[self._edges[rank]:self._edges[rank + 1]])
         if type(entry) is int and 0 <= entry < rank:
-            entry = unpacked(self._payload[self._edges[entry]:self._edges[entry + 1]])
+            if entry not in known:
+                known[entry] = unpacked(self._payload[self._edges[entry]:self._edges[entry + 1]])
+            entry = known[entry]
         return entry
 
-    def _descriptions(self) -> list[Any]:
-        if self._all is None:
-            general = unpacked(self._payload[self._head:self._edges[-1]])
-            self._all = [general[entry] if type(entry) is int and 0 <= entry < i else entry
-                         for i, entry in enumerate(general)]
-        return self._all
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What the calls of a batch are found by: an array for each of `COLUMNS`, bits of `record.tables`, bytes of outputs."""
+
+    columns: list[np.ndarray]
+    flags: np.ndarray
+    sizes: np.ndarray
+
+
+def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
+    """The summary of a record of calls, without its values where the record has one: a fraction of the work.
+
+    Args:
+        payload: Of the record.
+        is_bad: Asked of each description of a record that has none.
+
+    Raises:
+        ValueError: It is no batch.
+    """
+    reader = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
+    reader.feed(payload)
+    try:
+        if reader.read_array_header() not in (_FIELDS, _FIELDS + 1):
+            return Batch(payload).summary(is_bad)
+        count, columns, flags, sizes = (reader.unpack() for _ in range(4))
+    except _WRONG as error:
+        raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
+    count = _checked_count(count)
+    return BatchSummary(_unpack_columns(columns, count), _array(flags, np.dtype(np.uint8), count),
+                        np.maximum(_unpack_column(sizes, count), 0))
 
 
 def _described_size(entry: Any) -> int:
     size = entry[2] if isinstance(entry, list) and len(entry) > 2 else 0
     return size if type(size) is int and 0 <= size < _LARGEST else 0
-
-
-def columns_of(payload: bytes) -> list[np.ndarray]:
-    """The columns of a batch alone: a fraction of the work where nothing else is asked for.
-
-    Raises:
-        ValueError: It is no batch.
-    """
-    reader = msgpack.Unpacker(max_buffer_size=len(payload), max_array_len=1 << 17, max_map_len=1 << 12, max_ext_len=0,
-                              strict_map_key=True)
-    reader.feed(payload)
-    try:
-        fields, count, columns = reader.read_array_header(), reader.unpack(), reader.unpack()
-    except (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError) as error:
-        raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
-    if fields != 11 or not isinstance(count, int) or not 0 < count <= MOST_ROWS or not isinstance(columns, list) or len(
-            columns) != len(COLUMNS):
-        raise ValueError('not a batch of calls')
-    return [_unpack_column(column, count) for column in columns]
 
 
 def unpacked(payload: bytes) -> Any:
@@ -236,14 +314,16 @@ def unpacked(payload: bytes) -> Any:
 
 
 def _taken_apart(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
-    """The six fields before the tensor descriptions, where these begin, where each of them does (and the last ends), and
-    the four fields after them."""
+    """The fields before the tensor descriptions (two fewer in version 2), where these begin, where each of them does (and
+    the last ends), and the four fields after them, or five with retries."""
     try:
         unpacker = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
         unpacker.feed(payload)
-        if unpacker.read_array_header() != 11:
+        fields = unpacker.read_array_header()
+        if fields not in (_FIELDS + 1, _FIELDS, _FIELDS_2):
             raise ValueError('not a batch of calls')
-        before = [unpacker.unpack() for _ in range(6)]
+        retries = fields == _FIELDS + 1
+        before = [unpacker.unpack() for _ in range(fields - 5 - retries)]
         head = unpacker.tell()
         descriptions = unpacker.read_array_header()
         edges = [unpacker.tell()]
@@ -252,7 +332,7 @@ def _taken_apart(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
         for _ in range(descriptions):
             unpacker.skip()
             edges.append(unpacker.tell())
-        after = [unpacker.unpack() for _ in range(4)]
+        after = [unpacker.unpack() for _ in range(4 + retries)]
         if unpacker.tell() != len(payload):
             raise ValueError('more than a batch of calls')
     except _WRONG as error:
@@ -266,14 +346,30 @@ def _array(data: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
     return np.frombuffer(data, dtype)
 
 
+def _checked_count(count: Any) -> int:
+    if type(count) is not int or not 0 < count <= MOST_ROWS:
+        raise ValueError('wrong number of calls')
+    return count
+
+
+def _unpack_columns(columns: Any, count: int) -> list[np.ndarray]:
+    if not isinstance(columns, list) or len(columns) != len(COLUMNS):
+        raise ValueError('wrong columns')
+    return [_unpack_column(column, count) for column in columns]
+
+
 def _unpack_column(column: Any, count: int) -> np.ndarray:
     if not isinstance(column, list) or len(column) != 3 or not isinstance(column[0], int) or column[1] not in (0, *_WIDTHS):
         raise ValueError('wrong column')
     least, width, data = column
     if not -(1 << 63) <= least < 1 << 63:
         raise ValueError('number out of range')
-    differences = _array(data, np.dtype(f'<u{width}'), count).astype(np.uint64) if width else np.zeros(count, np.uint64)
-    return np.add(differences.view(np.int64), least, dtype=np.int64)
+    if not width:
+        return np.full(count, least, np.int64)
+    differences = _array(data, _UNSIGNED[width], count)
+    numbers = differences.view(np.int64).copy() if width == 8 else differences.astype(np.int64)
+    numbers += least                            # may wrap round: what a log says that has such numbers means nothing
+    return numbers
 
 
 def _by_row(items: Any, count: int) -> dict[int, Any]:

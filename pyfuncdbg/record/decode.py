@@ -5,7 +5,9 @@ Called by readers of traces only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -25,11 +27,14 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     ValueReader,
 )
+from pyfuncdbg.record.source_text import SourceReader
 from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.record.tables import UNFINISHED
 
 _LEVELS: tuple[Level, ...] = ('none', 'stats', 'full')
 _SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')
 _MOST_DIMENSIONS = 64
+_LONGEST_NOTE = 1000
 
 Summary = Callable[[bytes, str, tuple[int, ...]], Stats | None]
 """Statistics of the stored bytes under a key, read as a type and shape.
@@ -72,19 +77,34 @@ def call_number(process: int, call: int) -> str:
     return str(call) if process == 1 else f'{process}.{call}'
 
 
-def site_record(fields: Any, process: int) -> SiteRecord:
-    """A site from its log record.
+class Sources(Protocol):
+    """The source text of a trace."""
+
+    def function(self, process: int, version: int, line: int, count: int) -> str:
+        """The text of a function, '' if the trace does not hold it."""
+
+    def reader(self, site: SiteRecord, versions: tuple[int, ...] | None = None) -> SourceReader:
+        """The reader of the lines that a record of a site names."""
+
+
+def site_record(fields: Any, process: int, sources: Sources | None = None) -> SiteRecord:
+    """A site from its log record; until version 3 of the format it had its function's text itself.
 
     Raises:
         ValueError: It is none.
     """
-    (id_, name, op_type, kind, host, function, filename, line, source, stack, inputs, outputs, attrs) = listed(fields, 13)
+    (id_, name, op_type, kind, host, function, filename, line, source, stack, inputs, outputs, attrs, *more) = listed(fields)
     if kind not in KINDS:
         raise ValueError('unknown kind of site')
     if not isinstance(attrs, dict) or not all(isinstance(key, str) for key in attrs):
         raise ValueError('wrong attributes')
-    return SiteRecord(number(id_), process, text(name), text(op_type), cast(Kind, kind), text(host), text(function),
+    if isinstance(source, list):
+        version, count = map(number, listed(source, 2))
+        source = sources.function(process, version, number(line), count) if sources is not None else ''
+    site = SiteRecord(number(id_), process, text(name), text(op_type), cast(Kind, kind), text(host), text(function),
                       text(filename), number(line), text(source), frames_of(stack), texts(inputs), texts(outputs), attrs)
+    versions = tuple(map(number, listed(*more))) if more else None
+    return site if sources is None or versions is None else replace(site, _source=sources.reader(site, versions))
 
 
 def unknown_site(id_: int, process: int) -> SiteRecord:
@@ -111,7 +131,8 @@ def stats_from(fields: Any) -> Stats | None:
 
 def tensor_fields(entry: Any) -> tuple[str, tuple[int, ...], int, int, bytes | list[bytes] | None, bool, str, Any]:
     """The checked fields of a tensor description; the payload is a key, or a list of the bytes themselves."""
-    dtype, shape, nbytes, level, payload, changed, note, stats = listed(entry, 8)
+    # The ninth, whether a number is NaN or infinite, is for who wrote it: it is not believed where the numbers are at hand.
+    dtype, shape, nbytes, level, payload, changed, note, stats = listed(entry)[:8]
     sizes = tuple([number(size) for size in listed(shape)])
     if len(sizes) > _MOST_DIMENSIONS or any(not 0 <= size < 1 << 48 for size in sizes):
         raise ValueError('wrong shape')
@@ -120,7 +141,7 @@ def tensor_fields(entry: Any) -> tuple[str, tuple[int, ...], int, int, bytes | l
     inline = isinstance(payload, list) and len(payload) == 1 and isinstance(payload[0], bytes)
     if payload is not None and not inline and not (isinstance(payload, bytes) and len(payload) == KEY_SIZE):
         raise ValueError('wrong tensor payload')
-    return text(dtype), sizes, number(nbytes), level, payload, changed is True, text(note), stats
+    return text(dtype), sizes, number(nbytes), level, payload, changed is True, text(note)[:_LONGEST_NOTE], stats
 
 
 def inline_bytes(key: bytes) -> bytes:
@@ -157,24 +178,26 @@ def _summary_of(data: bytes, dtype: str, shape: tuple[int, ...]) -> Stats | None
     return stats_of(array_from(data, dtype, shape))
 
 
-def output_records(items: Any) -> tuple[OutputRecord, ...]:
-    """What a call said."""
+def output_records(items: Any, reader: Callable[[tuple[int, ...] | None], SourceReader]) -> tuple[OutputRecord, ...]:
+    """What a call said; until version 3 of the format a warning did not say which text of its file it is of."""
     records = []
     for item in listed(items):
-        kind, said, category, filename, line, function, offset = listed(item, 7)
+        kind, said, category, filename, line, function, offset, *more = listed(item)
         if kind not in _SAID:
             raise ValueError('unknown kind of output')
         records.append(OutputRecord(kind, text(said), text(category), text(filename), number(line or 0), text(function),
-                                    number(offset) / 1e9))
+                                    number(offset) / 1e9, reader((number(*more),) if more else None)))
     return tuple(records)
 
 
-def error_record(fields: Any, read: ValueReader, summary: Summary) -> ErrorRecord:
-    """An exception; version 1 of the format had no variables."""
+def error_record(fields: Any, read: ValueReader, summary: Summary,
+                 reader: Callable[[tuple[int, ...] | None], SourceReader]) -> ErrorRecord:
+    """An exception; version 1 of the format had no variables, version 2 none of the last field."""
     kind, message, frames, traceback, *more = listed(fields)
     found = frames_of(frames)
     variables = _variables(more[0], len(found), read, summary) if more else ()
-    return ErrorRecord(text(kind), text(message), found, text(traceback), variables)
+    versions = tuple(map(number, listed(more[1]))) if len(more) > 1 else None
+    return ErrorRecord(text(kind), text(message), found, text(traceback), variables, reader(versions))
 
 
 def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) -> tuple[FrameRecord, ...]:
@@ -197,51 +220,80 @@ def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) ->
     return tuple(records)
 
 
-def call_record(batch: Batch, row: int, process: int, site: SiteRecord, seconds: Callable[[int], float],
-                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary,
+@dataclass(frozen=True, slots=True)
+class CallNumbers:
+    """What the columns of a trace say of one call, as `record.tables` describes them; times are in nanoseconds."""
+
+    process: int
+    id: int
+    run: int
+    ordinal: int
+    thread: int
+    started: int
+    duration: int
+    forward: int
+    parent: int
+
+    def record(self, site: SiteRecord, inputs: tuple[TensorRecord, ...], outputs: tuple[TensorRecord, ...],
+               output: tuple[OutputRecord, ...], error: ErrorRecord | None, **more: Any) -> CallRecord:
+        """The record of the call with what its batch says of it."""
+        duration = None if self.duration == UNFINISHED else self.duration / 1e9
+        return CallRecord(call_number(self.process, self.id), self.process, self.run, site, self.ordinal, self.thread,
+                          self.started / 1e9, duration, inputs, outputs, output, error,
+                          call_number(self.process, self.forward),
+                          call_number(self.process, self.parent) if self.parent != -self.run else '', **more)
+
+
+NUMBERS = tuple(field.name for field in fields(CallNumbers))
+"""Columns that they come from, in their order."""
+
+
+def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
+                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary, sources: Sources,
                 element: str = '') -> CallRecord:
     """One call of a batch.
 
     Args:
         batch: Checked columns.
         row: Which call.
-        process: Whose log it is.
+        numbers: Of the call.
         site: Where it was made.
-        seconds: From the log's clock to seconds since the trace began.
         names: Of input and output tensors.
         read, summary: For tensors whose bytes are elsewhere.
+        sources: Of the trace.
         element: Of a dataset: what its run works on.
 
     Raises:
         ValueError: The row holds something else than a call.
     """
-    numbers = batch.row(row)
     inputs, outputs = batch.tensors(row)
-    started, finished = numbers['started'], numbers['finished']
     error = batch.error.get(row)
     lost = batch.lost.get(row) or {}
     if not isinstance(lost, dict):
         raise ValueError('wrong losses')
-    return CallRecord(
-        call_number(process, numbers['id']), process, numbers['run'], site, numbers['ordinal'], numbers['thread'],
-        seconds(started), (finished - started) / 1e9 if finished else None,
-        _tensor_records(names[0], inputs, read, summary), _tensor_records(names[1], outputs, read, summary),
-        output_records(batch.output.get(row) or []), error_record(error, read, summary) if error is not None else None,
-        call_number(process, numbers['forward']),
-        call_number(process, numbers['parent']) if numbers['parent'] != -numbers['run'] else '',
-        {text(kind): number(count) for kind, count in lost.items()},
-        tuple([call_number(process, number(source)) for source in listed(batch.sources.get(row) or [])]), element)
+    reader = partial(sources.reader, site)
+    return numbers.record(
+        site, _tensor_records(names[0], inputs, read, summary), _tensor_records(names[1], outputs, read, summary),
+        output_records(batch.output.get(row) or [], reader),
+        error_record(error, read, summary, reader) if error is not None else None,
+        dropped={text(kind): number(count) for kind, count in lost.items()}, element=element,
+        sources=tuple([call_number(numbers.process, number(source)) for source in listed(batch.sources.get(row) or [])]),
+        **_retry(numbers, batch.retries.get(row)))
 
 
-def damaged_call(batch: Batch, row: int, process: int, site: SiteRecord, seconds: Callable[[int], float],
-                 why: str) -> CallRecord:
+def _retry(numbers: CallNumbers, fields: Any) -> dict[str, Any]:
+    """What a record says of retries; of a run's own call by the number of the run."""
+    if fields is None:
+        return {}
+    first, broken_off = listed(fields, 2)
+    return {'retry_of': call_number(numbers.process, -number(first) if numbers.id < 0 else number(first)),
+            'broken_off': broken_off is True}
+
+
+def damaged_call(numbers: CallNumbers, site: SiteRecord, why: str) -> CallRecord:
     """Stands for a call of which only the numbers can be read."""
-    numbers = batch.row(row)
-    started, finished = numbers['started'], numbers['finished']
     said = OutputRecord('err', f'[this call is damaged in the trace: {why}]')
-    return CallRecord(call_number(process, numbers['id']), process, numbers['run'], site, numbers['ordinal'],
-                      numbers['thread'], seconds(started), (finished - started) / 1e9 if finished else None, (), (), (said,),
-                      None, dropped={'damaged': 1})
+    return numbers.record(site, (), (), (said,), None, dropped={'damaged': 1})
 
 
 def _tensor_records(names: Sequence[str], values: Sequence[Any], read: ValueReader,

@@ -1,26 +1,24 @@
 """Sites and runs as they go into the log: what is static, written once.
 
 `SiteNote` is taken on the thread of the first call and keeps no function alive, only its code; the writer thread turns it
-into plain data and finds the source text.
+into plain data and says where its source text is.
 """
 from __future__ import annotations
 
 import contextlib
-import inspect
 import itertools
 import linecache
-import tokenize
 import types
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.original import original
+from pyfuncdbg.hooks.original import original, qualified_name_of
+from pyfuncdbg.record.loaded_source import LoadedSources
 
-_LONGEST_SOURCE = 64 << 10
 _LONGEST_TEXT = 1000
 _DEEPEST = 4
 _MOST_ITEMS = 1000
@@ -50,22 +48,23 @@ class SiteNote:
         self.outputs = site.outputs
         self.attrs = site.attrs
 
-    def record(self) -> list[Any]:
+    def record(self, sources: LoadedSources) -> list[Any]:
         """Plain data for the log; reads source files, so it runs on the writer thread."""
-        filename, line, source = '', 0, ''
+        filename, line, source = '', 0, [0, 0]
         if self.code is not None:
             filename, line = self.code.co_filename, self.code.co_firstlineno
-            source = _source(self.code)
+            source = sources.function(self.code)
         return [self.id, self.name, self.op_type, self.kind, self.host, self.function, filename, line, source,
                 [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs),
-                plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)})]
+                plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
+                sources.frames(self.stack)]
 
 
 def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:
     """Qualified name and code of the function the user wrote, below partials, methods, decorators and callable objects."""
     if function is None:
         return '', None
-    name = getattr(function, '__qualname__', None)
+    name = qualified_name_of(function)
     for _ in range(10):
         if isinstance(function, partial):
             function = function.func
@@ -75,26 +74,12 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
             function = wrapped                  # by functools.wraps, which gives the wrapper its name
         else:
             break
-        name = name or getattr(function, '__qualname__', None)
+        name = name or qualified_name_of(function)
     if not isinstance(function, types.FunctionType):
         method: Any = type(function).__call__
         own = function.__name__ if isinstance(function, np.ufunc) else None     # NumPy 1 gives it no __qualname__
         return str(name or own or type(function).__qualname__), getattr(method, '__code__', None)
     return str(name or function.__name__), original(function.__code__)
-
-
-@lru_cache(maxsize=512)
-def _source(code: types.CodeType) -> str:
-    """The text of a function. `inspect.getsource` would ask every module of the program for its file: 60 ms with the GIL
-    under TensorFlow, and modules that load on their first attribute would load."""
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename)
-    try:
-        text = ''.join(inspect.getblock(lines[code.co_firstlineno - 1:]))
-    # A file that has changed meanwhile fails in as many ways as tokenizing does.
-    except (tokenize.TokenError, SyntaxError, IndexError, ValueError):
-        return ''
-    return text if len(text) <= _LONGEST_SOURCE else ''
 
 
 def plain(value: Any, depth: int = 0) -> Any:

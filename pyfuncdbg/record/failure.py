@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.source_map import is_generated, is_part, is_relay, place
 from pyfuncdbg.record.frame_locals import Variables, variables_of
+from pyfuncdbg.record.loaded_source import LoadedSources
 from pyfuncdbg.record.snapshot import Copied, Snapshot, Snapshots
 
 _LONGEST_MESSAGE = 16 << 10
@@ -54,11 +55,12 @@ class Failure:
         self.message = _message(error)
         trace = _without_machinery(error.__traceback__)
         went = walked(error)
-        self.frames = [Frame(frame.f_code.co_filename, line, frame.f_code.co_name) for frame, line in went]
+        self.frames = [place(frame, line) for frame, line in went]
         self._text: traceback.TracebackException | None
         try:
             self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
                                                       compact=True)
+            _translate(self._text, error, trace)
         # The exception is the program's: a property or method of it that raises here must not end the recording.
         except Exception:
             self._text = None
@@ -75,7 +77,7 @@ class Failure:
     def _keep(self, found: list[Variables], snapshots: Snapshots) -> None:
         """Make copies and texts of the variables; an array that several frames have is copied once."""
         charge = sum(_COST + len(one.name) + len(one.text) for frame in found for one in frame.variables)
-        if not snapshots.allowance.take(charge):
+        if not snapshots.charge(charge):
             self.lost = sum(len(frame.variables) for frame in found)
             return
         self.charge = charge
@@ -101,12 +103,21 @@ class Failure:
         """How many variables are kept."""
         return sum(len(rows) for _, _, rows in self._variables)
 
-    def record(self, describe: Callable[[Copied | Snapshot], list[Any]] | None) -> list[Any]:
+    def record(self, describe: Callable[[Copied | Snapshot], list[Any]] | None, sources: LoadedSources) -> list[Any]:
         """Plain data for the log; reads source lines, so it runs on the writer thread.
 
         Args:
             describe: Writes an array's bytes where they belong and describes it; None: leave the variables out.
+            sources: Keeps the lines of the program that it went through.
         """
+        variables: list[Any] = []
+        if describe is not None and self._variables:
+            variables = [[describe(one) for one in self.taken], self._variables]
+        return [self.type, self.message, [list(frame) for frame in self.frames], self.text(), variables,
+                sources.frames(self.frames)]
+
+    def text(self) -> str:
+        """The traceback as Python prints it; reads source lines."""
         try:
             text = ''.join(_unparsed(self._text).format()) if self._text is not None else f'{self.type}: {self.message}\n'
         # Notes and messages of the program's exceptions are formatted here too.
@@ -115,10 +126,25 @@ class Failure:
         if len(text) > _LONGEST_TRACEBACK:
             half = _LONGEST_TRACEBACK // 2
             text = f'{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}'
-        variables: list[Any] = []
-        if describe is not None and self._variables:
-            variables = [[describe(one) for one in self.taken], self._variables]
-        return [self.type, self.message, [list(frame) for frame in self.frames], text, variables]
+        return text
+
+
+def _translate(text: traceback.TracebackException, error: BaseException, trace: TracebackType | None) -> None:
+    """Replace lines of code that a framework generated from the program's by the program's."""
+    waiting, met = [(text, error, trace)], {id(text)}
+    while waiting:
+        one, raised, trace = waiting.pop()
+        frames = list(traceback.walk_tb(trace))[-_MOST_FRAMES:]
+        if len(frames) == len(one.stack) and any(is_generated(frame.f_code) or is_part(frame.f_code) for frame, _ in frames):
+            one.stack[:] = [
+                traceback.FrameSummary(*place(frame, line), lookup_line=False) if is_generated(frame.f_code) else summary
+                for (frame, line), summary in zip(frames, one.stack, strict=True) if not is_relay(frame.f_code.co_filename)]
+        pairs = [(one.__cause__, raised.__cause__), (one.__context__, raised.__context__),
+                 *zip(one.exceptions or (), getattr(raised, 'exceptions', ()), strict=False)]
+        for part, inner in pairs:
+            if part is not None and inner is not None and id(part) not in met:
+                met.add(id(part))
+                waiting.append((part, inner, inner.__traceback__))
 
 
 class _Line(str):
@@ -150,6 +176,7 @@ def _unparsed(text: traceback.TracebackException) -> traceback.TracebackExceptio
 def walked(error: BaseException) -> list[tuple[FrameType, int]]:
     """The frames that an exception went through, outermost first, with their lines; both ends of a deep recursion."""
     found = [(frame, line or 0) for frame, line in traceback.walk_tb(_without_machinery(error.__traceback__))]
+    found = [(frame, line) for frame, line in found if not is_relay(frame.f_code.co_filename)] or found
     return found if len(found) <= _MOST_FRAMES else found[:_MOST_FRAMES // 2] + found[-_MOST_FRAMES // 2:]
 
 

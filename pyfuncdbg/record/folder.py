@@ -12,11 +12,13 @@ import re
 import struct
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyfuncdbg.errors import NotATraceError, TraceError
+from pyfuncdbg.errors import NoRoomError, NotATraceError, TraceError
+from pyfuncdbg.record.descriptor import Descriptor
+from pyfuncdbg.record.disk_room import FULL
 from pyfuncdbg.record.frames import VERSION, newer
 
 MANIFEST = 'manifest.json'
@@ -24,6 +26,8 @@ LEDGER = 'ledger'
 _LOG_NAME = re.compile(r'(\d{1,10})-(\d{4,9})\.log')
 _LARGEST_MANIFEST = 64 << 10
 _FORMAT = 'pyfuncdbg trace'
+_LATEST = 253_402_300_800.0
+"""The year 10,000, in Unix time: no calendar goes further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +47,82 @@ class Manifest:
     budget: int
 
 
-def create(path: Path, budget: int) -> Manifest:
-    """Make the folder of a new trace.
+def create(path: Path, budget: int) -> bool:
+    """Make a new trace and leave nothing behind on failure; whether its folder was made too.
 
     Raises:
+        NoRoomError: The disk is full.
         TraceError: The path is taken or cannot be written.
     """
+    made = not path.exists()
     try:
         path.mkdir(exist_ok=True)
         if (path / MANIFEST).exists():
             raise taken(path)
         if any(path.iterdir()):
             raise TraceError(f'{path}: is a folder with other files in it; give a path that does not exist yet')
-        manifest = Manifest(uuid.uuid4().hex, VERSION, time.time(), budget)
         try:
-            with open(path / LEDGER, 'xb') as ledger:       # of two programs that come at once, one makes it
+            with open(path / LEDGER, 'xb', buffering=0) as ledger:      # of two programs that come at once, one makes it
                 ledger.write(_LEDGER.pack(0, 0))
+            _write_whole(path / MANIFEST, json.dumps({
+                'format': _FORMAT, 'version': VERSION, 'id': uuid.uuid4().hex, 'created': time.time(), 'budget': budget}))
         except FileExistsError:
             raise taken(path) from None
-        _write_whole(path / MANIFEST, json.dumps({
-            'format': _FORMAT, 'version': VERSION, 'id': manifest.id, 'created': manifest.created, 'budget': budget}))
+        except OSError:
+            remove(path, made)
+            raise
     except FileExistsError as error:
         raise TraceError(f'{path}: is a file; give the path of a folder that does not exist yet') from error
     except OSError as error:
-        raise TraceError(f'{path}: cannot record there: {error.strerror}') from error
-    return manifest
+        raise refused(path, error) from error
+    return made
+
+
+def remove(path: Path, made: bool) -> None:
+    """Remove a trace that holds nothing yet, and its folder if that was made for it."""
+    with contextlib.suppress(OSError):          # another program's file is in it by now
+        for file in (path / MANIFEST, _draft(path / MANIFEST), path / LEDGER):
+            file.unlink(missing_ok=True)
+        if made:
+            path.rmdir()
+
+
+def refused(path: Path, error: OSError) -> TraceError:
+    """Says why nothing can be recorded at `path`."""
+    kind = NoRoomError if error.errno in FULL else TraceError
+    return kind(f'{path}: cannot record there: {error.strerror}')
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """What tells the folder of a trace from another that is at its path later.
+
+    Raises:
+        OSError: It is not there.
+    """
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def require(path: Path, expected: tuple[int, int]) -> None:
+    """Check that the folder at `path` is the one of this identity.
+
+    Raises:
+        OSError: It was removed, moved or replaced.
+    """
+    if identity(path) != expected:
+        raise FileNotFoundError(path)
+
+
+def fresh_path(directory: Path | None = None) -> Path:
+    """A path for a trace in `directory` (the current one) that does not exist yet: 'pyfuncdbg-20250131-235959.pfd'."""
+    place = directory if directory is not None else Path.cwd()
+    name = time.strftime('pyfuncdbg-%Y%m%d-%H%M%S')
+    path = place / f'{name}.pfd'
+    number = 2
+    while path.exists():
+        path = place / f'{name}-{number}.pfd'
+        number += 1
+    return path
 
 
 def taken(path: Path) -> TraceError:
@@ -80,9 +135,13 @@ def taken(path: Path) -> TraceError:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    draft = path.with_suffix('.new')
+    draft = _draft(path)
     draft.write_text(text + '\n', encoding='utf-8')
     draft.rename(path)
+
+
+def _draft(path: Path) -> Path:
+    return path.with_suffix('.new')
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -103,7 +162,13 @@ def read_manifest(path: Path) -> Manifest:
         version = int(held['version'])
         if version > VERSION:
             raise newer(path, version)
-        return Manifest(str(held['id'])[:64], version, float(held['created']), int(held['budget']))
+        created = float(held['created'])
+        if not 0 <= created < _LATEST:
+            raise ValueError(f'created at {created}')
+        budget = int(held['budget'])
+        if not 0 <= budget < 1 << 63:
+            raise ValueError('its budget is out of range')
+        return Manifest(str(held['id'])[:64], version, created, budget)
     except OSError as error:
         raise TraceError(f'{path / MANIFEST}: cannot be read: {error.strerror}') from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -137,9 +202,18 @@ _LEDGER = struct.Struct('<QQ')
 
 
 class Ledger:
-    """How many bytes of a trace's disk share are spent, and how many processes joined; a file that all of them lock."""
+    """How many bytes of a trace's disk share are spent, and how many processes joined; a file that all of them lock.
 
-    __slots__ = ('_fd', 'balance', 'process', 'spent', 'total')
+    Attributes:
+        total: Bytes that the trace may take.
+        limit: The same, or less where the disk has no room for that; measured when a grant is needed.
+        spent: Bytes granted to all processes, as far as known.
+        balance: Granted to this process and not used yet.
+        process: Number of this process in the trace.
+        full: 0, or the `errno` with which the disk, not the budget, refused something.
+    """
+
+    __slots__ = ('_file', '_granted', '_largest_size', 'balance', 'full', 'limit', 'process', 'spent', 'total')
 
     def __init__(self, path: Path, total: int) -> None:
         """Join the trace at `path`, which may take `total` bytes on disk.
@@ -147,62 +221,97 @@ class Ledger:
         Raises:
             OSError: The ledger cannot be opened.
         """
-        self._fd = os.open(path / LEDGER, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        self.total = total
-        self.balance = 0
-        """Granted to this process and not used yet."""
+        self._file = Descriptor(path / LEDGER, os.O_RDWR)
+        self._largest_size: Callable[[], tuple[int, int]] | None = None
+        self._granted = 0
+        self.total = self.limit = total
+        self.balance = self.full = 0
         with self._locked() as (spent, processes):
             self.spent = spent
             self.process = processes + 1
             self._store(spent, self.process)
 
+    def watch_disk(self, largest_size: Callable[[], tuple[int, int]]) -> None:
+        """From now on grant no more than this process's log may grow to: see `LogFile.largest_size`."""
+        self._largest_size = largest_size
+
     @contextlib.contextmanager
     def _locked(self) -> Iterator[tuple[int, int]]:
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        number = self._file.fileno()
+        fcntl.flock(number, fcntl.LOCK_EX)
         try:
-            held = os.pread(self._fd, _LEDGER.size, 0)
+            held = os.pread(number, _LEDGER.size, 0)
             yield _LEDGER.unpack(held) if len(held) == _LEDGER.size else (self.total, 0)
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            fcntl.flock(number, fcntl.LOCK_UN)
 
     def _store(self, spent: int, processes: int) -> None:
-        os.pwrite(self._fd, _LEDGER.pack(spent, processes), 0)
+        os.pwrite(self._file.fileno(), _LEDGER.pack(spent, processes), 0)
 
-    def fits(self, size: int, share: float) -> bool:
-        """Whether `size` more bytes stay within this share of the total, as far as is known without asking the others."""
-        return self.spent - self.balance + size <= self.total * share
+    def fits(self, size: int, share: float = 1.0) -> bool:
+        """Whether `size` more bytes stay within this share of the limit, as far as is known without asking the others."""
+        used = self.spent - self.balance + size
+        if used <= self.limit * share:
+            return True
+        if self.limit == self.total or used > self.total * share:
+            return False
+        why = self._measure()                   # the disk may have room again
+        if used <= self.limit * share:
+            return True
+        self.full = why
+        return False
 
     def afford(self, size: int, share: float = 1.0) -> bool:
         """Take `size` bytes of the budget if they stay within `share` of it; never more is spent than the total."""
-        if not self.fits(size, share):
+        if not self.fits(size, share) or (self.balance < size and not self._grant(size - self.balance, size, share)):
             return False
-        if self.balance < size:
-            # Asking in larger pieces: a lock and two file operations cost 5 µs.
-            missing = size - self.balance
-            with self._locked() as (spent, processes):
-                grant = max(missing, min(self.total // 64, 1 << 20))
-                if spent + grant > self.total:
-                    grant = missing
-                self.spent = spent
-                if spent + grant > self.total:
-                    return False
-                self.spent = spent + grant
-                self._store(self.spent, processes)
-            self.balance += grant
         self.balance -= size
         return True
 
+    def refund(self, size: int) -> None:
+        """What was afforded was not written."""
+        self.balance += size
+
+    def return_balance(self) -> None:
+        """Give back what was granted and not used: to the other processes, or because the disk has no room for it."""
+        with self._locked() as (spent, processes):
+            self.spent = spent - self.balance
+            self._store(self.spent, processes)
+        self._granted -= self.balance
+        self.balance = 0
+
+    def _grant(self, missing: int, size: int, share: float) -> bool:
+        """Ask for more than is missing: a lock and two file operations cost 5 µs."""
+        with self._locked() as (spent, processes):
+            self.spent = spent
+            why = self._measure()
+            if spent - self.balance + size > self.limit * share or spent + missing > self.limit:
+                if spent - self.balance + size <= self.total * share and spent + missing <= self.total:
+                    self.full = why
+                return False
+            grant = max(missing, min(self.limit // 64, 1 << 20))
+            if spent + grant > self.limit:
+                grant = missing
+            self.spent = spent + grant
+            self._store(self.spent, processes)
+        self._granted += grant
+        self.balance += grant
+        return True
+
+    def _measure(self) -> int:
+        """Ask for the room on the disk; the `errno` of what bounds it."""
+        if self._largest_size is None:
+            return 0
+        largest, why = self._largest_size()
+        self.limit = min(self.total, self.spent + max(largest - self._granted, 0))
+        return why
+
     def close(self) -> None:
         """Give back what was granted and not used."""
-        if self._fd >= 0:
-            with contextlib.suppress(OSError):
-                with self._locked() as (spent, processes):
-                    self._store(spent - self.balance, processes)
-                os.close(self._fd)
-            self._fd = -1
+        with contextlib.suppress(OSError):      # closed before, or by the program
+            self.return_balance()
+        self.abandon()
 
     def abandon(self) -> None:
         """Let go of the file without touching its content: a forked child does not own its parent's balance."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._file.close()

@@ -1,20 +1,27 @@
 """Forked processes: recorders that follow a fork into the child, each into a log of its own.
 
-The handlers run on the thread that forks. The parent's writer thread is ended before the fork and started again by the next
-call, so a program of one thread is one when it forks, as Python 3.12 wants it, and no lock of ours is held across it.
+The handlers run on the thread that forks. Where no other thread runs Python, the writer thread is ended before the fork and
+started again by the next call, so a program of one thread is one when it forks, as Python 3.12 wants it. Where others do,
+they may hold any lock, and the writer may wait for one: no thread is waited for, the writer goes on in the parent, and the
+child leaves the parent's queue and files alone.
 """
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Protocol
 
 
 class Follower(Protocol):
     """What takes part in a fork."""
 
+    @property
+    def thread(self) -> int:
+        """`threading.get_ident()` of a thread of its own, 0 if it has none."""
+
     def before_fork(self) -> None:
-        """In the parent, before it forks."""
+        """In the parent, before it forks, where no thread but this one and those of followers runs Python."""
 
     def after_fork(self) -> None:
         """In the child."""
@@ -44,7 +51,10 @@ def forget(follower: Follower) -> None:
 
 
 def _before() -> None:
-    for follower in list(_followers):
+    followers = list(_followers)
+    if not followers or sys._current_frames().keys() - {threading.get_ident(), *[one.thread for one in followers]}:
+        return
+    for follower in followers:
         follower.before_fork()
 
 

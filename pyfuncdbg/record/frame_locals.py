@@ -16,6 +16,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.source_map import program_code, variables
 from pyfuncdbg.hooks.traced import OURS
 from pyfuncdbg.record.dtypes import dtype_name
 from pyfuncdbg.record.safe_text import module_of, safe_text, type_name
@@ -122,9 +123,9 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
 
 
 def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> Variables:
-    values = {name: value for name, value in values.items()
+    values = {name: value for name, value in variables(frame.f_code, values).items()
               if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
-    order = order_of(frame.f_code)
+    order = order_of(program_code(frame.f_code))
     names = sorted(values, key=lambda name: order.get(name, len(order)))
     kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
     return Variables(index, kept, len(names) - len(kept))

@@ -1,6 +1,6 @@
 """The framing of a log file: a header, then length-prefixed, checksummed records, appended and never changed.
 
-Written by the recorder's writer thread, read by traces of any process. A record counts once the `write` that carried it has
+Written by the recorder's writer, read by traces of any process. A record counts once the `write` that carried it has
 returned, so a killed process leaves at most one torn record, at the end, where reading stops.
 """
 from __future__ import annotations
@@ -9,18 +9,20 @@ import contextlib
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
 
 from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
+from pyfuncdbg.record import disk_room
+from pyfuncdbg.record.descriptor import Descriptor
 
-VERSION = 2
+VERSION = 3
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
 
-PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END = range(1, 11)
+PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE = range(1, 12)
 """Kinds of records."""
 
 MAGIC = b'PFDLOG\r\n'
@@ -66,9 +68,14 @@ def frame(kind: int, *parts: bytes | memoryview) -> list[bytes | memoryview]:
 
 
 class LogFile:
-    """The end of a log that is being written. One thread at a time."""
+    """The end of a log that is being written. One thread at a time.
 
-    __slots__ = ('_fd', 'path', 'size')
+    Attributes:
+        size: Bytes of the whole records in it.
+        written: Bytes given to the system so far, those of a record in the making included.
+    """
+
+    __slots__ = ('_file', '_margin', '_refused', 'path', 'size', 'written')
 
     def __init__(self, path: Path) -> None:
         """Create the file.
@@ -77,42 +84,118 @@ class LogFile:
             OSError: It exists or cannot be written.
         """
         self.path = path
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        self.size = 0
-        self.append([_HEADER.pack(MAGIC, VERSION, 0)])
+        self._file = Descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        self.size = self.written = 0
+        self._margin = disk_room.margin(self._file.fileno())
+        self._refused: tuple[int, int] | None = None
+        try:
+            self.append([_HEADER.pack(MAGIC, VERSION, 0)])
+        except OSError:
+            self.close()
+            raise
 
-    def append(self, pieces: list[bytes | memoryview]) -> None:
+    def largest_size(self) -> tuple[int, int]:
+        """How large the disk lets it become, as far as is known, and the `errno` of what would prevent more."""
+        known = disk_room.largest_size(self._file.fileno(), self.size, self._margin)
+        return known if self._refused is None else min(known, self._refused)
+
+    def is_in_place(self) -> bool:
+        """Whether its path still leads to it: its folder was neither removed nor moved nor replaced."""
+        return self._file.is_at(self.path)
+
+    def append(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Write whole records; all or nothing stays in the file.
 
         Raises:
             OSError: The disk is full, say; the file ends where it ended before.
         """
-        done = 0
-        try:
+        with self._whole() as number:
             # Most are few bytes each. Those that are many are not copied together: a megabyte in fresh memory takes 0.4 ms.
-            for start in range(0, len(pieces), _AT_ONCE):
-                part = pieces[start:start + _AT_ONCE]
+            for part in _portions(pieces):
                 size = sum(map(len, part))
-                written = os.writev(self._fd, part) if size > _LONG else 0
-                done += written
-                if written < size:
+                done = self._count(os.writev(number, part)) if size > _LONG else 0
+                if done < size:
                     data = memoryview(b''.join(part))
-                    while written < size:
-                        count = os.write(self._fd, data[written:])
-                        written, done = written + count, done + count
-        except BaseException:
-            if done:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._fd, self.size)
-                    os.lseek(self._fd, self.size, os.SEEK_SET)
+                    while done < size:
+                        done += self._count(os.write(number, data[done:]))
+
+    def append_blob(self, key: bytes, length: int, chunks: Iterable[bytes]) -> bool:
+        """Write a blob whose bytes come in pieces; False, and nothing, if they turn out to be others than those of its key.
+
+        Raises:
+            OSError: As `append`.
+        """
+        total = KEY_SIZE + length
+        check, content = xxhash.xxh3_64(key, seed=total << 8 | BLOB), xxhash.xxh3_128()
+        start, last = self.size, b''
+        with self._whole() as number:
+            self._write(number, _FRAME.pack(total, BLOB, 0) + key)
+            for chunk in chunks:
+                self._write(number, last)
+                last = chunk
+                check.update(chunk)
+                content.update(chunk)
+            if content.digest() != key:
+                self._cut(number, start)
+                return False
+            # Readers see a torn record until the last piece is there, so the checksum may come late.
+            os.pwrite(number, _FRAME.pack(total, BLOB, check.intdigest()), start)
+            self._write(number, last)
+        return True
+
+    def _write(self, number: int, data: bytes) -> None:
+        done = 0
+        while done < len(data):
+            done += self._count(os.write(number, memoryview(data)[done:]))
+
+    def _count(self, count: int) -> int:
+        self.written += count
+        return count
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[int]:
+        """The descriptor to write to; what was written stays only if the block ends well."""
+        number, before = self._file.fileno(), self.written
+        try:
+            yield number
+        except BaseException as error:
+            done = self.written - before
+            if isinstance(error, OSError) and error.errno in disk_room.FULL:
+                self._refused = self.size + done, error.errno
+            with contextlib.suppress(OSError):
+                # A signal handler may have raised behind a write that was not counted.
+                if done or os.lseek(number, 0, os.SEEK_CUR) != self.size:
+                    self._cut(number, self.size)
             raise
-        self.size += done
+        self.size = os.lseek(number, 0, os.SEEK_CUR)
+
+    def _cut(self, number: int, size: int) -> None:
+        os.ftruncate(number, size)
+        os.lseek(number, size, os.SEEK_SET)
 
     def close(self) -> None:
         """Close the file; closing twice is allowed."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._file.close()
+
+
+def _portions(pieces: Sequence[bytes | memoryview]) -> Iterator[Sequence[bytes | memoryview]]:
+    """Pieces for one `writev` each: not too many, and not so large that a slow disk seems to hang."""
+    for start in range(0, len(pieces), _AT_ONCE):
+        part = pieces[start:start + _AT_ONCE]
+        if sum(map(len, part)) <= _CHUNK:
+            yield part
+            continue
+        portion: list[bytes | memoryview] = []
+        size = 0
+        for piece in part:
+            for at in range(0, len(piece), _CHUNK):
+                view = memoryview(piece)[at:at + _CHUNK]
+                if size + len(view) > _CHUNK and portion:
+                    yield portion
+                    portion, size = [], 0
+                portion.append(view)
+                size += len(view)
+        yield portion
 
 
 class LogReader:

@@ -203,7 +203,7 @@ cdef class Halves(Watch):
         cdef PyObject *number = NULL
         form = <object>slot_get(run, of_run.form)
         if form is not None and len(self.known_runs) < self.most_runs and <object>slot_get(run, of_run.element) is None and (
-                PyDict_Contains(self.known_sites, <object>slot_get(site, of_site.id))):
+                PyDict_Contains(self.known_sites, <object>slot_get(site, of_site.id))) and <object>slot_get(self.backlog, MARK):
             number = PyDict_GetItemWithError(self.plans, (form,))
         if number is NULL:
             self.recorder.announce(run, site)
@@ -337,7 +337,8 @@ cdef class Halves(Watch):
                <object>slot_get(call, of_call.ordinal), <object>slot_get(call, of_call.thread),
                <object>slot_get(call, of_call.started), <object>slot_get(call, of_call.finished) or clock(),
                <object>slot_get(call, of_call.forward), <object>slot_get(call, of_call.parent),
-               unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general)
+               unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general,
+               <object>slot_get(call, of_call.retry_of))
         unseen(row)
         if len(self.rows) < <object>slot_get(self.backlog, MARK):
             self.append(row)

@@ -1,49 +1,49 @@
-"""Calls in an order, by position: what a list of a million lines shows a screenful of.
+"""Ordering of calls: a filtered, sorted list that is decoded a page at a time.
 
-SQLite sorts the numbers of the calls into a table of its own once, so that every later page is a lookup, wherever it is.
-Used by lists, on worker threads; a lock lets one work at a time, and any thread may cancel. SQLite works without Python's
-global lock, so the screen goes on meanwhile.
+The numbers of the calls are sorted once, so that every later page is a slice, wherever it is. Used by lists, on worker
+threads; any thread may cancel. NumPy sorts without Python's global lock, so the screen goes on meanwhile.
 """
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
-from pyfuncdbg.record.index import FAILED, PRINTED
+import numpy as np
+
+from pyfuncdbg.record.index import SiteEntry
+from pyfuncdbg.record.query import Condition, QueryCancelledError, Sites, in_order
 from pyfuncdbg.record.records import CallRecord
-from pyfuncdbg.record.side_index import QueryCancelledError, SideIndex
+from pyfuncdbg.record.tables import FAILED, PRINTED, View
 
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')
 _SOME = 256
 _STRETCH = 100_000
-"""Positions that are looked through at once, in 0.1 s."""
+"""Positions that are looked through at once."""
 
 Place = tuple[int, int]
 """Process and id of a call."""
 
 
 class Ordering:
-    """The calls of a trace that pass some filters, in an order, as they were when it was made. Close it after use."""
+    """The calls of a trace that pass some filters, in an order, as they were when it was made."""
 
-    def __init__(self, index: Path, where: str, parameters: list[Any], order: str,
+    def __init__(self, calls: View, sites: Sites, condition: Condition, sort: str | None, newest_first: bool,
                  fetch: Callable[[list[Place]], list[CallRecord]], read: Callable[[int, int], bytes]) -> None:
         """Prepare.
 
         Args:
-            index: The index of the trace, which must exist.
-            where, parameters, order: Which calls, as `record.query` words it.
+            calls, sites: Of the trace.
+            condition, sort, newest_first: Which calls, and how.
             fetch: Gives the records of calls.
             read: Gives what the log of a process holds at a byte.
         """
-        self._where, self._parameters, self._order = where, parameters, order
+        self._calls, self._sites, self._condition = calls, sites, condition
+        self._sort, self._newest_first = sort, newest_first
         self._fetch = fetch
         self._read = read
+        self._rows: np.ndarray = np.empty(0, np.int64)
+        self._cancelled = False
         self.count = 0
-        self._index = SideIndex(index)
-        self._run = self._index.rows
-        self._index.database.create_function('site_holds', 4, _holds, deterministic=True)
 
     def build(self) -> int:
         """Find and sort the calls; how many there are, which is `count` from then on.
@@ -51,23 +51,25 @@ class Ordering:
         Raises:
             QueryCancelledError: By `cancel`.
         """
-        self._run('CREATE TEMP TABLE positions(position INTEGER PRIMARY KEY, process INTEGER, id INTEGER)')
-        self._run(f'INSERT INTO positions(process, id) SELECT process, id FROM calls '
-                  f'WHERE {self._where} ORDER BY {self._order}', self._parameters)
-        self.count = int(self._run('SELECT coalesce(max(position), 0) FROM positions')[0][0])
+        self._check()
+        rows = self._condition.rows(self._calls, self._sites)
+        self._rows = in_order(rows, self._calls, self._sites, self._sort, self._newest_first, self._check)
+        self.count = len(self._rows)
         return self.count
 
     def page(self, start: int, count: int) -> list[CallRecord]:
         """The calls from a position on, counted from 0."""
-        return self._fetch(self._run('SELECT process, id FROM positions WHERE position > ? AND position <= ? '
-                                     'ORDER BY position', [start, start + count]))
+        self._check()
+        rows = self._rows[max(start, 0):max(start + count, 0)]
+        return self._fetch(list(zip(self._calls['process'][rows].tolist(), self._calls['id'][rows].tolist(), strict=True)))
 
     def position(self, number: str) -> int | None:
         """Where the call of a number is ('17', '2.17'), None if it is not among these."""
+        self._check()
         process, _, id_ = number.rpartition('.')
-        found = self._run('SELECT position FROM positions WHERE process = ? AND id = ? LIMIT 1',
-                          [int(process or 1), int(id_)])
-        return int(found[0][0]) - 1 if found else None
+        row = self._calls.row(int(process or 1), int(id_))
+        found = np.flatnonzero(self._rows == row).tolist() if row is not None else []
+        return found[0] if found else None
 
     def find(self, text: str, start: int, *, backwards: bool = False,
              wanted: Callable[[], bool] = lambda: True) -> int | None:
@@ -83,7 +85,8 @@ class Ordering:
         spoken = _Spoken(self._read, text)
         first, second = (0, start + 1 if backwards else start), (start + 1 if backwards else start, self.count)
         for low, high in (first, second) if backwards else (second, first):
-            for position, process, id_, at, sure in self._candidates(text, low, high, backwards, wanted):
+            for position, row, sure in self._candidates(text, max(low, 0), min(high, self.count), backwards, wanted):
+                process, id_, at = (int(self._calls[name][row]) for name in ('process', 'id', 'position'))
                 if sure or (spoken.in_batch(process, at) and self._says(process, id_, text)):
                     return position
         return None
@@ -92,35 +95,38 @@ class Ordering:
         return any(_says(call, text) for call in self._fetch([(process, id_)]))
 
     def _candidates(self, text: str, low: int, high: int, backwards: bool,
-                    wanted: Callable[[], bool]) -> Iterator[tuple[int, int, int, int, int]]:
-        """Those of the positions `low` to before `high` that may hold the text; the last field is 1 where a name does."""
+                    wanted: Callable[[], bool]) -> Iterator[tuple[int, int, bool]]:
+        """Position and row of those from `low` to before `high` that may hold the text, and whether a name does."""
         match = _NUMBERED.fullmatch(text)
         name, ordinal = (match[1], int(match[2])) if match is not None else (text, None)
-        named = 'site IN (SELECT key FROM sites WHERE site_holds(?, name, op_type, function))'
-        values: list[Any] = [name]
-        if ordinal is not None:
-            named += ' AND ordinal = ?'
-            values.append(ordinal)
-        sql = (f'SELECT positions.position - 1, calls.process, calls.id, calls.position, ({named}) AS named '
-               'FROM positions CROSS JOIN calls ON calls.process = positions.process AND calls.id = positions.id '
-               f'WHERE positions.position > ? AND positions.position <= ? AND (named OR flags & {FAILED | PRINTED}) '
-               f'ORDER BY positions.position {"DESC" if backwards else "ASC"} LIMIT {_SOME}')
+        keys = np.array([key for key, site in self._sites.items() if _holds(name, site)], np.int64)
         while low < high:
+            begin, end = (max(low, high - _STRETCH), high) if backwards else (low, min(high, low + _STRETCH))
+            rows = self._rows[begin:end]
+            named = np.isin(self._calls['site'][rows], keys)
+            if ordinal is not None:
+                named &= self._calls['ordinal'][rows] == ordinal
+            places = np.flatnonzero(named | (self._calls['flags'][rows] & (FAILED | PRINTED) != 0))
+            for number, place in enumerate((places[::-1] if backwards else places).tolist()):
+                if number % _SOME == 0 and not wanted():
+                    raise QueryCancelledError
+                yield begin + place, int(rows[place]), bool(named[place])
             if not wanted():
                 raise QueryCancelledError
-            begin, end = (max(low, high - _STRETCH), high) if backwards else (low, min(high, low + _STRETCH))
-            rows = self._run(sql, [*values, begin, end])
-            yield from rows
-            rest = rows[-1][0] if len(rows) == _SOME else begin if backwards else end - 1
-            low, high = (low, rest) if backwards else (rest + 1, high)
+            low, high = (low, begin) if backwards else (end, high)
+
+    def _check(self) -> None:
+        if self._cancelled:
+            raise QueryCancelledError
 
     def cancel(self) -> None:
         """Break off what another thread is doing here; it gets `QueryCancelledError`, as does all that is asked later."""
-        self._index.cancel()
+        self._cancelled = True
 
     def close(self) -> None:
-        """Give the table back; closing twice is allowed."""
-        self._index.close()
+        """Give the memory back; closing twice is allowed."""
+        self.cancel()
+        self._rows = np.empty(0, np.int64)
 
 
 class _Spoken:
@@ -138,8 +144,8 @@ class _Spoken:
         return known
 
 
-def _holds(text: str, name: str, op_type: str, function: str) -> bool:
-    return any(text in known.lower() for known in (name, op_type, function))
+def _holds(text: str, site: SiteEntry) -> bool:
+    return any(text in known.lower() for known in (site.name, site.op_type, site.function))
 
 
 def _says(call: CallRecord, text: str) -> bool:

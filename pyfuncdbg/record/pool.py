@@ -6,10 +6,11 @@ signal handler or a finalizer may run a recorded call while its thread holds one
 """
 from __future__ import annotations
 
-import threading
 from collections import deque
 
 import numpy as np
+
+from pyfuncdbg.hooks.locks import new_rlock
 
 
 class Allowance:
@@ -20,7 +21,7 @@ class Allowance:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.used = 0
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
 
     def take(self, size: int) -> bool:
         """Reserve `size` bytes; False, and nothing reserved, if they do not fit."""
@@ -45,7 +46,7 @@ class Pool:
         self.idle_limit = idle_limit
         self._idle = 0
         self._free: dict[int, deque[np.ndarray]] = {}
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
 
     def take(self, size: int) -> np.ndarray:
         """A uint8 buffer of at least `size` bytes, contents undefined."""
@@ -63,3 +64,9 @@ class Pool:
             if self._idle + buffer.size <= self.idle_limit:
                 self._idle += buffer.size
                 self._free.setdefault(buffer.size, deque()).append(buffer)
+
+    def clear(self) -> None:
+        """Free what lies unused, and from now on what is put back."""
+        with self._lock:
+            self.idle_limit = self._idle = 0
+            self._free.clear()

@@ -8,8 +8,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 import msgpack
 import numpy as np
@@ -17,18 +15,20 @@ import numpy as np
 from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import title
 from pyfuncdbg.record import decode
-from pyfuncdbg.record.batch import Batch, columns_of, unpacked
-from pyfuncdbg.record.folder import Manifest
-from pyfuncdbg.record.index import SITE_BITS, Index, site_key
-from pyfuncdbg.record.query import site_matches
+from pyfuncdbg.record.batch import Batch, unpacked
+from pyfuncdbg.record.index import Index, SiteEntry
 from pyfuncdbg.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, Stats
 from pyfuncdbg.record.snapshot import array_from, digest
+from pyfuncdbg.record.sources import Sources
 from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.record.tables import NO_ELEMENT, SITE_BITS, View
 
 _BATCHES = 64
 
-Place = tuple[int, int, int]
-"""Process, byte in its log, row in the batch there."""
+
+_Plan = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]
+"""Label, host, names of feeds and of fetches, ids of sites."""
+_NO_PLAN: _Plan = ('?', '', (), (), ())
 
 
 class LostError(Exception):
@@ -38,135 +38,158 @@ class LostError(Exception):
 class Reading:
     """Decodes and remembers what was used lately."""
 
-    def __init__(self, path: Path, manifest: Manifest, index: Index, lock: threading.RLock) -> None:
-        self.path = path
-        self._manifest = manifest
+    def __init__(self, index: Index, lock: threading.RLock) -> None:
         self._index = index
         self._lock = lock
         self._batches: OrderedDict[tuple[int, int], Batch] = OrderedDict()
         self._sites: dict[int, SiteRecord] = {}
-        self._clocks: dict[int, int] = {}
+        self._plans: dict[tuple[int, int], _Plan] = {}
+        self.sources = Sources(index, lock)
         self._summary = lru_cache(maxsize=4096)(self._stats_of_blob)
-        self.renew()
 
     def renew(self) -> None:
-        """Forget everything: the index is another now."""
-        self._index.database.create_function('site_matches', 4, site_matches, deterministic=True)
+        """Forget everything: the index is made anew."""
         self._sites.clear()
-        self._clocks.clear()
+        self._plans.clear()
         self._batches.clear()
+        self.sources.clear()
 
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What the index answers."""
-        return self._index.database.execute(sql, parameters).fetchall()
+    def calls(self) -> View:
+        """The columns of all calls."""
+        return self._index.calls.view()
+
+    def runs(self) -> View:
+        """The columns of all runs."""
+        return self._index.runs.view()
+
+    def entries(self) -> dict[int, SiteEntry]:
+        """What sites are searched by."""
+        return self._index.sites
 
     def sites(self) -> list[SiteRecord]:
-        """All sites, by process and id: in one query."""
-        return [self.site(key, payload) for key, payload in self.rows('SELECT key, payload FROM sites ORDER BY key')]
+        """All sites, by process and id."""
+        return [self.site(key) for key in sorted(self._index.sites)]
 
-    def site(self, key: int, payload: bytes | None = None) -> SiteRecord:
-        """One site; its payload if that is at hand."""
+    def site(self, key: int) -> SiteRecord:
+        """One site."""
         known = self._sites.get(key)
         if known is None:
-            process = key >> SITE_BITS
-            rows = [(payload,)] if payload is not None else self.rows('SELECT payload FROM sites WHERE key = ?', (key,))
-            try:
-                known = decode.site_record(unpacked(rows[0][0]), process) if rows else None
-            except (ValueError, TypeError) as error:
-                raise LostError(str(error)) from error
-            known = known if known is not None else decode.unknown_site(key & (1 << SITE_BITS) - 1, process)
-            self._sites[key] = known
+            entry, process = self._index.sites.get(key), key >> SITE_BITS
+            if entry is None:                   # it may come
+                return decode.unknown_site(key & (1 << SITE_BITS) - 1, process)
+            known = self._sites[key] = decode.site_record(unpacked(entry.payload), process, self.sources)
         return known
 
-    def run(self, process: int, id_: int, plan: int, started: int, element: int | None) -> RunRecord:
+    def run(self, row: int) -> RunRecord:
+        """The run in a row of `runs`."""
+        runs = self.runs()
+        process, id_, plan, started = (int(runs[name][row]) for name in ('process', 'id', 'plan', 'started'))
         label, host, _, asked, sites = self._plan(process, plan)
-        label = title(label, element)
-        places = self.rows('SELECT process, position, place FROM calls WHERE process = ? AND id = ?', (process, -id_))
-        call = self.call(places[0]) if places else None
+        label = title(label, _element(runs, row))
+        at = self.calls().row(process, -id_)
+        call = self.call(at) if at is not None else None
         if call is None:
             return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, asked)
         return RunRecord(id_, process, label, host, started / 1e9, call.duration, call.inputs, call.outputs, call.error,
-                         sites, asked)
+                         sites, asked, call.retry_of)
 
-    def _plan(self, process: int, number: int) -> tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]:
-        rows = self.rows('SELECT payload FROM plans WHERE process = ? AND number = ?', (process, number))
-        if not rows:
-            return '?', '', (), (), ()
+    def _plan(self, process: int, number: int) -> _Plan:
+        known = self._plans.get((process, number))
+        if known is None:
+            payload = self._index.plans.get((process, number))
+            if payload is None:                 # it may come
+                return _NO_PLAN
+            known = self._plans[process, number] = self._decoded_plan(payload)
+        return known
+
+    def _decoded_plan(self, payload: bytes) -> _Plan:
         try:
-            _, label, host, feeds, fetches, sites = decode.listed(unpacked(rows[0][0]), 6)
+            _, label, host, feeds, fetches, sites = decode.listed(unpacked(payload), 6)
             if not isinstance(sites, bytes) or len(sites) % 8:
                 raise ValueError('wrong list of sites')
             ids = tuple([int.from_bytes(sites[i:i + 8], 'little') for i in range(0, len(sites), 8)])
             return decode.text(label), decode.text(host), decode.texts(feeds), decode.texts(fetches), ids
         except (ValueError, TypeError):
-            return '?', '', (), (), ()
+            return _NO_PLAN
 
-    def call(self, place: Place) -> CallRecord:
-        process, position, row = place
-        batch = self._batch(process, position)
-        if not 0 <= row < batch.count:
-            raise LostError('the index does not fit the log')
-        site = self.site(site_key(process, int(batch.columns[2][row])))
-        names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
-        key = process, int(batch.columns[1][row])
-        runs = self.rows('SELECT plan, element FROM runs WHERE process = ? AND id = ?', key)
-        plan, element = runs[0] if runs else (None, None)
-        if int(batch.columns[0][row]) < 0 and runs:
-            names = self._plan(process, plan)[2:4]
-        within = '' if element is None else title(self._plan(process, plan)[0], element)
-        try:
-            return decode.call_record(batch, row, process, site, self._seconds(process), names, self._read_blob,
-                                      self._summary, within)
-        except (ValueError, TypeError) as error:
-            # The rest of a list of calls must not suffer from one that was written wrongly.
-            return decode.damaged_call(batch, row, process, site, self._seconds(process), str(error))
-
-    def columns(self, process: int, position: int) -> list[np.ndarray]:
-        """The numbers of the calls of a batch, by column; the rest of it is not decoded.
+    def call(self, row: int) -> CallRecord:
+        """The call in a row of `calls`.
 
         Raises:
-            LostError: It is not there, or damaged.
+            LostError: It is not in the log any more.
         """
+        calls = self.calls()
+        process, position, place = (int(calls[name][row]) for name in ('process', 'position', 'place'))
+        numbers = decode.CallNumbers(*(int(calls[name][row]) for name in decode.NUMBERS))
+        site = self.site(int(calls['site'][row]))
+        names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
+        runs = self.runs()
+        run = runs.row(process, numbers.run)
+        within = ''
+        if run is not None:
+            plan, element = self._plan(process, int(runs['plan'][run])), _element(runs, run)
+            if numbers.id < 0:
+                names = plan[2:4]
+            within = '' if element is None else title(plan[0], element)
+        payload = self._payload(process, position)
         try:
-            return columns_of(self._index.reader(process).record(position).payload)
-        except (ValueError, TraceError, OverflowError, OSError) as error:
-            raise LostError(str(error)) from error
+            batch = self._batch(process, position, payload)
+            if place >= batch.count or batch.columns[0][place] != numbers.id:
+                raise LostError('the log is not what it was')
+            return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary, self.sources,
+                                      within)
+        except (ValueError, TypeError) as error:
+            # The rest of a list of calls must not suffer from one that was written wrongly.
+            return decode.damaged_call(numbers, site, str(error))
 
     def plans(self) -> list[PlanRecord]:
         """Every plan that has runs, the newest first."""
-        rows = self.rows('SELECT process, plan, count(*), max(id) FROM runs GROUP BY process, plan '
-                         'ORDER BY max(started) DESC')
-        return [PlanRecord(process, *self._plan(process, plan), runs, newest) for process, plan, runs, newest in rows]
+        runs = self.runs()
+        rows = runs.rows[np.argsort(runs['plan'][runs.rows], kind='stable')]
+        rows = rows[np.argsort(runs['process'][rows], kind='stable')]
+        processes, plans = runs['process'][rows], runs['plan'][rows]
+        starts = np.flatnonzero(np.concatenate(([True], (plans[1:] != plans[:-1]) | (processes[1:] != processes[:-1])))) \
+            if len(rows) else np.empty(0, np.int64)
+        found = []
+        for group in np.split(rows, starts[1:]) if len(starts) else []:
+            process, plan = int(runs['process'][group[0]]), int(runs['plan'][group[0]])
+            record = PlanRecord(process, *self._plan(process, plan), len(group), int(runs['id'][group].max()))
+            found.append((int(runs['started'][group].max()), record))
+        return [record for _, record in sorted(found, key=lambda pair: -pair[0])]
 
-    def _batch(self, process: int, position: int) -> Batch:
+    def _payload(self, process: int, position: int) -> bytes | None:
+        """The record of a batch that is not remembered.
+
+        Raises:
+            LostError: It is not in the log any more.
+        """
+        if (process, position) in self._batches:
+            return None
+        try:
+            return self._index.reader(process).record(position).payload
+        except (TraceError, OverflowError, OSError) as error:
+            raise LostError(str(error)) from error
+
+    def _batch(self, process: int, position: int, payload: bytes | None) -> Batch:
         key = (process, position)
-        batch = self._batches.get(key)
-        if batch is None:
-            try:
-                batch = Batch(self._index.reader(process).record(position).payload)
-            except (ValueError, TraceError, OverflowError, OSError) as error:
-                raise LostError(str(error)) from error
-            self._batches[key] = batch
+        if payload is not None:
+            self._batches[key] = Batch(payload)
             if len(self._batches) > _BATCHES:
                 self._batches.popitem(last=False)
         else:
             self._batches.move_to_end(key)
-        return batch
+        return self._batches[key]
 
     def _seconds(self, process: int) -> Callable[[int], float]:
-        if process not in self._clocks:
-            rows = self.rows('SELECT wall, clock FROM logs WHERE process = ?', (process,))
-            wall, clock = rows[0] if rows else (self._manifest.created, 0)
-            self._clocks[process] = round((wall - self._manifest.created) * 1e9) - clock
-        offset = self._clocks[process]
+        offset = self._index.logs[process].offset
         return lambda at: (at + offset) / 1e9
 
     def _read_blob(self, key: bytes) -> bytes:
         with self._lock:
-            places = self.rows('SELECT process, position, length FROM blobs WHERE key = ?', (key,))
-            if not places:
+            place = self._index.blobs.find(key)
+            if place is None:
                 raise DroppedError('its bytes are not in the trace (damaged, or cut off)')
-            process, position, length = places[0]
+            process, position, length = place
             try:
                 data = self._index.reader(process).read(position, length)
             except (TraceError, OSError, OverflowError, ValueError) as error:
@@ -188,3 +211,8 @@ class Reading:
                               data if isinstance(data, dict) else {})
         except ValueError:
             return None
+
+
+def _element(runs: View, row: int) -> int | None:
+    element = int(runs['element'][row])
+    return None if element == NO_ELEMENT else element

@@ -3,6 +3,7 @@
 `around` runs on the thread of each call and does the least: copy what may change, put one tuple into a queue. The writer
 thread does the rest.
 """
+# long: one hook; its ways of starting, recording, forking and stopping change the same few fields
 from __future__ import annotations
 
 import atexit
@@ -10,30 +11,33 @@ import contextlib
 import dataclasses
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyfuncdbg.errors import TraceError
+from pyfuncdbg.errors import Retried, TraceError
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.forking import former_id
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.output import SILENCE
 from pyfuncdbg.record import alive, folder, fork
-from pyfuncdbg.record.backlog import Backlog, Running, Said, lost_with, release, release_said
+from pyfuncdbg.record.backlog import Backlog, Running, Said, charge
 from pyfuncdbg.record.batch import Row
+from pyfuncdbg.record.content import Content
 from pyfuncdbg.record.description import REMEMBERED, Names, SiteNote, plain, plan_key, remember
 from pyfuncdbg.record.failure import Failure
+from pyfuncdbg.record.notice import Notices
 from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import OPS, Level
 from pyfuncdbg.record.reuse import Reuse
-from pyfuncdbg.record.snapshot import SCALARS, Snapshot, Snapshots
-from pyfuncdbg.record.writer import Writer, say_unwritable
+from pyfuncdbg.record.snapshot import SCALARS, Snapshots
+from pyfuncdbg.record.writer import Writer, reason
 
 if TYPE_CHECKING:
     from pyfuncdbg.record.trace import Trace
@@ -75,7 +79,8 @@ class Recorder:
         Args:
             path: Folder of the trace; it must not exist, or be empty.
             budget: Bytes that the trace may take, on disk and in the queue. Never exceeded: tensor values are dropped
-                first, then prints, then whole calls, and all of it is counted.
+                first, then prints, then whole calls, and all of it is counted. An almost full disk is a smaller budget;
+                calls wait for a slow one, for 5 s at most without progress.
             full_limit: At level 'stats', tensors up to this many bytes are kept whole.
             level: What is kept of each tensor.
             ops: Also record every graph node.
@@ -102,15 +107,15 @@ class Recorder:
         self._capture = Capture(capture) if capture != 'off' else None
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
-        self._lock = threading.RLock()
-        self._forking_thread = 0
+        self._lock = new_rlock()
+        self._notices = Notices()
         self._reset()
 
     def _reset(self) -> None:
         """An empty queue and nothing announced: at the start, and in a forked child."""
         self._backlog = Backlog(self._queue_limit // 4)
         self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
-                                    Pool(self._queue_limit // 4), self._backlog.wait_for_writer)
+                                    Pool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
         self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
         self._rows = self._backlog.rows
         self._running = self._backlog.running
@@ -128,12 +133,14 @@ class Recorder:
         """
         if self._state != 'new':
             raise TraceError(f'{self.path}: this recorder was started before; make a new one')
-        folder.create(self.path, self.budget)
+        made = folder.create(self.path, self.budget)
         self.path = self.path.resolve()
         try:
+            self._identity = folder.identity(self.path)
             self._open_log()
         except OSError as error:
-            raise TraceError(f'{self.path}: cannot record there: {error.strerror}') from error
+            folder.remove(self.path, made)
+            raise folder.refused(self.path, error) from error
         self._state = 'on'
         fork.follow(self)
         _on.append(self)
@@ -143,6 +150,11 @@ class Recorder:
         hooks.add(self, depth=DEPTH)
         self._backlog.first = next_id()         # calls may have been made since this recorder was
         return self
+
+    @property
+    def gone(self) -> bool:
+        """Whether the trace was removed, moved or replaced while it was being recorded."""
+        return self._writer is not None and self._writer.gone
 
     def stop(self) -> None:
         """Remove the hooks, write what waits and close the log. Calls still running stay in the trace as unfinished."""
@@ -182,7 +194,7 @@ class Recorder:
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Put something that is no call into the trace, such as a stop or a breakpoint; read with `Trace.notes`."""
-        if self._state == 'on':
+        if self._state == 'on' and self._backlog.cap:
             self._backlog.notes.append([kind, perf_counter_ns(), plain(data)])
             self._backlog.wake.set()
 
@@ -195,7 +207,7 @@ class Recorder:
             outputs: What it gave, nothing if it raised.
         """
         if self._state == 'on':
-            whole = Snapshots('full', 0, self._snapshots.allowance, self._snapshots.pool, self._backlog.wait_for_writer)
+            whole = self._snapshots.whole()
             self.announce(call.run, call.site)
             taken = whole.take_all(inputs, call.site.host, self._scalars)
             failed = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
@@ -211,11 +223,15 @@ class Recorder:
         """Record one call."""
         kept = self.begins(call)
         try:
-            outputs = proceed()
-        except BaseException as error:
-            self.raised(call, kept, error)
+            try:
+                outputs = proceed()
+            except BaseException as error:
+                self.raised(call, kept, error)
+                raise
+            self.returned(call, kept, outputs)
+        except BaseException:
+            self.dropped(call, kept)
             raise
-        self.returned(call, kept, outputs)
         return outputs
 
     def begins(self, call: Call) -> Running:
@@ -249,7 +265,9 @@ class Recorder:
         site, (_, inputs, heard) = call.site, kept
         if heard is not None and self._capture is not None:
             self._capture.raised(call, heard, error)
-        self._finish(call, inputs, (), Failure(error, site.host, None if site.kind in ('run', 'op') else self._snapshots))
+        failure = None if isinstance(error, Retried) else Failure(
+            error, site.host, None if site.kind in ('run', 'op') else self._snapshots)
+        self._finish(call, inputs, (), failure)
 
     def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
         """It has returned: copy what it gave, and queue it."""
@@ -270,13 +288,22 @@ class Recorder:
                     return
         row = (key, call.run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
                call.forward and self._backlog.linked(call.forward), call.parent, inputs, tuple(outputs),
-               None, None, None, None, node)
+               None, None, None, None, node, call.retry_of and (call.retry_of, False))
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
+
+    def dropped(self, call: Call, kept: Running) -> None:
+        """What is left of it is undone; a call that was not queued counts as lost."""
+        if self._capture is not None:
+            self._capture.dropped(call, kept[2])
+        left = self.halves is not None and self.halves.leave(kept)
+        if self._running.pop(call.id, None) is not None or left:
+            self._backlog.losses.add({'calls': 1})
 
     def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None,
                 snapshots: Snapshots | None = None) -> None:
         """Queue a call that is more than scalars in, scalars out, nothing said."""
         site, snapshots = call.site, snapshots or self._snapshots
+        broken_off = isinstance(call.error, Retried)
         finished = call.finished or perf_counter_ns()
         if type(inputs) is list and site.kind == 'python':
             snapshots.note_changes(inputs, call.inputs, site.host)
@@ -284,11 +311,12 @@ class Recorder:
         said = None
         output = call.output
         if output is not None and output is not SILENCE:
-            said = Said(output.entries, output.dropped_bytes, self._snapshots.allowance)
+            said = Said(output.entries, output.dropped_bytes, self._snapshots.charge)
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
         row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished,
                call.forward and self._backlog.linked(call.forward), call.parent, tuple(inputs), tuple(outputs),
-               said, failure, None, tuple(call.sources) or None, True)
+               said, failure, None, tuple(call.sources) or None, True,
+               (call.retry_of, broken_off) if call.retry_of or broken_off else 0)
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def _append_crowded(self, row: Row) -> None:
@@ -298,15 +326,25 @@ class Recorder:
             self._restart()
         if backlog.has_room():
             backlog.rows.append(row)
-            return
-        said = row[11]
-        backlog.losses.add(lost_with(row, len(said.entries) + said.lost if said is not None else 0))
-        release(row[9], self._snapshots, row[0])
-        release(row[10], self._snapshots, row[0])
-        release_said(row, self._snapshots)
+        else:
+            backlog.drop(row, self._snapshots)
+
+    def _write_through(self, content: Content) -> list[Any] | None:
+        """Write a tensor that has no room in the queue at once; None if it has none on disk either."""
+        if self._backlog.mark == 0:
+            self._restart()
+        return self._writer.write_through(content) if self._writer is not None else None
 
     def announce(self, run: Run, site: CallSite) -> None:
-        """Put what is not in the log yet on its way: the run with all its sites, and this site."""
+        """Put what is not in the log yet on its way: the run with all its sites, and this site.
+
+        After a fork each run is not, so a call that never returns has a writer that says that it runs.
+        """
+        if self._backlog.mark == 0:
+            self._restart()
+        self._announce(run, site)
+
+    def _announce(self, run: Run, site: CallSite) -> None:
         if run.id not in self._known_runs:
             key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
             number = self._plans.get(key)
@@ -329,16 +367,17 @@ class Recorder:
 
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
+        folder.require(self.path, self._identity)
         facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds}
         self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
-                              self._give_up)
+                              self._notices, lambda: hooks.remove(self))
         if thread:
             self._writer.start()
             self._backlog.mark = self._backlog.usual_mark
 
     def _restart(self) -> None:
         with self._lock:
-            if self._backlog.mark or self._state != 'on':
+            if self._backlog.mark or not self._backlog.cap or self._state != 'on':
                 return
             if self._writer is not None:
                 self._writer.start()
@@ -347,44 +386,41 @@ class Recorder:
             try:
                 self._open_log()
             except OSError as error:
-                self._backlog.mark = self._backlog.usual_mark
-                self._give_up()
-                say_unwritable(self.path, error)
+                self._backlog.close(self._snapshots)
+                hooks.remove(self)
+                self._notices.ended(self.path, reason(error))
 
-    def _give_up(self) -> None:
-        """The log cannot be written any more; the writer has said so."""
-        hooks.remove(self)
+    @property
+    def thread(self) -> int:
+        """`threading.get_ident()` of the writer's thread, 0 if there is none."""
+        return self._writer.thread if self._writer is not None else 0
 
     def before_fork(self) -> None:
-        """Write everything and let the writer thread end; the next call starts it again."""
-        self._forking_thread = threading.get_native_id()
+        """Let the writer thread end and write everything; the next call starts it again."""
         if self._writer is not None and self._state == 'on':
+            self._writer.end_thread()
             self._backlog.mark = 0
-            self._writer.pause()
+            self._known_runs.clear()
+            self._writer.flush(everything=True, wait=False)
 
     def after_fork(self) -> None:
         """In the child: leave the parent's log and queue alone, and go on with what this thread was doing."""
-        inside = [held for held in self._backlog.begun() if held[0].thread == self._forking_thread]
+        before, now = former_id(), threading.get_native_id()
+        inside = [held for held in self._backlog.begun() if held[0].thread == before]
         if self._writer is not None:
             self._writer.abandon()
         self._writer = None
-        self._lock = threading.RLock()
+        self._op_cost = op_cost.total()
         self._reset()
+        if self._state != 'on':                 # another thread of the parent was stopping it
+            self.withdraw()
         for held in inside:
-            self.announce(held[0].run, held[0].site)
+            held[0].thread = now
+            self._announce(held[0].run, held[0].site)
             self._running[held[0].id] = held
+            charge(held[1], self._snapshots)
+        self._known_runs.clear()
 
 
-def fresh_path(directory: Path | None = None) -> Path:
-    """A path for a trace in `directory` (the current one) that does not exist yet: 'pyfuncdbg-20250131-235959.pfd'."""
-    place = directory if directory is not None else Path.cwd()
-    name = time.strftime('pyfuncdbg-%Y%m%d-%H%M%S')
-    path = place / f'{name}.pfd'
-    number = 2
-    while path.exists():
-        path = place / f'{name}-{number}.pfd'
-        number += 1
-    return path
 
-
-__all__ = ['DEPTH', 'Recorder', 'Snapshot', 'fresh_path']
+__all__ = ['DEPTH', 'Recorder']

@@ -11,13 +11,18 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import Frame, Kind
 from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.hooks.unknown import NOT_KNOWN
 from pyfuncdbg.record.display import mimebundle
+from pyfuncdbg.record.source_text import SourceReader, SourceText, not_recorded, within
 
 Level = Literal['none', 'stats', 'full']
 """What is kept of a tensor."""
 
 OPS = 'ops'
 """Kind of the note that tells what it cost a framework to hand over its ops."""
+
+UNCAUGHT = 'uncaught'
+"""Kind of the note that tells of the exception that ended the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,11 @@ class TensorRecord:
         """Whether there is no tensor here."""
         return self.level == 'none' and self.note == ABSENT
 
+    @property
+    def unknown(self) -> bool:
+        """Whether the host could not tell its value; `note` says why."""
+        return self.level == 'none' and self.note.startswith(NOT_KNOWN)
+
     def to_numpy(self) -> np.ndarray:
         """The value; strings as an object array of bytes.
 
@@ -124,6 +134,11 @@ class OutputRecord:
     function: str = ''
     offset: float = 0.0
     """Seconds after the call began."""
+    _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+
+    def source_at(self, filename: str, line: int) -> SourceText:
+        """The source around the line of a warning, as the program ran it."""
+        return self._source(filename, line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +184,11 @@ class ErrorRecord:
     traceback: str
     locals: tuple[FrameRecord, ...] = ()
     """Variables of the innermost frames of the program, outermost first."""
+    _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+
+    def source_at(self, filename: str, line: int) -> SourceText:
+        """The source around the line of a frame, as the program ran it."""
+        return self._source(filename, line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +212,12 @@ class SiteRecord:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attrs: dict[str, Any] = field(default_factory=dict)
+    _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+
+    def source_at(self, filename: str, line: int) -> SourceText:
+        """The source around a line of its function or of its creation stack, as the program ran it."""
+        own = within(self.line, self.source, line) if self.source and filename == self.filename else None
+        return own if own is not None else self._source(filename, line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +237,8 @@ class RunRecord:
     """Ids of the sites it announced, in order."""
     asked: tuple[str, ...] = ()
     """Names of what it was to fetch, also where it has raised or goes on."""
+    retry_of: str = ''
+    """Number of the first run, where this is another execution of it, by `retry`; else ''."""
     _repr_mimebundle_ = mimebundle
 
 
@@ -269,6 +297,11 @@ class CallRecord:
     """Of a gradient call: numbers of the gradient calls whose outputs its inputs are sums of."""
     element: str = ''
     """'element 17 of Map': what of a dataset its run works on; '' elsewhere."""
+    retry_of: str = ''
+    """Number of the first execution, where this is another one of the same call, by `retry`; of a run's own call of the run.
+    Else ''. The last one gave what the program got."""
+    broken_off: bool = False
+    """The user has retried the call from inside of this execution, so that it came to no end."""
     _repr_mimebundle_ = mimebundle
 
     @property
@@ -317,6 +350,7 @@ class TraceInfo:
         complete: Every log was closed by its process.
         op_cost: What it cost a framework to hand over its ops; None where nothing was.
         ops: A recorder was asked for the nodes of graphs too, whether or not there were any.
+        retries: How many of the calls, and of the runs, were executed once more by `retry`.
     """
 
     path: str
@@ -338,3 +372,4 @@ class TraceInfo:
     complete: bool
     op_cost: OpCost | None = None
     ops: bool = False
+    retries: tuple[int, int] = (0, 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.record.snapshot import SCALARS
 
 LONGEST = 200
@@ -68,7 +69,7 @@ def _text(value: Any, depth: int, special: Callable[[Any], str]) -> str:
     if issubclass(kind, type):
         return f'<class {type_name(value)}>'
     if kind is FunctionType:
-        return f'<function {value.__code__.co_qualname[:80]}>'
+        return f'<function {program_code(value.__code__).co_qualname[:80]}>'
     if kind is MethodType:
         return f'<method {_text(value.__func__, 0, special).strip("<>").removeprefix("function ")}>'
     if kind is BuiltinFunctionType:

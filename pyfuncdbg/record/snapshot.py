@@ -15,10 +15,12 @@ import xxhash
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.summary import Summary
+from pyfuncdbg.hooks.unknown import NOT_KNOWN, Unknown
+from pyfuncdbg.record.content import Content
 from pyfuncdbg.record.dtypes import OBJECT, STRING, dtype_of
 from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import ABSENT, Level, Stats, TensorRecord
-from pyfuncdbg.record.statistics import stats_of
+from pyfuncdbg.record.statistics import all_finite, stats_of
 
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
@@ -55,7 +57,7 @@ class Snapshot:
         note: Why it is not kept in full.
         stats: Statistics of an array too large to be copied for the writer.
         owner: Id of the call it was taken in, if calls after that may share it, else 0.
-        described: Of one that is shared: how it was written, once it was.
+        described: How it was written, of one that is shared or was written at once.
     """
 
     __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'described', 'dtype', 'keep', 'nbytes', 'note', 'owner',
@@ -91,16 +93,32 @@ Taken = Any
 class Snapshots:
     """Takes snapshots by one policy, for one recorder. Any thread."""
 
-    __slots__ = ('_small', '_wait', 'allowance', 'full_limit', 'level', 'pool')
+    __slots__ = ('_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'pool')
 
-    def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: Pool, wait: Callable[[], bool]) -> None:
-        """Set the policy; `wait` waits a little for the writer to give memory back, and is False if it did not."""
-        self._wait = wait
+    def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: Pool,
+                 wait_for: Callable[[Callable[[], bool]], bool],
+                 write_through: Callable[[Content], list[Any] | None]) -> None:
+        """Set the policy.
+
+        Args:
+            level: What is kept of each tensor.
+            full_limit: At level 'stats', bytes up to which one is kept whole.
+            allowance: Memory for copies.
+            pool: Buffers for large ones.
+            wait_for: Waits for the writer until a condition is met; False if it will not be.
+            write_through: Writes a tensor at once and describes it; None if it has no room on disk.
+        """
+        self._wait_for = wait_for
+        self._write_through = write_through
         self.level = level
         self.full_limit = LARGEST if level == 'full' else full_limit
         self._small = -1 if level == 'none' else min(self.full_limit, _SMALL)
         self.allowance = allowance
         self.pool = pool
+
+    def whole(self) -> Snapshots:
+        """The same with another policy: every value is kept whole."""
+        return Snapshots('full', 0, self.allowance, self.pool, self._wait_for, self._write_through)
 
     def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> list[Taken]:
         """Snapshots of one side of a call, in which values of the types in `scalars` stand for themselves."""
@@ -141,6 +159,8 @@ class Snapshots:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
         if type(value) is Summary:
             return self._summarized(value)
+        if type(value) is Unknown:
+            return Snapshot(value.dtype, value.shape, 0, f'{NOT_KNOWN}: {value.why}')
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
             size = value.nbytes
             if size <= TINY or self.allowance.take(size):
@@ -180,9 +200,8 @@ class Snapshots:
             return None
         taken = Snapshot(dtype, array.shape, size)
         taken.keep = size <= self.full_limit
-        if not self._charge(size):
-            taken.note = OVER_BUDGET
-            return taken
+        if not self.charge(size):
+            return None
         taken.charge = size
         taken.buffer = self.pool.take(size)
         taken.data = taken.buffer[:size]
@@ -198,11 +217,7 @@ class Snapshots:
             taken.note = f'more than {self.full_limit} bytes' if self.full_limit else ''
         if size <= TINY:
             taken.data = array.tobytes()
-        elif not taken.keep and size > self.allowance.limit // 4:
-            taken.stats = stats_of(array)       # no copy of it would find room
-        elif not self._charge(size):
-            taken.note = OVER_BUDGET
-        else:
+        elif (taken.keep or size <= self.allowance.limit // 4) and self.charge(size):
             taken.charge = size
             if size <= _SMALL:
                 taken.data = array.tobytes()
@@ -210,9 +225,23 @@ class Snapshots:
                 taken.buffer = self.pool.take(size)
                 taken.data = taken.buffer[:size]
                 np.copyto(taken.data.view(array.dtype).reshape(array.shape), array)
+        elif not taken.keep:
+            taken.stats = stats_of(array)       # no copy of it would find room
+        else:
+            self._store(array, taken)
 
-    def _charge(self, size: int) -> bool:
-        return self.allowance.take(size) or (size <= self.allowance.limit and self._wait() and self.allowance.take(size))
+    def charge(self, size: int) -> bool:
+        """Take memory for `size` bytes, waiting for the writer if need be; False if there will not be that much."""
+        take = self.allowance.take
+        return take(size) or (size <= self.allowance.limit and self._wait_for(lambda: take(size)))
+
+    def _store(self, value: np.ndarray | list[bytes | str], taken: Snapshot) -> None:
+        """Write what has no room in memory at once, on this thread."""
+        taken.described = self._write_through(Content(value, taken.dtype, taken.shape, taken.nbytes))
+        if taken.described is None:
+            taken.note = OVER_BUDGET
+            if type(value) is np.ndarray and not all_finite(value):
+                taken.stats = stats_of(value)
 
     def _take_objects(self, array: np.ndarray) -> Snapshot:
         """Text is copied by reference, for bytes and str are immutable; of other objects only the shape is taken."""
@@ -226,11 +255,11 @@ class Snapshots:
             taken.keep = taken.nbytes <= self.full_limit
             if taken.keep:
                 charge = taken.nbytes + 8 * len(elements)
-                if not self._charge(charge):
-                    taken.note = OVER_BUDGET
-                else:
+                if self.charge(charge):
                     taken.charge = charge
                     taken.data = elements
+                else:
+                    self._store(elements, taken)
         return taken
 
     def note_changes(self, taken: list[Taken], values: Sequence[Any], host: Host) -> None:
@@ -247,14 +276,18 @@ class Snapshots:
                 self._note_change(before, value, host)
 
     def _note_change(self, before: Snapshot, value: Any, host: Host) -> None:
-        if before.data is None:
+        written = before.described if before.data is None and not before.owner else None
+        if before.data is None and written is None:
             return
         try:
             array = value if type(value) is np.ndarray else host.to_numpy(value)
         # As in `take`: the value may have been deleted under the call.
         except Exception:
             return
-        if type(before.data) is list:
+        if written is not None:
+            content = Content(array.ravel().tolist() if array.dtype.hasobject else array, before.dtype, array.shape, 0)
+            written[5] = content.measured()[0] != written[4]
+        elif type(before.data) is list:
             before.changed = array.ravel().tolist() != before.data
         elif array.nbytes == before.nbytes:
             before.after = digest(array if array.flags.c_contiguous else array.tobytes())

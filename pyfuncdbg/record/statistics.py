@@ -22,7 +22,7 @@ _SAFE = 1e150
 
 
 def stats_of(array: np.ndarray) -> Stats | None:
-    """Summarise an array of any shape; None for types that are neither numbers, bool nor text.
+    """Summarise an array of any shape; None for types that are neither numbers, bool nor text, and where it is not known.
 
     Counts are exact. Mean and standard deviation (of the population) are computed in float64 after a shift by the minimum;
     values near the end of the float64 range are scaled first, so that they do not overflow.
@@ -33,7 +33,10 @@ def stats_of(array: np.ndarray) -> Stats | None:
         numbers = as_numbers(array)
         if numbers is None:
             return None
-        return _single(numbers) if numbers.size == 1 else _summary(numbers)
+        try:
+            return _single(numbers) if numbers.size == 1 else _summary(numbers)
+        except ValueError:                      # a number outside of the range of all of them: another thread writes to it
+            return None
 
 
 def all_finite(array: np.ndarray) -> bool:
@@ -143,6 +146,8 @@ def _moments(flat: np.ndarray, has_bad: bool, count: int, low: Any, high: Any) -
         bins = here if bins is None else bins + here
     assert bins is not None
     counts = bins.tolist()
+    if len(counts) != BINS + 1:
+        raise ValueError('an element is larger than the largest')
     counts[BINS - 1] += counts.pop()            # the largest elements lie on the upper edge of the last bin
     place = total / count
     # Rounding must not put the mean outside of the range it is the mean of.

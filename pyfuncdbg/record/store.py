@@ -4,13 +4,16 @@ Used by the writer of one log, one thread at a time.
 """
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.record import frames
+from pyfuncdbg.record.batch import Row
+from pyfuncdbg.record.content import Content
 from pyfuncdbg.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.record.folder import Ledger
 from pyfuncdbg.record.records import Stats
@@ -28,6 +31,7 @@ _LARGE = 64 << 10
 _LITTLE = sys.byteorder == 'little'
 _MOST_KEYS = 200_000
 _MOST_SUMMARIES = 4096
+_ATTEMPTS = 3
 
 
 class Store:
@@ -41,7 +45,7 @@ class Store:
         self._add = add
         self._stored: set[bytes] = set()
         self._once: set[bytes] = set()
-        self._summaries: dict[Any, list[Any] | None] = {}
+        self._summaries: dict[Any, Stats | None] = {}
         self.missed = {'tensors': 0, 'bytes': 0}
 
     def count_missed(self) -> dict[str, int]:
@@ -56,17 +60,22 @@ class Store:
                 keys.clear()
 
     def describe(self, taken: Copied | Snapshot) -> list[Any]:
-        """[dtype, shape, bytes, level, inline data or key, changed, note, stats]; stores the bytes where they are kept."""
+        """[dtype, shape, bytes, level, inline data or key, changed, note, stats, bad]; stores the bytes where they are kept.
+
+        `bad` says whether a number is NaN or infinite, None if not tested: then the bytes are inline, of a native type.
+        """
         if isinstance(taken, tuple):
             dtype, shape, data, changed = taken
             if dtype.kind in 'biufc' and dtype.isnative and _LITTLE:
                 where = self._where(data)
                 if where is not None:
-                    return [dtype_name(dtype), shape, len(data), 2, where, changed, '', None]
+                    bad = False if dtype.kind in 'biu' else None if type(where) is list else \
+                        not all_finite(np.frombuffer(data, dtype))
+                    return [dtype_name(dtype), shape, len(data), 2, where, changed, '', None, bad]
             whole = Snapshot(dtype, shape, len(data))
             whole.data, whole.keep, whole.changed = data, True, changed
             return self._described(whole)
-        if not taken.owner:
+        if taken.described is None and not taken.owner:
             return self._described(taken)
         if taken.described is None:
             if taken.data is None and not taken.note:
@@ -75,6 +84,43 @@ class Store:
         elif taken.described[6] == OVER_BUDGET:
             self._miss(taken)
         return taken.described
+
+    def write_through(self, content: Content, append: Callable[[bytes, int, Iterable[bytes]], bool]) -> list[Any] | None:
+        """The description of a tensor, whose bytes are stored now; None if there is no room for them.
+
+        Args:
+            content: In memory that another thread may be writing to.
+            append: Appends a blob, and is False if its bytes are no longer those of its key.
+        """
+        for _ in range(_ATTEMPTS):
+            key, length = content.measured()
+            size = length + frames.KEY_SIZE + frames.FRAME_SIZE
+            known = key in self._stored
+            if not known and not self._ledger.afford(size, TENSOR_SHARE):
+                return None
+            written = False
+            try:
+                # Between two looks at the bytes: else they might be statistics of others.
+                stats, bad = _summed(content.array, length)
+                written = content.measured()[0] == key if known else append(key, length, content.chunks())
+            finally:
+                if not written and not known:
+                    self._ledger.refund(size)
+            if written:
+                self._stored.add(key)
+                return [content.dtype, [int(size) for size in content.shape], int(content.nbytes), 2, key, False, '',
+                        _packed_stats(stats), bad]
+        return None
+
+    def roll_back(self, rows: Iterable[Row]) -> None:
+        """What was described of these calls was not written after all."""
+        self._stored.clear()                    # a blob may be written twice, which readers do not mind
+        self._once.clear()
+        self.count_missed()
+        for row in rows:
+            for value in itertools.chain(row[9], row[10]):
+                if type(value) is Snapshot and value.data is not None:
+                    value.described = None
 
     def _where(self, data: Any) -> Any:
         """[the bytes] if they are few, the key of their blob, or None if there is no room for it."""
@@ -96,7 +142,8 @@ class Store:
             if taken.note == OVER_BUDGET:
                 self._miss(taken)
             level = 0 if taken.stats is None else 1
-            return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats)]
+            bad = taken.stats is not None and taken.stats.bad > 0
+            return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats), bad]
         changed = taken.changed or (taken.after is not None and digest(raw) != taken.after)
         array: np.ndarray | None = None
         data: Any
@@ -114,25 +161,26 @@ class Store:
             where = self._where(data)
             if where is not None:
                 # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
-                stats = stats_of(array) if array is not None and len(data) > _LARGE else None
-                return [name, shape, int(taken.nbytes), 2, where, changed, note, _packed_stats(stats)]
+                stats, bad = _summed(array, len(data))
+                return [name, shape, int(taken.nbytes), 2, where, changed, note, _packed_stats(stats), bad]
             note = OVER_BUDGET
             self._miss(taken)
             # Of what goes over budget only a NaN or infinity is worth the 50 µs and 150 bytes of statistics.
             if array is None or all_finite(array):
-                return [name, shape, int(taken.nbytes), 0, None, changed, note, None]
-        summary = self._summary(array, data) if array is not None else None
-        return [name, shape, int(taken.nbytes), 1, None, changed, note, summary]
+                return [name, shape, int(taken.nbytes), 0, None, changed, note, None, False]
+        stats = self._summary(array, data) if array is not None else None
+        return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats),
+                stats is not None and stats.bad > 0]
 
-    def _summary(self, array: np.ndarray, data: Any) -> list[Any] | None:
-        """Packed statistics; what comes again, such as constants and weights in every run, is known by its hash."""
+    def _summary(self, array: np.ndarray, data: Any) -> Stats | None:
+        """Statistics; what comes again, such as constants and weights in every run, is known by its hash."""
         if array.nbytes <= _INLINE:
-            return _packed_stats(stats_of(array))
+            return stats_of(array)
         key = digest(data), array.dtype, array.shape
         if key not in self._summaries:
             if len(self._summaries) >= _MOST_SUMMARIES:
                 self._summaries.clear()
-            self._summaries[key] = _packed_stats(stats_of(array))
+            self._summaries[key] = stats_of(array)
         return self._summaries[key]
 
     def _miss(self, taken: Snapshot) -> None:
@@ -145,6 +193,12 @@ class Store:
         self._stored.add(key)
         self._add(frames.frame(frames.BLOB, key, memoryview(data)))
         return True
+
+
+def _summed(array: np.ndarray | None, length: int) -> tuple[Stats | None, bool]:
+    """Statistics of a large tensor, and whether it has a NaN or infinity."""
+    stats = stats_of(array) if array is not None and length > _LARGE else None
+    return stats, array is not None and (stats.bad > 0 if stats is not None else not all_finite(array))
 
 
 def _packed_stats(stats: Stats | None) -> list[Any] | None:

@@ -4,27 +4,26 @@ Used by views, commands and front ends, on any thread; a lock lets one work at a
 """
 from __future__ import annotations
 
-import json
 import os
 import re
-import sqlite3
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from pyfuncdbg.errors import CommandError, TraceError, nearest
-from pyfuncdbg.hooks.call import KINDS
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.record import decode
 from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.folder import read_manifest
-from pyfuncdbg.record.index import Index, StaleIndexError, site_key
+from pyfuncdbg.record.index import Index, LogState, StaleIndexError
 from pyfuncdbg.record.indexing import update
 from pyfuncdbg.record.ordering import Ordering
-from pyfuncdbg.record.query import condition, order
+from pyfuncdbg.record.query import Condition, check_sort, in_order
 from pyfuncdbg.record.reading import LostError, Reading
 from pyfuncdbg.record.records import (
     OPS,
@@ -37,11 +36,14 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     TraceInfo,
 )
-from pyfuncdbg.record.spans import FIELDS, SpanRecord, Spans, records
+from pyfuncdbg.record.source_text import FileText
+from pyfuncdbg.record.spans import SpanRecord, Spans, records
+from pyfuncdbg.record.tables import RETRY, UNFINISHED, site_key
 from pyfuncdbg.record.usage import SiteTime, SiteUse, profile, time_of, usage
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
+_MOST_COST = 1 << 60
 _Answer = TypeVar('_Answer')
 
 
@@ -50,10 +52,10 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._manifest = read_manifest(path)
         self._index = Index(path, self._manifest)
-        self._reading = Reading(path, self._manifest, self._index, self._lock)
+        self._reading = Reading(self._index, self._lock)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Trace:
@@ -88,68 +90,71 @@ class Trace:
     def refresh(self) -> bool:
         """Read what was appended since; True if anything was."""
         with self._lock:
-            for attempt in range(4):
-                try:
-                    return update(self._index)
-                except StaleIndexError:
-                    self._index.rebuild()
-                except sqlite3.OperationalError:
-                    self._index.move_on()       # locked by another reader for long, or no room for it
-                except (sqlite3.DatabaseError, UnicodeDecodeError):
-                    self._index.rebuild() if attempt == 0 else self._index.move_on()
-                self._reading.renew()
-            raise TraceError(f'{self.path}: its index cannot be built')
+            try:
+                return update(self._index)
+            except StaleIndexError:
+                self._renew()
+            try:
+                return update(self._index)
+            except StaleIndexError as error:
+                raise TraceError(f'{error}; another process may be writing to it') from error
+
+    def _renew(self) -> None:
+        self._index.clear()
+        self._reading.renew()
 
     def _answer(self, ask: Callable[[], _Answer]) -> _Answer:
-        """What `ask` gives; once more with a fresh index if this one turns out to be damaged."""
+        """What `ask` gives; once more from the beginning of the logs if they turn out to have changed."""
         with self._lock:
             try:
                 return ask()
-            except (sqlite3.DatabaseError, UnicodeDecodeError, LostError):
-                self._index.rebuild()
-                self._reading.renew()
+            except LostError:
+                self._renew()
                 self.refresh()
             try:
                 return ask()
-            except (sqlite3.DatabaseError, UnicodeDecodeError, LostError) as error:
+            except LostError as error:
                 raise TraceError(f'{self.path}: cannot be read: {error}') from error
+
+    def _rows(self, condition: Condition, sort: str | None = None, newest_first: bool = False) -> np.ndarray:
+        calls, sites = self._reading.calls(), self._reading.entries()
+        return in_order(condition.rows(calls, sites), calls, sites, sort, newest_first)
 
     def info(self) -> TraceInfo:
         """What the trace is and how much it holds."""
         return self._answer(self._info)
 
     def _info(self) -> TraceInfo:
-        logs = self._reading.rows('SELECT process, pid, argv, python, host, ended, last, dropped, ops, position FROM logs '
-                                  'ORDER BY process')
+        index, manifest = self._index, self._manifest
+        logs = [log for _, log in sorted(index.logs.items())]
         dropped: dict[str, int] = {}
-        damage = [text for (text,) in self._reading.rows('SELECT text FROM damage ORDER BY process, position')]
+        damage = [text for _, text in sorted(index.damage.items())]
         nbytes = 0
-        for process, *_, counts, _, position in logs:
-            for kind, count in json.loads(counts).items():
+        for process, log in sorted(index.logs.items()):
+            for kind, count in log.dropped.items():
                 dropped[kind] = dropped.get(kind, 0) + count
-            reader = self._index.readers.get(process)
+            reader = index.readers.get(process)
             if reader is not None:
                 nbytes += reader.size
                 if reader.tail:
-                    damage.append(f'{reader.path.name}: {reader.tail} at byte {position} of {reader.size}')
-        first = logs[0] if logs else (1, 0, '[]', '', '', None, 0, '{}', 0, 0)
-        (calls,) = self._reading.rows('SELECT count(*) FROM calls WHERE id > 0')[0]
-        (runs,) = self._reading.rows('SELECT count(*) FROM runs')[0]
-        (sites,) = self._reading.rows('SELECT count(*) FROM sites')[0]
-        return TraceInfo(str(self.path), self._manifest.version, tuple(json.loads(first[2])), first[3], first[4],
-                         self._manifest.created, max([log[6] for log in logs], default=0) / 1e9,
-                         tuple([log[1] for log in logs]), runs, calls, sites, nbytes, self._manifest.budget, dropped,
-                         tuple(damage),
-                         bool(logs) and all(log[5] is not None for log in logs), self._op_cost(),
-                         any(log[8] for log in logs))
+                    damage.append(f'{reader.path.name}: {reader.tail} at byte {log.position} of {reader.size}')
+        first = logs[0] if logs else LogState()
+        return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
+                         max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
+                         len(self._reading.runs().rows), len(self._rows(Condition())), len(index.sites), nbytes,
+                         manifest.budget, dropped, tuple(damage), bool(logs) and all(log.ended for log in logs),
+                         self._op_cost(), any(log.ops for log in logs), (self._retries(None), self._retries('run')))
+
+    def _retries(self, kind: str | None) -> int:
+        return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(Condition(kind))] & RETRY))
 
     def _op_cost(self) -> OpCost | None:
         """The sum of what the processes noted."""
         found = [note.data for note in self._notes(OPS)]
         if not found:
             return None
-        calls, seconds, nbytes = (sum(number for data in found if isinstance(number := data.get(name), (int, float)))
-                                  for name in ('calls', 'seconds', 'nbytes'))
+        calls, seconds, nbytes = (sum(number for data in found if isinstance(number := data.get(name), int | float)
+                                      and 0 <= number < _MOST_COST) for name in ('calls', 'seconds', 'nbytes'))
         return OpCost(int(calls), float(seconds), int(nbytes))
 
     def sites(self) -> list[SiteRecord]:
@@ -158,8 +163,11 @@ class Trace:
 
     def runs(self) -> list[RunRecord]:
         """All runs, in order of their start."""
-        return self._answer(lambda: [self._reading.run(*row) for row in self._reading.rows(
-            'SELECT process, id, plan, started, element FROM runs ORDER BY started, process, id')])
+        def ask() -> list[RunRecord]:
+            runs = self._reading.runs()
+            rows = runs.rows[np.argsort(runs['started'][runs.rows], kind='stable')]
+            return [self._reading.run(row) for row in rows.tolist()]
+        return self._answer(ask)
 
     def run(self, id: int, process: int = 1) -> RunRecord:
         """One run.
@@ -167,13 +175,14 @@ class Trace:
         Raises:
             CommandError: There is none of this number.
         """
-        rows = self._answer(lambda: [self._reading.run(*row) for row in self._reading.rows(
-            'SELECT process, id, plan, started, element FROM runs WHERE process = ? AND id = ?', (process, id))])
-        if not rows:
-            known = self._reading.rows('SELECT id FROM runs WHERE process = ? ORDER BY abs(id - ?) LIMIT 3', (process, id))
-            near = ', '.join(str(row[0]) for row in known)
-            raise CommandError(f'There is no run {id}' + (f'; near it: {near}.' if near else '; no run was recorded.'))
-        return rows[0]
+        def ask() -> RunRecord:
+            runs = self._reading.runs()
+            row = runs.row(process, id)
+            if row is None:
+                near = ', '.join(map(str, runs.near(process, id)))
+                raise CommandError(f'There is no run {id}' + (f'; near it: {near}.' if near else '; no run was recorded.'))
+            return self._reading.run(row)
+        return self._answer(ask)
 
     def calls(self, *, kind: str | None = None, site: str | None = None, run: int | None = None, failed: bool | None = None,
               bad: bool | None = None, printed: bool | None = None, process: int | None = None, limit: int | None = None,
@@ -194,13 +203,13 @@ class Trace:
         Raises:
             CommandError: No such kind or sort key.
         """
-        where, parameters = condition(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed,
-                                      process=process, walk=limit is not None and site is None and run is None)
-        few = failed is True or bad is True or printed is True
-        sql = (f'SELECT process, position, place FROM calls WHERE {where} ORDER BY {order(sort, newest_first, few=few)} '
-               'LIMIT ? OFFSET ?')
-        parameters += [-1 if limit is None else limit, offset]
-        return self._answer(lambda: [self._reading.call(row) for row in self._reading.rows(sql, parameters)])
+        check_sort(sort)
+        condition = Condition(kind, site, run, failed, bad, printed, process)
+
+        def ask() -> list[CallRecord]:
+            rows = self._rows(condition, sort, newest_first)[max(offset, 0):]
+            return [self._reading.call(row) for row in rows[:limit].tolist()]
+        return self._answer(ask)
 
     def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> Ordering:
         """An empty list for the calls that pass the filters of `calls`, in an order; `build` fills it, on a worker thread.
@@ -208,35 +217,30 @@ class Trace:
         Raises:
             CommandError: No such kind or sort key.
         """
-        few = any(filters.get(name) for name in ('failed', 'bad', 'printed'))
-        where, parameters = condition(**self._needed(filters), walk=True)
-        return Ordering(self._index.place, where, parameters, order(sort, newest_first, few=few), self._records,
-                        self._payload)
+        check_sort(sort)
+        condition = Condition(**filters)
+        with self._lock:
+            return Ordering(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
+                            self._records, self._payload)
 
     def spans(self, site: str | None = None) -> Spans:
         """The calls by time and thread, for a timeline; `site` is a glob. Close it after use."""
-        return Spans(self._index.place, site)
-
-    def _needed(self, filters: dict[str, Any]) -> dict[str, Any]:
-        """The filters without that of a kind which all sites have: to test it for each call takes most of the time."""
-        kind = filters.get('kind')
-        if kind not in KINDS or kind == 'run' or self._answer(
-                lambda: self._reading.rows("SELECT 1 FROM sites WHERE kind NOT IN (?, 'run') LIMIT 1", (kind,))):
-            return filters
-        return filters | {'kind': None}
+        with self._lock:
+            return Spans(self._reading.calls(), dict(self._reading.entries()), site)
 
     def _payload(self, process: int, position: int) -> bytes:
         return self._answer(lambda: self._index.reader(process).record(position).payload)
 
     def _records(self, places: Sequence[tuple[int, int]]) -> list[CallRecord]:
         def ask() -> list[CallRecord]:
-            return [call for place in places for call in self._call_rows('process = ? AND id = ?', place)]
+            rows = [self._reading.calls().row(*place) for place in places]
+            return [self._reading.call(row) for row in rows if row is not None]
         return self._answer(ask)
 
     def count(self, **filters: Any) -> int:
         """How many calls pass the filters, as for `calls`."""
-        where, parameters = condition(**filters)
-        return int(self._answer(lambda: self._reading.rows(f'SELECT count(*) FROM calls WHERE {where}', parameters))[0][0])
+        condition = Condition(**filters)
+        return self._answer(lambda: len(self._rows(condition)))
 
     def call(self, number: str | int) -> CallRecord:
         """One call: 17, '17', '#17', '2.17' of the second process, or 'norm[3]', the fourth call of site norm (or of
@@ -249,37 +253,46 @@ class Trace:
         match = _NUMBER.fullmatch(asked)
         if match is not None:
             process, id_ = int(match[1] or 1), int(match[2])
-            rows = self._answer(lambda: self._call_rows('process = ? AND id = ?', (process, id_)))
-            if not rows:
-                raise CommandError(self._no_number(asked, process, id_))
-            return rows[0]
+            found = self._records([(process, id_)])
+            if not found:
+                raise CommandError(self._answer(lambda: self._no_number(asked, process, id_)))
+            return found[0]
         match = _ORDINAL.fullmatch(asked)
-        if match is not None:
-            for same, values in (('name = ?', [match[1]]), ('substr(name, -?) = ?', [len(match[1]) + 1, '/' + match[1]])):
-                where = f'site IN (SELECT key FROM sites WHERE {same}) AND ordinal = ? AND id > 0 ORDER BY process, site'
-                rows = self._answer(partial(self._call_rows, where, [*values, int(match[2])]))
-                if rows:
-                    return rows[0]
-        raise CommandError(self._no_site(asked, match[1] if match is not None else asked))
+        one = self._answer(partial(self._of_site, match[1], int(match[2]))) if match is not None else None
+        if one is None:
+            raise CommandError(self._answer(lambda: self._no_site(asked, match[1] if match is not None else asked)))
+        return one
 
-    def _call_rows(self, where: str, parameters: Sequence[Any]) -> list[CallRecord]:
-        return [self._reading.call(row) for row in self._reading.rows(
-            f'SELECT process, position, place FROM calls WHERE {where}', parameters)]
+    def _of_site(self, name: str, ordinal: int) -> CallRecord | None:
+        """The call with this ordinal of the site of this name; of one whose name ends so if there is none.
+
+        Of a call that was retried the last execution: it gave what the program got.
+        """
+        calls, sites = self._reading.calls(), self._reading.entries()
+        rows = self._rows(Condition())
+        rows = rows[calls['ordinal'][rows] == ordinal]
+        names = [sites[key].name if key in sites else '' for key in calls['site'][rows].tolist()]
+        for row, known in sorted(zip(rows.tolist(), names, strict=True), key=lambda pair: pair[1] != name):
+            if known == name or known.endswith('/' + name):
+                return self._reading.call(int(rows[calls['site'][rows] == calls['site'][row]][-1]))
+        return None
 
     def _no_number(self, asked: str, process: int, id_: int) -> str:
-        near = self._reading.rows('SELECT process, id FROM calls WHERE process = ? AND id > 0 ORDER BY abs(id - ?) LIMIT 3',
-                                  (process, id_))
-        names = ', '.join(decode.call_number(*row) for row in near)
+        names = ', '.join(decode.call_number(process, near) for near in self._reading.calls().near(process, id_))
         return f'There is no call {asked}' + (f'; near it: {names}.' if names else '; no call was recorded.')
 
     def _no_site(self, asked: str, site: str) -> str:
-        known = self._reading.rows('SELECT name, count(*), max(ordinal) FROM calls JOIN sites ON key = site WHERE id > 0 '
-                                   'GROUP BY name')
-        for name, count, last in known:
-            if name == site:
-                return f'There is no call {asked!r}: {site!r} was called {count} times, the last is {site}[{last}].'
+        calls, sites = self._reading.calls(), self._reading.entries()
+        rows = self._rows(Condition())
+        keys, counts = np.unique(calls['site'][rows], return_counts=True)
+        called = {sites[key].name: (key, count) for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
+                  if key in sites}
+        if site in called:
+            key, count = called[site]
+            last = int(calls['ordinal'][rows][calls['site'][rows] == key].max())
+            return f'There is no call {asked!r}: {site!r} was called {count} times, the last is {site}[{last}].'
         return f'There is no call {asked!r}; expected a number such as 17, or a site and an ordinal such as norm[3].' \
-            + nearest(site, [row[0] for row in known])
+            + nearest(site, list(called))
 
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 kind: str | None = None, bad: bool | None = None, process: int | None = None,
@@ -326,43 +339,55 @@ class Trace:
 
     def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
         """The newest calls of just this site, of one run if given."""
-        where, parameters = 'site = ? AND id > 0', [site_key(site.process, site.id)]
-        if run is not None:
-            where += ' AND run = ? AND process = ?'
-            parameters += [run, site.process]
-        return self._answer(lambda: self._call_rows(f'{where} ORDER BY ordinal DESC LIMIT ?', [*parameters, limit]))
+        def ask() -> list[CallRecord]:
+            calls = self._reading.calls()
+            rows = self._rows(Condition(run=run, process=site.process))
+            rows = rows[calls['site'][rows] == site_key(site.process, site.id)]
+            rows = rows[::-1]                   # of a call that was retried the last execution first
+            rows = rows[np.argsort(~calls['ordinal'][rows], kind='stable')]
+            return [self._reading.call(row) for row in rows[:limit].tolist()]
+        return self._answer(ask)
 
     def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
                limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         """How many calls ran between two times in seconds, and the longest of them in order of their start."""
-        where, parameters = condition(kind=kind, site=site, run=run)
-        where += ' AND started <= ? AND (duration IS NULL OR started + duration >= ?)'
-        parameters += [round(end * 1e9), round(start * 1e9)]
+        condition = Condition(kind, site, run)
 
         def ask() -> tuple[int, list[SpanRecord]]:
-            (total,) = self._reading.rows(f'SELECT count(*) FROM calls WHERE {where}', parameters)[0]
-            order = 'ORDER BY duration IS NULL DESC, duration DESC ' if total > limit else ''
-            found = self._reading.rows(f'SELECT {FIELDS} FROM calls WHERE {where} {order}LIMIT ?', [*parameters, limit])
-            return total, sorted(records(found), key=lambda call: (call.started, -(call.duration or 0.0)))
+            calls, sites = self._reading.calls(), self._reading.entries()
+            rows = self._rows(condition)
+            started, duration = calls['started'][rows] / 1e9, calls['duration'][rows]
+            rows = rows[(started <= end) & ((duration == UNFINISHED) | (started + duration / 1e9 >= start))]
+            total, duration = len(rows), calls['duration'][rows]
+            if total > limit:
+                rows = rows[np.lexsort((~duration, duration != UNFINISHED))]
+            spans = records(calls, sites, rows[:limit])
+            return total, sorted(spans, key=lambda call: (call.started, -(call.duration or 0.0)))
         return self._answer(ask)
 
     def extent(self, run: int | None = None) -> tuple[float, float]:
         """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
-        where, parameters = condition(run=run)
-        rows = self._answer(lambda: self._reading.rows(
-            f'SELECT min(started), max(started + coalesce(duration, 0)) FROM calls WHERE {where}', parameters))
-        first, last = rows[0]
-        return (0.0, 0.0) if first is None else (first / 1e9, last / 1e9)
+        def ask() -> tuple[float, float]:
+            calls, rows = self._reading.calls(), self._rows(Condition(run=run))
+            if not len(rows):
+                return 0.0, 0.0
+            started = calls['started'][rows]
+            return int(started.min()) / 1e9, int((started + np.maximum(calls['duration'][rows], 0)).max()) / 1e9
+        return self._answer(ask)
 
     def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
         """The backward steps: which gradient call differentiates which call, and the gradients it gave."""
         return [EdgeRecord(step.run, step.number, step.forward, step.sources, step.outputs)
                 for step in self.calls(kind='gradient', run=run, process=process)]
 
+    def source(self, filename: str) -> FileText:
+        """What is known of the text of a file that the trace names: its own text, or a local file that equals it."""
+        return self._answer(lambda: self._reading.sources.file(filename))
+
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
         """What `Recorder.note` put into the trace, in order; of one kind if given."""
         return self._answer(lambda: self._notes(kind))
 
     def _notes(self, kind: str | None) -> list[NoteRecord]:
-        rows = self._reading.rows('SELECT process, position FROM notes ORDER BY process, position')
-        return [note for row in rows if (note := self._reading.note(*row)) is not None and kind in (None, note.kind)]
+        return [note for place in sorted(self._index.notes)
+                if (note := self._reading.note(*place)) is not None and kind in (None, note.kind)]

@@ -1,23 +1,19 @@
-"""How much each site ran, added up by the index: a report must not decode a million calls to say how long they took.
+"""Totals by site: how often each was called, and for how long, added up from the columns.
 
 Used by `Trace.usage` and `Trace.profile`, which hold the trace's lock.
 """
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from pyfuncdbg.record.batch import COLUMNS
 from pyfuncdbg.record.decode import call_number
-from pyfuncdbg.record.index import BAD, FAILED, SITE_BITS, site_key
-from pyfuncdbg.record.query import condition
+from pyfuncdbg.record.query import Condition
 from pyfuncdbg.record.reading import Reading
 from pyfuncdbg.record.records import SiteRecord
-
-ID, RUN, SITE, STARTED, FINISHED, PARENT = map(COLUMNS.index, ('id', 'run', 'site', 'started', 'finished', 'parent'))
+from pyfuncdbg.record.tables import BAD, FAILED, RETRY, SITE_BITS, UNFINISHED, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +26,7 @@ class SiteUse:
         finished: How many returned or raised before the log ended.
         total: Seconds that the finished ones took.
         bad: How many met NaN or infinity.
+        retries: How many were executed once more by `retry`; the program has not called those.
     """
 
     site: SiteRecord
@@ -38,6 +35,7 @@ class SiteUse:
     finished: int
     total: float
     bad: int = 0
+    retries: int = 0
 
     @property
     def mean(self) -> float | None:
@@ -47,10 +45,11 @@ class SiteUse:
 
 def usage(reading: Reading) -> list[SiteUse]:
     """Every site that was called, the one with the most time first."""
-    rows = reading.rows(f'SELECT site, count(*), count(nullif(flags & {FAILED}, 0)), count(duration), total(duration), '
-                        f'count(nullif(flags & {BAD}, 0)) FROM calls WHERE id > 0 GROUP BY site ORDER BY 5 DESC, site')
-    return [SiteUse(reading.site(key), calls, failed, finished, nanoseconds / 1e9, bad)
-            for key, calls, failed, finished, nanoseconds, bad in rows]
+    sums = _sums(reading.calls(), Condition().rows(reading.calls(), reading.entries()))
+    uses = [SiteUse(reading.site(each.key), each.calls, each.failed, each.finished, each.total / 1e9, each.bad,
+                    each.retries)
+            for each in sums]
+    return sorted(uses, key=lambda use: -use.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,7 @@ class SiteTime:
         longest: Seconds of the longest call, 0 if none finished.
         newest: Number of the newest call.
         bad: How many calls have a NaN or infinity in an input or output.
+        retries: As in `SiteUse`.
     """
 
     site: SiteRecord
@@ -74,6 +74,7 @@ class SiteTime:
     longest: float
     newest: str
     bad: int = 0
+    retries: int = 0
 
     @property
     def mean(self) -> float | None:
@@ -83,54 +84,73 @@ class SiteTime:
 
 def profile(reading: Reading, run: int | None = None) -> list[SiteTime]:
     """What every site that was called cost, of one run if given; most time of its own first."""
-    where, parameters = condition(run=run)
-    inner = _inner(reading, where, parameters, run)
-    times = [_time(reading, row, inner.get(row[0], 0)) for row in _sums(reading, where, parameters)]
+    calls = reading.calls()
+    rows = Condition(run=run).rows(calls, reading.entries())
+    inner = _inner(calls, rows)
+    times = [_time(reading, sums, inner.get(sums.key, 0)) for sums in _sums(calls, rows)]
     return sorted(times, key=lambda time: (-time.own, time.site.process, time.site.id))
 
 
 def time_of(reading: Reading, key: int, run: int | None = None) -> SiteTime | None:
     """What one site cost, with what ran inside of its calls counted as its own; None if it was not called."""
-    where, parameters = condition(run=run)
-    rows = _sums(reading, f'{where} AND site = ?', [*parameters, key])
-    return _time(reading, rows[0], 0) if rows else None
+    calls = reading.calls()
+    rows = Condition(run=run).rows(calls, reading.entries())
+    sums = _sums(calls, rows[calls['site'][rows] == key])
+    return _time(reading, sums[0], 0) if sums else None
 
 
-def _sums(reading: Reading, where: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-    return reading.rows('SELECT site, count(*), count(nullif(flags & ?, 0)), count(duration), total(duration), '
-                        f'max(duration), max(id), count(nullif(flags & ?, 0)) FROM calls WHERE {where} GROUP BY site',
-                        [FAILED, BAD, *parameters])
+class _Sums(NamedTuple):
+    """Of one site: how many calls, raised, returned or raised; nanoseconds together and of the longest; the newest; bad;
+    retries."""
+
+    key: int
+    calls: int
+    failed: int
+    finished: int
+    total: int
+    longest: int
+    newest: int
+    bad: int
+    retries: int
 
 
-def _time(reading: Reading, row: tuple[Any, ...], inner: int) -> SiteTime:
-    key, calls, failed, finished, total, longest, newest, bad = row
-    return SiteTime(reading.site(key), calls, failed, finished, total / 1e9, max(0.0, total - inner) / 1e9,
-                    (longest or 0) / 1e9, call_number(key >> SITE_BITS, newest), bad)
+def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
+    """By key of a site, ascending."""
+    if not len(rows):
+        return []
+    rows = rows[np.argsort(calls['site'][rows], kind='stable')]
+    keys, starts = np.unique(calls['site'][rows], return_index=True)
+    flags, duration = calls['flags'][rows], calls['duration'][rows]
+    spent = np.maximum(duration, 0)
+
+    def counted(marks: np.ndarray) -> list[int]:
+        return list(np.add.reduceat(marks.astype(np.int64), starts).tolist())
+    return [_Sums(*row) for row in zip(
+        keys.tolist(), np.diff([*starts.tolist(), len(rows)]).tolist(), counted(flags & FAILED != 0),
+        counted(duration != UNFINISHED), counted(spent), np.maximum.reduceat(spent, starts).tolist(),
+        np.maximum.reduceat(calls['id'][rows], starts).tolist(), counted(flags & BAD != 0), counted(flags & RETRY != 0),
+        strict=True)]
 
 
-def _inner(reading: Reading, where: str, parameters: list[Any], run: int | None) -> dict[int, int]:
-    """By key of a site: nanoseconds that other calls took inside of its calls.
+def _time(reading: Reading, sums: _Sums, inner: int) -> SiteTime:
+    return SiteTime(reading.site(sums.key), sums.calls, sums.failed, sums.finished, sums.total / 1e9,
+                    max(0.0, sums.total - inner) / 1e9, sums.longest / 1e9,
+                    call_number(sums.key >> SITE_BITS, sums.newest), sums.bad, sums.retries)
 
-    Who made a call is not in the index, so the first columns of the log's batches are read: of 1,000,000 calls in 2 s.
-    """
-    places = reading.rows(f'SELECT DISTINCT process, position FROM calls WHERE {where} ORDER BY process, position',
-                          parameters)
+
+def _inner(calls: View, rows: np.ndarray) -> dict[int, int]:
+    """By key of a site: nanoseconds that other calls took inside of its calls."""
     found: dict[int, int] = {}
-    for process, group in itertools.groupby(places, key=lambda place: place[0]):
-        batches = [reading.columns(process, position) for _, position in group]
-        if not any(columns[PARENT].any() for columns in batches):
-            continue                            # nothing was made inside of anything
-        columns = [np.concatenate(column) for column in zip(*batches, strict=True)]
-        ids, runs, sites, parents = (columns[at] for at in (ID, RUN, SITE, PARENT))
-        spent = np.where(columns[FINISHED] > 0, columns[FINISHED] - columns[STARTED], 0)
-        # Of a call that was written twice the later record stands.
-        _, last = np.unique(ids[::-1], return_index=True)
-        order = len(ids) - 1 - last
-        kept = order[(ids[order] > 0) & ((runs[order] == run) if run is not None else True)]
-        ids, sites, parents, spent = ids[kept], sites[kept], parents[kept], spent[kept]
-        at = np.searchsorted(ids, parents)      # `ids` ascend
-        known = (parents > 0) & (at < len(ids)) & (ids[np.minimum(at, len(ids) - 1)] == parents)
-        for site, duration in zip(sites[at[known]].tolist(), spent[known].tolist(), strict=True):
-            key = site_key(process, site)
-            found[key] = found.get(key, 0) + duration
+    inside = rows[calls['parent'][rows] > 0]
+    for process in np.unique(calls['process'][inside]).tolist():
+        here = rows[calls['process'][rows] == process]
+        ids = calls['id'][here]                 # ascending, for rows are by (process, id)
+        children = inside[calls['process'][inside] == process]
+        parents = calls['parent'][children]
+        at = np.minimum(np.searchsorted(ids, parents), len(ids) - 1)
+        known = ids[at] == parents
+        keys, places = np.unique(calls['site'][here[at[known]]], return_inverse=True)
+        spent = np.zeros(len(keys), np.int64)
+        np.add.at(spent, places.reshape(-1), np.maximum(calls['duration'][children[known]], 0))
+        found.update(zip(keys.tolist(), spent.tolist(), strict=True))
     return found

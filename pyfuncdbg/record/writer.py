@@ -1,4 +1,4 @@
-"""The writer: takes what calls have queued, encodes it in batches and appends it to the log of this process.
+"""The writer: takes what calls have queued and writes it in batches to the log of this process.
 
 Runs on a thread of its own, every 0.1 s or when the queue has grown; `flush` does the same on the caller's thread. The
 thread is a bare one: `threading.enumerate`, `threading.settrace` and joins at exit of the program do not see it.
@@ -6,45 +6,38 @@ thread is a bare one: `threading.enumerate`, `threading.settrace` and joins at e
 from __future__ import annotations
 
 import _thread
+import contextlib
 import os
-import platform
-import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import msgpack
-
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.signal_handlers import pass_on
 from pyfuncdbg.record import frames
-from pyfuncdbg.record.backlog import Backlog, Said, lost_with, release, release_said
-from pyfuncdbg.record.batch import MOST_ROWS, MOST_TENSORS, Row, encode
+from pyfuncdbg.record.backlog import Backlog, Said, release, release_said
+from pyfuncdbg.record.batch import MOST_ROWS, Row
+from pyfuncdbg.record.content import Content
 from pyfuncdbg.record.description import plan_record
-from pyfuncdbg.record.failure import Failure
-from pyfuncdbg.record.folder import Ledger, log_path
+from pyfuncdbg.record.journal import Journal
+from pyfuncdbg.record.notice import Notices
 from pyfuncdbg.record.snapshot import Snapshots
-from pyfuncdbg.record.store import Store
 
+_T = TypeVar('_T')
 _INTERVAL = 0.1
 _LONG_RUNNING = 200_000_000
-_PRINT_SHARE = 0.9
-_PIECES = 1 << 20
-_CLOSING = 2048
-_SLOWEST_REPORT = 60.0
-
-CUT = 'output bytes'
-"""What the capture left out of one call, by its own limit and not for the budget."""
-
-_NAMES = {frames.SITE: 'sites', frames.PLAN: 'runs', frames.RUNS: 'runs', frames.NOTE: 'notes', frames.PROCESS: 'processes'}
+_LARGEST_BATCH = 4 << 20
+_ENDING = 1.0
+"""Seconds to wait for the thread to end, which may be in the middle of a write to a slow disk."""
 
 
 class Writer:
     """Writes one log. Every method may be called from any thread; one works at a time."""
 
     def __init__(self, folder: Path, budget: int, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
-                 on_failure: Callable[[], None]) -> None:
+                 notices: Notices, on_failure: Callable[[], None]) -> None:
         """Create the log.
 
         Args:
@@ -53,6 +46,7 @@ class Writer:
             backlog: Where the rows come from.
             snapshots: Whose memory is given back.
             facts: What the process record says beyond what can be found out here.
+            notices: Where the user is told what could not be written.
             on_failure: Called once when the log cannot be written any more.
 
         Raises:
@@ -60,234 +54,200 @@ class Writer:
         """
         self.folder = folder
         self.failed = False
+        self.gone = False
+        """The folder was removed, moved or replaced by another."""
+        self._notices = notices
         self._backlog = backlog
         self._snapshots = snapshots
         self._on_failure = on_failure
-        self._lock = threading.Lock()
-        self._stopping = False
-        self._done: _thread.LockType | None = None
-        self._pieces: list[Any] = []
-        self._pieces_size = 0
+        self._lock = new_rlock()
+        self._busy = False
+        """Some thread is writing."""
+        self._worker: _Worker | None = None
         self._begun: dict[int, int] = {}
-        self._said_losses: dict[str, int] = {}
-        self._next_report = 0.0
-        self._report_interval = _INTERVAL
-        self._ledger = Ledger(folder, budget)
-        try:
-            self._log = frames.LogFile(log_path(folder, self._ledger.process))
-        except OSError:
-            self._ledger.abandon()
-            raise
-        self._store = Store(self._ledger, self._add)
-        self._reserve = _CLOSING if self._ledger.afford(_CLOSING + frames.HEADER_SIZE) else 0
-        self._put(frames.PROCESS, _process_record(facts))
-        self._commit()
+        self._journal = Journal(folder, budget, facts, backlog.losses, notices)
+        backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.written
+
+    @property
+    def thread(self) -> int:
+        """`threading.get_ident()` of the thread that writes, 0 if there is none."""
+        worker = self._worker
+        return worker.ident if worker is not None else 0
 
     def start(self) -> None:
         """Start the thread; without one (the interpreter is ending) rows wait for `flush` or `close`."""
-        done = _thread.allocate_lock()
-        done.acquire()
-        self._stopping = False
+        worker = self._worker = _Worker()
         try:
-            _thread.start_new_thread(self._work, (done,))
+            worker.ident = _thread.start_new_thread(self._work, (worker,))
         except RuntimeError:
-            return
-        self._done = done
+            self._worker = None
 
-    def pause(self) -> None:
-        """Write what waits, the calls that are running included, and end the thread; `start` goes on."""
-        self._stopping = True
-        self._backlog.wake.set()
-        if self._done is not None:
-            self._done.acquire(timeout=1.0)
-            self._done = None
-        self.flush(everything=True)
+    def end_thread(self) -> None:
+        """End the thread after what it is at; `start` goes on. Waits for no lock but for the thread, and not for ever."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            self._backlog.wake.set()
+            worker.wait(_ENDING)
 
     def close(self) -> None:
         """Write what waits and the closing record, and close the log."""
-        self.pause()
-        # Not for ever: a signal handler may close while its own thread is writing.
-        locked = self._lock.acquire(timeout=5.0)
-        try:
-            if locked and not self.failed:
-                try:
-                    self._report_losses(last=True)
-                    self._append(frames.frame(frames.END, msgpack.packb([time.time(), time.perf_counter_ns()])))
-                except OSError as error:
-                    self._fail(error)
-            self.failed = True
-            self._log.close()
-            self._ledger.close()
-        finally:
-            if locked:
-                self._lock.release()
+        self.end_thread()
+        self.flush(everything=True)
+        self._alone(self._finish, anew=True)
+        self._alone(self._journal.close)
 
     def abandon(self) -> None:
         """In a forked child: let go of the files without touching what the parent has in them."""
-        self._log.close()
-        self._ledger.abandon()
+        self.failed = True                      # a fork below `flush` comes back into it
+        self._journal.abandon()
 
-    def flush(self, *, everything: bool = False) -> None:
+    def flush(self, *, everything: bool = False, wait: bool = True) -> None:
         """Write what waits. When this returns, calls that finished before are in the log.
 
         Args:
             everything: Also calls that have been running for less than 0.2 s.
+            wait: Where another thread is writing; else it is left to that one.
         """
-        if not self._lock.acquire(timeout=5.0):
-            return
+        self._alone(lambda: None if self.failed else self._drain(everything), anew=True, wait=wait)
+
+    def write_through(self, content: Content) -> list[Any] | None:
+        """Write the bytes of a tensor from the program's memory and describe it; None if they have no room on disk.
+
+        For one that has no room in the queue: larger than that, or the calls that are running hold all of it.
+        """
+        return self._alone(lambda: None if self.failed else self._journal.write_through(content))
+
+    def _alone(self, work: Callable[[], _T], *, anew: bool = False, wait: bool = True) -> _T | None:
+        """What `work` gives, which no other thread does meanwhile.
+
+        None without it where the lock cannot be had: the writer stalls, or it is at work on this very thread, which runs a
+        finalizer or a signal handler below.
+        """
+        if self._is_writing():
+            return None
+        held: bool | None = None
         try:
-            if not self.failed:
-                self._drain(everything)
-        # Nobody can handle an error of the log, and the caller may be a program's thread: say it and end the recording.
+            held = self._lock.acquire(blocking=False) or (
+                wait and self._backlog.pressure.persist(lambda seconds: self._lock.acquire(timeout=seconds), anew=anew))
+            if held:
+                self._busy = True
+                return work()
+        # Nobody can handle an error of the log, and the caller may be a program's thread: tell it and end the recording.
+        # What a signal handler of that program raises meanwhile is the program's, and the log is whole.
         except Exception as error:
+            pass_on(error)
             self._fail(error)
         finally:
-            self._lock.release()
+            # No call of ours here: where one begins, and behind each of C, another handler may raise.
+            if held is None:
+                held = self._is_writing()
+            if held:
+                self._busy = False
+                self._lock.release()
+        return None
 
-    def _work(self, done: _thread.LockType) -> None:
+    def _is_writing(self) -> bool:
+        """Whether this very thread is writing, and runs a finalizer or a signal handler below."""
+        return self._lock._is_owned()           # type: ignore[attr-defined,no-any-return]  # as `threading.Condition` asks it
+
+    def _is_busy(self) -> bool:
+        """Whether the writer will give memory back, to whoever waits on this thread."""
+        if self.failed or self._is_writing():
+            return False
+        return self._busy or (self._worker is not None and bool(self._backlog.rows))
+
+    def _work(self, worker: _Worker) -> None:
+        """Write now and then, until another thread is to do so or none: one that did not end in time ends here."""
+        worker.begin()
         wake = self._backlog.wake
         try:
-            while not self._stopping and not self.failed:
+            while self._worker is worker and not self.failed:
                 wake.wait(_INTERVAL)
-                wake.clear()
-                self.flush()
+                self.flush(wait=False)
         finally:
-            done.release()
+            worker.done.release()
+
+    def _finish(self) -> None:
+        if not self.failed:
+            self._journal.report_losses(last=True)
+            self._journal.finish()
+            self.failed = True
 
     def _fail(self, error: Exception) -> None:
-        """The log cannot be written: say so once, where the program's own output is not disturbed, and stop."""
+        """The log cannot be written any more: count what is lost, tell the user and stop."""
         if self.failed:
             return
         self.failed = True
+        self._backlog.close(self._snapshots)
+        with contextlib.suppress(OSError):      # what was written shall say what was not, where that is possible
+            self._journal.report_losses(last=True)
         self._on_failure()
-        say_unwritable(self.folder, error)
-        self._backlog.rows.clear()
+        self._notices.ended(self.folder, reason(error))
 
     def _drain(self, everything: bool) -> None:
+        if not self._journal.is_in_place():
+            self.gone = True
+            raise FileNotFoundError(self.folder)
         backlog = self._backlog
+        self._journal.sources.renew()
         rows = backlog.rows
         waiting = len(rows)
         while True:
             count = min(waiting, self._batch_size())
-            batch = [rows.popleft() for _ in range(min(count, len(rows)))]
-            self._announce()
-            if batch:
-                self._write_rows(batch, frames.CALLS)
-            backlog.stalled = False
-            backlog.space.set()
+            batch: list[Row] = []
+            try:
+                for _ in range(min(count, len(rows))):
+                    batch.append(rows.popleft())
+                self._announce()
+                lost = self._journal.write_calls(batch, frames.CALLS) if batch else {}
+            except BaseException:               # of a signal handler of the program; or they are counted by `_fail`
+                rows.extendleft(reversed(batch))
+                raise
+            self._give_back(batch, lost)
+            backlog.pressure.report_written()
             waiting -= len(batch)
             if not batch or waiting <= 0:
                 break
-        while backlog.notes:
-            self._put(frames.NOTE, backlog.notes.popleft())
+        for _ in range(len(backlog.notes)):
+            self._journal.put(frames.NOTE, backlog.notes.popleft())
+        self._journal.publish()
         self._write_running(everything)
-        self._commit()
-        self._report_losses()
-        self._store.forget()
+        self._journal.report_losses()
+        self._journal.forget()
 
     def _batch_size(self) -> int:
-        """Fewer rows when they are heavy, so that memory comes back to those who wait for it."""
+        """Rows of one batch: fewer when they are heavy, so that memory comes back to those who wait for it."""
         allowance = self._snapshots.allowance
-        heavy = allowance.used * 8 // allowance.limit
-        return MOST_ROWS if heavy < 1 else min(max(len(self._backlog.rows) // heavy, 1), MOST_ROWS)
+        size = min(_LARGEST_BATCH, allowance.limit // 8)
+        return min(max(size * len(self._backlog.rows) // max(allowance.used, 1), 1), MOST_ROWS)
 
     def _announce(self) -> None:
-        backlog = self._backlog
-        while backlog.sites:
-            self._put(frames.SITE, backlog.sites.popleft().record())
-        while backlog.plans:
-            number, run, site_ids = backlog.plans.popleft()
-            self._put(frames.PLAN, plan_record(number, run, site_ids))
-        while backlog.runs:
-            taken = [backlog.runs.popleft() for _ in range(min(len(backlog.runs), MOST_ROWS))]
-            self._put(frames.RUNS, taken)
+        """Write the announcements of now, not of those that keep coming; a run is counted before its plan and its sites."""
+        backlog, journal = self._backlog, self._journal
+        runs, plans, sites = len(backlog.runs), len(backlog.plans), len(backlog.sites)
+        for _ in range(sites):
+            record = backlog.sites[0].record(journal.sources)
+            journal.put_sources()
+            journal.put(frames.SITE, record)
+            backlog.sites.popleft()             # not before: a signal handler of the program may raise anywhere
+        for _ in range(plans):
+            number, run, site_ids = backlog.plans[0]
+            journal.put(frames.PLAN, plan_record(number, run, site_ids))
+            backlog.plans.popleft()
+        for start in range(0, runs, MOST_ROWS):
+            journal.put(frames.RUNS, [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))])
 
-    def _put(self, kind: int, content: Any) -> None:
-        body = msgpack.packb(content, unicode_errors='surrogatepass')
-        if self._ledger.afford(len(body) + frames.FRAME_SIZE):
-            self._add(frames.frame(kind, body))
-        else:
-            self._backlog.losses.add({_NAMES[kind]: 1})
-
-    def _add(self, pieces: list[Any]) -> None:
-        self._pieces += pieces
-        self._pieces_size += sum(map(len, pieces))
-        if self._pieces_size > _PIECES:
-            self._commit()
-
-    def _commit(self) -> None:
-        if self._pieces:
-            self._append(self._pieces)
-            self._pieces = []
-            self._pieces_size = 0
-
-    def _append(self, pieces: list[Any]) -> None:
-        self._log.append(pieces)
-
-    def _write_rows(self, rows: list[Row], kind: int) -> None:
-        """Write calls as one record, or as much of them as the budget has room for."""
-        plain = [row if not row[11] and row[12] is None and len(row[9]) + len(row[10]) <= MOST_TENSORS else self._plain(row)
-                 for row in rows]
-        lost = self._write_plain(plain, kind)
-        self._commit()
-        if kind == frames.CALLS:
-            self._backlog.losses.add(lost)
+    def _give_back(self, rows: list[Row], lost: dict[str, int]) -> None:
+        """What calls that are in the log held in memory."""
+        self._backlog.losses.add(lost)
+        for row in rows:
+            if row[15]:                         # looking into each takes a third of the writer's time
+                release(row[9], self._snapshots)
+                release(row[10], self._snapshots)
+            release_said(row, self._snapshots)
+        if self._begun:
             for row in rows:
-                if row[15]:                     # looking into each takes a third of the writer's time
-                    release(row[9], self._snapshots)
-                    release(row[10], self._snapshots)
-                release_said(row, self._snapshots)
-            if self._begun:
-                for row in rows:
-                    self._begun.pop(row[0], None)
-
-    def _write_plain(self, rows: list[Row], kind: int) -> dict[str, int]:
-        """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
-        body = encode(rows, self._store.describe)
-        missed = self._store.count_missed()
-        if self._ledger.afford(len(body) + frames.FRAME_SIZE):
-            self._add(frames.frame(kind, body))
-            for losses in [row[13] for row in rows if row[13]]:
-                for what, count in losses.items():
-                    missed[what] = missed.get(what, 0) + count
-            missed.pop(CUT, None)
-            return missed
-        if len(rows) == 1:
-            said = rows[0][11]
-            return lost_with(rows[0], (len(said) if said else 0) + (rows[0][13] or {}).get('prints', 0))
-        half = len(rows) // 2
-        lost = self._write_plain(rows[:half], kind)
-        for what, count in self._write_plain(rows[half:], kind).items():
-            lost[what] = lost.get(what, 0) + count
-        return lost
-
-    def _plain(self, row: Row) -> Row:
-        """A row whose output, error and losses are plain data."""
-        said, failure = row[11], row[12]
-        lost: dict[str, int] = {}
-        output = None
-        if type(said) is Said:
-            if said.cut:
-                lost[CUT] = said.cut
-            if said.lost:
-                lost['prints'] = said.lost
-            elif self._ledger.fits(2 * said.charge, _PRINT_SHARE):
-                output = [[e.kind, e.text, e.category, e.filename, e.line, e.function, e.offset] for e in said.entries]
-            else:
-                lost['prints'] = len(said.entries)
-        inputs, outputs = row[9], row[10]
-        surplus = len(inputs) + len(outputs) - MOST_TENSORS
-        if surplus > 0:
-            lost['tensors'] = surplus
-            inputs = inputs[:MOST_TENSORS]
-            outputs = outputs[:MOST_TENSORS - len(inputs)]
-        error = None
-        if type(failure) is Failure:
-            room = self._ledger.fits(2 * failure.charge, _PRINT_SHARE)
-            error = failure.record(self._store.describe if room else None)
-            if missed := failure.lost + (0 if room else failure.count):
-                lost['locals'] = missed
-        return (*row[:9], inputs, outputs, output, error, lost or None, *row[14:])
+                self._begun.pop(row[0], None)
 
     def _write_running(self, everything: bool) -> None:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
@@ -302,45 +262,49 @@ class Writer:
             if self._begun.get(call.id) == length:
                 continue
             self._begun[call.id] = length
-            said = Said(entries, 0, self._snapshots.allowance)
+            said = Said(entries, 0, self._snapshots.allowance.take)
             self._snapshots.allowance.give(said.charge)
             rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0,
                          self._backlog.linked(call.forward), call.parent, inputs, (), said if entries else None, None, None,
-                         tuple(call.sources), False))
+                         tuple(call.sources), False, call.retry_of and (call.retry_of, False)))
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
-            self._write_rows(rows[start:start + MOST_ROWS], frames.RUNNING)
+            self._journal.write_calls(rows[start:start + MOST_ROWS], frames.RUNNING)
         if len(self._begun) > 2 * len(running) + 100:
             ids = {call.id for call, _, _ in running}
             self._begun = {i: n for i, n in self._begun.items() if i in ids}
 
-    def _report_losses(self, last: bool = False) -> None:
-        """The totals so far; rarer the longer the budget has been used up, for the reports take room themselves."""
-        total = dict(self._backlog.losses.total)
-        now = time.monotonic()
-        if total == self._said_losses or (not last and now < self._next_report):
-            return
-        pieces = frames.frame(frames.DROPPED, msgpack.packb(total))
-        size = sum(map(len, pieces))
-        if not self._ledger.afford(size):
-            if self._reserve - size < (0 if last else _CLOSING // 2):
-                return
-            self._reserve -= size
-        self._append(pieces)
-        self._said_losses = total
-        self._next_report = now + self._report_interval
-        self._report_interval = min(self._report_interval * 1.5, _SLOWEST_REPORT)
+
+class _Worker:
+    """One thread of a writer.
+
+    Attributes:
+        ident: `threading.get_ident()` of it.
+        done: Locked until it has done its work.
+    """
+
+    __slots__ = ('_native', 'done', 'ident')
+
+    def __init__(self) -> None:
+        self.ident = self._native = 0
+        self.done = _thread.allocate_lock()
+        self.done.acquire()
+
+    def begin(self) -> None:
+        """On the thread: note who it is."""
+        self._native = threading.get_native_id()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the system has the thread no more, as far as it says so: Python 3.12 counts it at a fork."""
+        end = time.monotonic() + seconds
+        if self.done.acquire(timeout=seconds):
+            while time.monotonic() < end and os.path.exists(f'/proc/self/task/{self._native}'):
+                time.sleep(0.0001)
 
 
-def say_unwritable(folder: Path, error: Exception) -> None:
-    """Tell the user that recording ends, where the program's own output is not disturbed."""
+def reason(error: Exception) -> str:
+    """Why a trace cannot be written."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return 'the trace was removed or moved'
     why = (error.strerror if isinstance(error, OSError) else None) or f'{type(error).__name__}: {error}'
-    if sys.__stderr__ is not None:
-        sys.__stderr__.write(f'pyfuncdbg: {folder}: cannot write the trace: {why}. Recording stops, the program goes on; '
-                             'what was written can be read.\n')
-
-
-def _process_record(facts: dict[str, Any]) -> list[Any]:
-    argv = [str(arg)[:1000] for arg in sys.argv[:100]]
-    return [os.getpid(), os.getppid(), argv, platform.python_version(), socket.gethostname(), time.time(),
-            time.perf_counter_ns(), facts]
+    return f'cannot write the trace: {why}; what was written can be read'

@@ -90,8 +90,8 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             sliced = any(type(gradient) is IndexedSlices for gradient in incoming)
         if sliced and not node.definition.slices:
             incoming = [*map(dense, incoming)]
-        if node.definition.gradient is None:
-            raise LookupError(f'gradient registry has no entry for: {node.type}')
+        if node.definition.gradient is None and is_end(node, reached):
+            continue
         inputs = node.inputs
         if reached is None or not node.definition.selective:
             wanted = _ALL
@@ -111,6 +111,17 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
                     parts[key] = [gradient]
                 if call:
                     gradients.came_from(key, call)
+
+
+def is_end(node: Any, reached: Container[int] | None) -> bool:
+    """Whether nothing is to be differentiated behind a node without a rule: integers have no gradients.
+
+    Raises:
+        LookupError: An input leads on to a source.
+    """
+    if any(tensor.dtype.is_trainable and (reached is None or id(tensor) in reached) for tensor in node.inputs):
+        raise LookupError(f'gradient registry has no entry for: {node.type}')
+    return True
 
 
 class _All:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph.attributes import FunctionName
-from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.dtypes import DType, int64
 from pyfuncdbg.graph.registry import (
     CASE,
     IDENTITY,
@@ -28,10 +28,11 @@ from pyfuncdbg.graph.registry import (
     Typed,
     register,
 )
-from pyfuncdbg.graph.shapes import UNKNOWN
+from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, common
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
+from pyfuncdbg.runtime.indexed_slices import IndexedSlices, SlicesType
 from pyfuncdbg.runtime.inner import has_state, run_inner
 from pyfuncdbg.runtime.recording import Recorded
 from pyfuncdbg.runtime.tensor_list import TensorList, zero_of
@@ -168,50 +169,105 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     inputs = node.inputs[1:]
     hidden, count = node.recorded(), len(node.outputs)
     incoming = [*grads, *[None] * (count + len(hidden) - len(grads))]
-    pool, feeds, backwards, first = Pool(), [], [], 0
+    pool, first = Pool(), 0
+    places, values = [], []                     # of each branch: where gradients come in, what there is of the forward call
     for number, branch in enumerate(branches.branches):
         kept = len(branch.kept())
-        values = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs), *hidden[first:first + kept]]
-        offset = len(values) - kept - len(branch.outputs)
+        known = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs), *hidden[first:first + kept]]
+        offset = len(known) - kept - len(branch.outputs)
         for k, place in enumerate(branches.results[number]):
             if place >= 0:
-                values[offset + place] = node.outputs[k]
+                known[offset + place] = node.outputs[k]
         seeds = [(offset + place, incoming[k]) for k, place in enumerate(branches.results[number])
                  if place >= 0 and incoming[k] is not None]
-        seeds += [(len(values) - kept + i, g) for i, g in enumerate(incoming[count + first:count + first + kept])
+        seeds += [(len(known) - kept + i, g) for i, g in enumerate(incoming[count + first:count + first + kept])
                   if g is not None]
-        backward, needed = branch.backward([place for place, _ in seeds])
-        feeds.append(tuple(pool.place(t) for t in (*(seed for _, seed in seeds),
-                                                   *(values[n] if isinstance(n, int) else n for n in needed))))
-        backwards.append(backward)
+        places.append(seeds)
+        values.append(known)
         first += kept
-    return [None, *_differentiated(node, branches, backwards, feeds, pool)]
+    made = _backwards(branches, inputs, [[place for place, _ in seeds] for seeds in places])
+    feeds = [tuple(pool.place(t) for t in (*(seed for _, seed in seeds),
+                                           *(known[n] if isinstance(n, int) else n for n in one.needed)))
+             for one, seeds, known in zip(made, places, values, strict=True)]
+    return [None, *_differentiated(node, made, feeds, pool)]
 
 
-def _differentiated(node: Node, branches: Branches, backwards: Sequence[Traced], feeds: Sequence[tuple[int, ...]],
-                    pool: Pool) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class _Backward:
+    """The backward function of a branch.
+
+    Attributes:
+        trace: It.
+        needed: What it needs of the forward call.
+        found: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
+    """
+
+    trace: Traced
+    needed: list[Any]
+    found: dict[int, Any]
+
+    @classmethod
+    def of(cls, branch: Traced, feeds: Sequence[int], targets: Sequence[int], slices: Any, absent: Any) -> _Backward:
+        """Made, with slices where they are asked for."""
+        trace, needed = branch.backward(targets, (), slices, [(tensor, kind) for _, tensor, kind in absent])
+        packed = trace.pack(range(len(trace.outputs)))
+        return cls(trace, needed, {i: place for i, place in zip([*feeds, *(i for i, _, _ in absent)], packed, strict=True)
+                                   if place is not None})
+
+    def types(self, i: int) -> list[Output]:
+        """Of the gradient of an input."""
+        return [(self.trace.outputs[place].dtype, self.trace.outputs[place].shape) for place in _parts(self.found[i])]
+
+
+def _backwards(branches: Branches, inputs: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[_Backward]:
+    """The backward functions of all branches; a gradient that is slices in one is slices in all, as in TensorFlow."""
+    made = [_Backward.of(branch, feeds, places, None, ())
+            for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
+    sliced: dict[int, SlicesType] = {}
+    for one in made:
+        for i, place in one.found.items():
+            if isinstance(place, IndexedSlices):
+                values, indices = one.trace.outputs[place.values], one.trace.outputs[place.indices]
+                wide = int64 in (indices.dtype, sliced[i].indices if i in sliced else None)
+                rows = UNKNOWN if values.shape.sizes is None else TensorShape((None, *values.shape.sizes[1:]))
+                sliced[i] = SlicesType(values.dtype, rows, int64 if wide else indices.dtype)
+    if not sliced:
+        return made
+    return [_Backward.of(branch, feeds, places, tuple((at, sliced[i]) for at, i in enumerate(feeds) if i in sliced),
+                         [(i, inputs[i], kind) for i, kind in sliced.items() if i not in feeds])
+            for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
+
+
+def _parts(place: Any) -> list[int]:
+    """The outputs that a gradient is."""
+    if not isinstance(place, IndexedSlices):
+        return [place]
+    return [place.values, place.indices, *([] if place.dense_shape is None else [place.dense_shape])]
+
+
+def _differentiated(node: Node, backwards: Sequence[_Backward], feeds: Sequence[tuple[int, ...]], pool: Pool) -> list[Any]:
     """The gradients of the inputs, from the node that runs the backward branches."""
     selector, *inputs = node.inputs
-    found: list[dict[int, int]] = []            # for each branch: the output that is the gradient of an input
-    for number, backward in enumerate(backwards):
-        packed = backward.pack(range(len(backward.outputs)))
-        found.append({branches.feeds[number][i]: place for i, place in enumerate(packed) if place is not None})
-    reached = sorted({i for one in found for i in one})
+    reached = sorted({i for one in backwards for i in one.found})
     if not reached:
         return [None] * len(inputs)
-    types = []
+    types: list[Output] = []
     for i in reached:
-        backward, place = next((b, one[i]) for b, one in zip(backwards, found, strict=True) if i in one)
-        types.append((backward.outputs[place].dtype, backward.outputs[place].shape))
-    results = tuple(tuple(one[i] if i in one else -1 - pool.place(inputs[i]) for i in reached) for one in found)
-    made = Branches(tuple(backwards), tuple(feeds), results, tuple(types))
+        kinds = [one.types(i) for one in backwards if i in one.found]
+        types += [(dtype, common([kind[k][1] for kind in kinds])) for k, (dtype, _) in enumerate(kinds[0])]
+    results = tuple(tuple(place for i in reached
+                          for place in (_parts(one.found[i]) if i in one.found else [-1 - pool.place(inputs[i])]))
+                    for one in backwards)
+    made = Branches(tuple(one.trace for one in backwards), tuple(feeds), results, tuple(types))
     two = node.type in (IF, STATELESS_IF)
-    stateful = any(has_state(backward.graph) for backward in backwards)
+    stateful = any(has_state(one.trace.graph) for one in backwards)
     kind = (IF if stateful else STATELESS_IF) if two else (CASE if stateful else STATELESS_CASE)
-    outputs = choose(kind, selector, pool.tensors, made, {})
+    outputs = iter(choose(kind, selector, pool.tensors, made, {}))
     gradients: list[Any] = [None] * len(inputs)
-    for i, output in zip(reached, outputs, strict=True):
-        gradients[i] = apply(IDENTITY, (output,))
+    for i in reached:
+        first = next(one.found[i] for one in backwards if i in one.found)
+        parts = [apply(IDENTITY, (next(outputs),)) for _ in _parts(first)]
+        gradients[i] = IndexedSlices(*parts) if isinstance(first, IndexedSlices) else parts[0]
     return gradients
 
 

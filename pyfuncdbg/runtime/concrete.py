@@ -13,6 +13,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete_arguments import arguments_of_call
+from pyfuncdbg.runtime.dispatch import out_of_scope
 from pyfuncdbg.runtime.traced import Traced, call_traced
 from pyfuncdbg.runtime.type_text import type_text
 
@@ -119,7 +120,12 @@ class ConcreteFunction:
                     graph.note_variable(variable)
                 if recording.active.recordings and variable.trainable:
                     recording.read(variable.handle, variable)
-        inputs = [*tensors, *(outer for outer, _ in trace.graph.captures)]
+        outside = [outer for outer, _ in trace.graph.captures]
+        if outside and context.current_graph() is None and not any(isinstance(t, SymbolicTensor) for t in tensors):
+            foreign = next((outer for outer in outside if isinstance(outer, SymbolicTensor)), None)
+            if foreign is not None:
+                raise out_of_scope(foreign)
+        inputs = [*tensors, *outside]
         return trace.pack(call_traced(trace, inputs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -90,13 +90,17 @@ def graph_of(inputs: Sequence[Any]) -> Graph | None:
     for tensor in inputs:
         if type(tensor) is not EagerTensor and isinstance(tensor, SymbolicTensor):
             if tensor.graph.building_function or context.state.graphs:
-                raise TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python '
-                                f'locals or TensorFlow collections to access it.\nPlease see '
-                                'https://www.tensorflow.org/guide/function'
-                                '#all_outputs_of_a_tffunction_must_be_return_values '
-                                f'for more information.\n\n{tensor!r} was defined here: {_where(tensor)}')
+                raise out_of_scope(tensor)
             return tensor.graph
     return None
+
+
+def out_of_scope(tensor: SymbolicTensor) -> TypeError:
+    """The error where eager code would need the value of a graph's tensor."""
+    return TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or '
+                     'TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/function'
+                     '#all_outputs_of_a_tffunction_must_be_return_values for more information.\n\n'
+                     f'{tensor!r} was defined here: {_where(tensor)}')
 
 
 def _where(tensor: SymbolicTensor) -> str:

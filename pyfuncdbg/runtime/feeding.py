@@ -28,6 +28,11 @@ def feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
     return tensor  # type: ignore[no-any-return]
 
 
+def is_several(key: Any) -> bool:
+    """Whether a key of a feed_dict means several tensors."""
+    return type(key) is not SymbolicTensor and (isinstance(key, tuple) or hasattr(key, 'fed'))
+
+
 def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
     """A feed_dict whose keys may be structures (a tuple of tensors for a tuple of values) and composites.
 

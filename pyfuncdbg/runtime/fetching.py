@@ -13,6 +13,8 @@ from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.tensor import SymbolicTensor
 
 Pack = Callable[[Sequence[Any]], Any]
+ABSENT: Any = object()
+"""A part of a composite that it does not have: its value is None."""
 
 
 class Fetches:
@@ -39,6 +41,9 @@ class Fetches:
         fetches = _expanded(fetches)
         leaves = nest.flatten(fetches) if _is_structure(fetches) else [fetches]
         for leaf in leaves:
+            if leaf is ABSENT:
+                places.append(-1)
+                continue
             known_as = elements.get(id(leaf)) if elements is not None else None
             element = _element(graph, leaf) if known_as is None else known_as[1]
             if elements is not None:

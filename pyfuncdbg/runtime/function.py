@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete import ConcreteFunction
 from pyfuncdbg.runtime.retracing import Retracing, retracing_of
@@ -31,7 +31,7 @@ def functions_run_eagerly() -> bool:
     return _run_eagerly
 
 
-_tracing = threading.RLock()
+_tracing = new_rlock()
 """One thread traces at a time: with a lock for each function, two that call each other could wait for one another."""
 
 

@@ -4,8 +4,9 @@ Steps with effects keep the order of the program; Python functions without may o
 """
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
+
+from pyfuncdbg.hooks.locks import new_lock
 
 if TYPE_CHECKING:
     from pyfuncdbg.runtime.pool import Pool
@@ -21,7 +22,7 @@ class FunctionThreads:
     def __init__(self) -> None:
         self._counts = {'inter': 0, 'intra': 0}
         self._pool: Pool | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.overlap = False
 
     def pool(self) -> Pool:

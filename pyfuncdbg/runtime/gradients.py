@@ -12,7 +12,7 @@ from pyfuncdbg.graph.dtypes import int32, of_value
 from pyfuncdbg.graph.gradient_rules import NO_RULE
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, SHAPE
+from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime.backward import Gradients, filled
 from pyfuncdbg.runtime.dispatch import apply
@@ -119,7 +119,9 @@ def _graph_of(items: Sequence[Any]) -> Graph | None:
 
 
 def _in_graph(graph: Graph, value: Any, name: str) -> Any:
-    """The tensor of the graph for a tensor, variable or plain value."""
+    """The tensor of the graph, or of one around it, for a tensor, variable or plain value."""
+    if isinstance(value, SymbolicTensor) and graph.building_function:
+        return value                                # the way to it leads out of the function
     if isinstance(value, Tensor):
         return graph.admit(value)
     if value is None or isinstance(value, IndexedSlices):
@@ -163,8 +165,8 @@ def _ones(target: Any, name: str) -> Any:
 
 def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
     """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is
-    captured. Gives a tensor or None for each source."""
-    return [dense(found) for found in _backward(graph, targets, sources, seeds, (), False, False)]
+    captured. Gives a tensor, `IndexedSlices` or None for each source."""
+    return _backward(graph, targets, sources, seeds, (), False, False)
 
 
 def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any], stops: Sequence[Any],
@@ -174,7 +176,8 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
         if target.dtype.is_trainable:
             parts.add(target, seed)
     step = graph_step(graph, gated)
-    order, ends = _order(targets, sources, {t.op for t in stops})
+    edges = _Edges(sources)
+    order, ends = _order(targets, sources, {t.op for t in stops}, edges)
     # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out what nobody needs.
     for op in order:
         with graph.colocate_with(op) if colocated else nullcontext():
@@ -189,10 +192,39 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
             if not definition.sparse:
                 incoming = filled(incoming, op.outputs)
             outgoing, _ = step(op, incoming, (), _EVERY)
-        for tensor, gradient in zip(op.inputs, outgoing, strict=False):
+        for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):
             if gradient is not None:
                 parts.add(tensor, gradient)
     return [parts.of(s) if s.dtype.is_trainable else None for s in sources]
+
+
+class _Edges:
+    """What nodes depend on: their inputs, and for a tensor that a function captured the one around it, as in TensorFlow.
+
+    Args:
+        sources: Tensors by which is differentiated: captured ones among them are where the way ends.
+    """
+
+    def __init__(self, sources: Sequence[Any]) -> None:
+        self._sources = set(map(id, sources))
+        self._captured: dict[Graph, dict[int, SymbolicTensor]] = {}
+
+    def inputs(self, op: Operation) -> Sequence[SymbolicTensor]:
+        """The tensors that a node depends on, in order of its inputs."""
+        return [self._around(tensor) for tensor in op.inputs] if op.graph.building_function else op.inputs
+
+    def _around(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        graph = tensor.op.graph
+        while graph.building_function and tensor.op.type == INPUT and id(tensor) not in self._sources:
+            known = self._captured.get(graph)
+            if known is None:
+                known = self._captured[graph] = {id(inner): outer for outer, inner in graph.captures
+                                                 if isinstance(outer, SymbolicTensor)}
+            outer = known.get(id(tensor))
+            if outer is None:
+                break
+            tensor, graph = outer, outer.op.graph
+        return tensor
 
 
 class _Every:
@@ -205,23 +237,24 @@ class _Every:
 _EVERY: Any = _Every()
 
 
-def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation]) -> tuple[list[Operation], set[Operation]]:
+def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation],
+           edges: _Edges) -> tuple[list[Operation], set[Operation]]:
     """The nodes on the way from targets to sources in the order of TensorFlow's backward pass: each when all its consumers
     on the way are done, the one that became ready first before others; and those where the way ends."""
     roots = [t.op for t in targets]
-    on_the_way = _reached({source.op for source in sources}, roots)
+    on_the_way = _reached({source.op for source in sources}, roots, edges)
     pending = dict.fromkeys(on_the_way, 0)
     for op in on_the_way:
-        for tensor in op.inputs:
+        for tensor in edges.inputs(op):
             if tensor.op in pending:
                 pending[tensor.op] += 1
-    ends = stops | {s.op for s in sources if not any(pending.get(t.op, 0) for t in s.op.inputs)}
+    ends = stops | {s.op for s in sources if not any(pending.get(t.op, 0) for t in edges.inputs(s.op))}
     ready = deque(dict.fromkeys(op for op in roots if pending.get(op) == 0))
     order = []
     while ready:
         op = ready.popleft()
         order.append(op)
-        for tensor in op.inputs:
+        for tensor in edges.inputs(op):
             if tensor.op in pending:
                 pending[tensor.op] -= 1
                 if not pending[tensor.op]:
@@ -229,7 +262,7 @@ def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation]
     return order, ends
 
 
-def _reached(sources: set[Operation], roots: Sequence[Operation]) -> list[Operation]:
+def _reached(sources: set[Operation], roots: Sequence[Operation], edges: _Edges) -> list[Operation]:
     """The nodes between roots and sources, all of which depend on a source by way of tensors that have gradients."""
     needed: set[Operation] = set()
     stack = list(roots)
@@ -237,10 +270,10 @@ def _reached(sources: set[Operation], roots: Sequence[Operation]) -> list[Operat
         op = stack.pop()
         if op not in needed:
             needed.add(op)
-            stack.extend(t.op for t in op.inputs)
+            stack.extend(t.op for t in edges.inputs(op))
     reached: set[Operation] = set()
-    for op in in_order(needed):
-        if op in sources or any(t.op in reached and t.dtype.is_trainable for t in op.inputs):
+    for op in _outer_first(needed):
+        if op in sources or any(t.op in reached and t.dtype.is_trainable for t in edges.inputs(op)):
             reached.add(op)
     between: dict[Operation, None] = {}
     stack = [op for op in roots if op in reached]
@@ -248,5 +281,21 @@ def _reached(sources: set[Operation], roots: Sequence[Operation]) -> list[Operat
         op = stack.pop()
         if op not in between:
             between[op] = None
-            stack.extend(t.op for t in op.inputs if t.op in reached)
+            stack.extend(t.op for t in edges.inputs(op) if t.op in reached)
     return list(between)
+
+
+def _outer_first(ops: set[Operation]) -> list[Operation]:
+    """Nodes so that each comes after what it needs, those of a graph after those of the graphs around it."""
+    graphs: dict[Graph, set[Operation]] = {}
+    for op in ops:
+        graphs.setdefault(op.graph, set()).add(op)
+    return [op for graph in sorted(graphs, key=_depth) for op in in_order(graphs[graph])]
+
+
+def _depth(graph: Graph) -> int:
+    """How many graphs are around a function's."""
+    depth, around = 0, graph.outer if graph.building_function else None
+    while around is not None:
+        depth, around = depth + 1, around.outer if around.building_function else None
+    return depth

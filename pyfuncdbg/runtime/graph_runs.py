@@ -1,7 +1,6 @@
 """What every session does: runs parts of a graph through compiled plans, in the caller's thread unless told otherwise."""
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter_ns
@@ -16,10 +15,11 @@ from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.runtime import devices, server
 from pyfuncdbg.runtime.execution import UNFOLDED, Execution
 from pyfuncdbg.runtime.executor import take_over
-from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
+from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds, is_several
 from pyfuncdbg.runtime.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
 from pyfuncdbg.runtime.host import host
 from pyfuncdbg.runtime.located import check_conditions, run_located
@@ -111,7 +111,7 @@ class BaseSession:
         self._target, self._placed = target, 0
         self._entries: dict[Any, _Entry] = {}
         self._last: tuple[Any, tuple[Any, ...], bool, _Entry] | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._partial = PartialRuns()
         # A run that needs nothing of the kind is told by one test.
         self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
@@ -190,6 +190,8 @@ class BaseSession:
         if last is not None and last[0] is fetches and last[1] == feeds and last[3].version == graph.version and (
                 last[2] is bool(hooks.gradient)):
             return last[3]                      # a loop asks for one thing again and again: nothing is hashed
+        if feeds and any(map(is_several, feeds)):       # the value says how many of its tensors are fed
+            feeds = (is_several, *flat_feeds(feed_dict))
         asked = tuple(fetches) if type(fetches) is list else fetches
         try:
             key: Any = asked, type(fetches), feeds, bool(hooks.gradient)
@@ -226,8 +228,7 @@ class BaseSession:
         plan = compiled(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
                         merge=self._options.merges, gradients=graph.gradient_steps if hooks.gradient else ())
         check_conditions(plan.steps)
-        return _Entry(plan, converters, kept, wanted.pack, len(keys) != len(feed_dict or ()) or any(
-            isinstance(key, tuple) for key in feed_dict or ()), fetches)
+        return _Entry(plan, converters, kept, wanted.pack, any(map(is_several, feed_dict or ())), fetches)
 
     def _place(self) -> None:
         """See that each node of the graph has a device that is there.

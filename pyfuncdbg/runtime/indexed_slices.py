@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.graph.composite_spec import CompositeTypeSpec
 from pyfuncdbg.graph.convert import to_array
-from pyfuncdbg.graph.dtypes import DType, as_dtype, float32, int32, int64
-from pyfuncdbg.graph.registry import CAST, CONCAT, CONSTANT, SEGMENT_SUM, SHAPE
-from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape
+from pyfuncdbg.graph.dtypes import DType, as_dtype, float32, int32, int64, resource
+from pyfuncdbg.graph.registry import CAST, CONCAT, CONSTANT, RANGE, READ, SEGMENT_SUM, SHAPE, ZEROS
+from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime.dispatch import apply
+from pyfuncdbg.runtime.fetching import ABSENT
 
 _LARGE = 100_000_000
 """Elements from which on a conversion is warned of."""
@@ -88,7 +89,7 @@ class IndexedSlices:
 
     def fetched(self) -> IndexedSlicesValue:
         """The structure that `Session.run` fetches in its place."""
-        return IndexedSlicesValue(self.values, self.indices, self.dense_shape)
+        return IndexedSlicesValue(self.values, self.indices, ABSENT if self.dense_shape is None else self.dense_shape)
 
     def fed(self, value: Any) -> list[tuple[Any, Any]]:
         """Its tensors with the value of each, where a run is fed `value` for it."""
@@ -176,12 +177,37 @@ def _static(tensor: Any) -> TensorShape:
         return TensorShape(tensor.numpy().tolist())
     if tensor.op.type == CONSTANT:
         return TensorShape(tensor.op.attrs['value'].tolist())
-    return tensor.op.inputs[0].shape if tensor.op.type == SHAPE else UNKNOWN
+    if tensor.op.type == SHAPE:
+        return TensorShape(tensor.op.inputs[0].shape)
+    return unknown(tensor.shape.num_elements()) if tensor.shape.rank == 1 else UNKNOWN
 
 
 def dense(gradient: Any) -> Any:
     """A gradient as a tensor; None stays."""
     return gradient._as_tensor() if isinstance(gradient, IndexedSlices) else gradient
+
+
+class SlicesType(NamedTuple):
+    """What slices of a tensor are, whichever function gives them: the type of the whole, and of the places."""
+
+    dtype: DType
+    shape: TensorShape
+    indices: DType
+
+
+def as_slices(gradient: Any, kind: SlicesType, source: Any) -> Any:
+    """A gradient (None: zeros) of a tensor or variable's handle as slices, those of a tensor all of its rows."""
+    if gradient is None:
+        if source.dtype is resource:
+            source = apply(READ, (source,), {'dtype': kind.dtype, 'shape': kind.shape})
+        gradient = apply(ZEROS, (source,))
+    if not isinstance(gradient, IndexedSlices):
+        whole, rows = apply(SHAPE, (gradient,), {'out_type': int32}), gradient.shape[0]
+        limit = whole[0] if rows is None else _number(rows)
+        gradient = IndexedSlices(gradient, apply(RANGE, (_number(0), limit, _number(1))), whole)
+    if gradient.indices.dtype is kind.indices:
+        return gradient
+    return IndexedSlices(gradient.values, apply(CAST, (gradient.indices,), {'DstT': kind.indices}), gradient.dense_shape)
 
 
 def joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
@@ -193,5 +219,8 @@ def joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
 
 
 def _concatenated(tensors: Sequence[Tensor]) -> Any:
-    axis = apply(CONSTANT, (), {'dtype': int32, 'value': to_array(0, int32)})
-    return apply(CONCAT, (*tensors, axis), {'N': len(tensors)})
+    return apply(CONCAT, (*tensors, _number(0)), {'N': len(tensors)})
+
+
+def _number(value: int) -> Any:
+    return apply(CONSTANT, (), {'dtype': int32, 'value': to_array(value, int32)})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.graph import later, nest
+from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.registry import CONSTANT, PACK, RESHAPE
 from pyfuncdbg.runtime.dispatch import apply
@@ -37,11 +38,16 @@ def at_run_time(rows: Callable[[Any, Any, Sequence[Any]], list[Any]], columns: C
 def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) -> Any:
     """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros."""
     flat = nest.flatten(sources)
-    if not target.shape.is_fully_defined():
+    empty = target.shape.num_elements() == 0
+    if not target.shape.is_fully_defined() or (empty and not all(source.shape.is_fully_defined() for source in flat)):
         later.load(later.JACOBIAN)
         rows = _Loops.rows(lambda seed: tape.gradient(target, flat, seed, unconnected), target, flat)
         return nest.pack_sequence_as(sources, rows)
     sizes = list(target.shape.as_list())
+    if empty:
+        found = tape.gradient(target, flat, _zeros(target.dtype, sizes), unconnected)
+        return nest.pack_sequence_as(sources, [None if g is None else _zeros(s.dtype, [*sizes, *s.shape.as_list()])
+                                               for g, s in zip(found, flat, strict=True)])
     rows = [[*map(dense, tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))))]
             for i in range(math.prod(sizes))]
     return nest.pack_sequence_as(sources, [_stacked([row[i] for row in rows], sizes, source, unconnected)
@@ -55,22 +61,30 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any) -> Any:
     TensorFlow it is zero where they are not connected.
 
     Raises:
-        ValueError: A rank below 1, or another batch size.
+        ValueError: A rank that is below 2 or not known, or another batch size.
     """
-    sizes, inner = target.shape.as_list(), source.shape.as_list()
-    if not sizes or not inner or (None not in (inner[0], sizes[0]) and inner[0] != sizes[0]):
+    shapes = [tensor.shape.with_rank_at_least(2) for tensor in (target, source)]
+    if any(shape.rank is None for shape in shapes) or not shapes[0][:1].is_compatible_with(shapes[1][:1]):
         raise ValueError(f'Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to '
                          'match.')
-    if None in sizes:
+    sizes, inner = target.shape.as_list(), source.shape.as_list()
+    if None in sizes or None in inner:
         later.load(later.JACOBIAN)
-        return _Loops.columns(lambda seed: [tape.gradient(target, source, seed, 'zero')], target, source)
+        return _Loops.columns(lambda seed: [tape.gradient(target, source, seed)], target, source)
     rest = sizes[1:]
+    if not math.prod(rest):
+        tape.gradient(target, source, output_gradients=_zeros(target.dtype, sizes))     # the tape is used up all the same
+        return _zeros(target.dtype, [*sizes, *inner[1:]])
     columns = [dense(tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)))
                for i in range(math.prod(rest))]
     if all(column is None for column in columns):
-        columns = [zeros_of(source)] * len(columns)
+        return _zeros(target.dtype, [*sizes, *inner[1:]])
     stacked = apply(PACK, columns, {'axis': 1, 'N': len(columns)})
     return _reshaped(stacked, [sizes[0], *rest, *inner[1:]])
+
+
+def _zeros(dtype: Any, sizes: Sequence[int]) -> Any:
+    return apply(CONSTANT, (), {'dtype': dtype, 'value': to_array(np.zeros(sizes), dtype)})
 
 
 def _one_hot(target: Any, sizes: Sequence[int], at: tuple[int, ...], skip: int = 0) -> Any:

@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import sys
-import threading
 from typing import TYPE_CHECKING
+
+from pyfuncdbg.hooks.locks import new_lock
 
 if TYPE_CHECKING:
     import logging
 
 
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def get_logger() -> logging.Logger:

@@ -6,7 +6,6 @@ need is kept. Each step is a run for those who watch. On the caller's thread.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +19,7 @@ from pyfuncdbg.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import take_over
 from pyfuncdbg.runtime.feeding import converter, feed_tensor, flat_feeds
@@ -79,7 +79,7 @@ class PartialRun:
         self.values: dict[SymbolicTensor, Any] = {}
         self.done: set[Operation] = set()
         self.error: OpError | None = None
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
 
     @property
     def over(self) -> bool:
@@ -174,7 +174,8 @@ class PartialRuns:
         """What `Session.partial_run_setup` does; what needs no feed runs now."""
         graph = _usable(session)
         keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
-        tensors = [_to_be_fed(graph, key) for key in keys]
+        tensors = [_to_be_fed(graph, tensor) for key in keys
+                   for tensor in (key._type_spec._to_components(key) if hasattr(key, 'fed') else [key])]
         elements: dict[int, tuple[Any, Any]] = {}
         wanted = Fetches(graph, fetches, elements)
         for i, tensor in enumerate(tensors):

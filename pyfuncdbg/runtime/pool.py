@@ -17,6 +17,7 @@ from typing import Any
 from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.executor import Executor
 from pyfuncdbg.runtime.history import History, Mark
@@ -120,7 +121,7 @@ class PooledRun:
         self.executions: dict[int, StepExecution] = {}
         self._plan, self._pool, self._timing = plan, pool, timing
         self._progress = Progress(order)
-        self._changed = threading.Condition(threading.Lock())
+        self._changed = threading.Condition(new_lock())
         self._running: set[int] = set()
         self._error: BaseException | None = None
         self._pause: _Pause | None = None

@@ -4,10 +4,10 @@ Made by sessions whose settings ask for it, and for single runs that do.
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.runtime.execution import Execution
 from pyfuncdbg.runtime.plan import Plan, overlaps
 
@@ -25,7 +25,7 @@ class Pools:
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
         self._pools: dict[int, Pool] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def runner(self, plan: Plan, settings: RunSettings, timing: Timing | None) -> Runner | None:
         """What runs a plan with these settings; None for step after step, as fast as it goes."""

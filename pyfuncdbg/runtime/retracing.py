@@ -1,15 +1,15 @@
 """Functions that are traced again and again: counted for all `tf.function`s of one text, and said twice at most."""
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hooks.by_code import ByCode
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.runtime.logger import warn
 
 _HISTORY, _MANY, _WARNINGS = 10, 5, 2
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class Retracing:

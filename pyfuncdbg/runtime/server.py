@@ -13,6 +13,7 @@ from typing import Any
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, NotFoundError, UnavailableError, UnknownError
 from pyfuncdbg.graph.device import DeviceSpecV2
 from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.runtime.cluster_spec import ClusterSpec
 from pyfuncdbg.runtime.devices import get_soft_device_placement
 from pyfuncdbg.runtime.placement import LOCAL, Devices, device_for, in_order, unplaceable
@@ -20,7 +21,7 @@ from pyfuncdbg.runtime.placement import LOCAL, Devices, device_for, in_order, un
 _SCHEME = 'grpc://'
 _tasks: dict[str, _Task] = {}
 """By address; what is here stays, because a server cannot be stopped."""
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class _Task:

@@ -45,7 +45,7 @@ from pyfuncdbg.runtime.failure import KERNEL_ERRORS, function_error
 from pyfuncdbg.runtime.function_threads import function_threads
 from pyfuncdbg.runtime.gradients import backpropagated
 from pyfuncdbg.runtime.host import host
-from pyfuncdbg.runtime.indexed_slices import dense
+from pyfuncdbg.runtime.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
 from pyfuncdbg.runtime.plan import Plan, compiled, failed_in, overlaps
 from pyfuncdbg.runtime.usercode import in_user_code
 
@@ -183,46 +183,67 @@ class Traced:
             raised = None                           # its traceback leads here: a cycle
 
     # ------------------------------------------------------------------ differentiating
-    def backward(self, targets: Sequence[int], filled: Sequence[int] = ()) -> tuple[Traced, list[Any]]:
+    def backward(self, targets: Sequence[int], filled: Sequence[int] = (), slices: Slices | None = (),
+                 absent: Sequence[tuple[Tensor, SlicesType]] = ()) -> tuple[Traced, list[Any]]:
         """The function from gradients of its tensors, and what it needs of the forward call, to gradients of its inputs.
 
         Args:
             targets: Of which tensors a gradient is given: places in `available()`; one may stand more than once.
             filled: Inputs that get zeros where no gradient comes to them; the others have none there.
+            slices: Inputs whose gradients are `IndexedSlices` (of zeros where none comes to them), all others tensors; None:
+                each as its rule gives it.
+            absent: Further tensors, on which it does not depend, that get slices of zeros after the inputs.
 
         Returns:
             The function, which packs a list with the gradient or None of each input and captured tensor; and for each value
             that it needs: its place in `available()`, or a tensor from outside that the rules brought in.
         """
-        key = tuple(targets), tuple(filled), self.graph.version
-        found = self._backward.get(key)
+        form = (tuple(targets), tuple(filled), None if slices is None else tuple(slices),
+                tuple((id(tensor), kind) for tensor, kind in absent))
+        found = self._backward.get((form, self.graph.version))
         if found is None:
-            found = self._made_backward(targets, filled)
-            self._backward[tuple(targets), tuple(filled), self.graph.version] = found
+            found = self._made_backward(targets, filled, None if slices is None else dict(slices), absent)
+            self._backward[form, self.graph.version] = found
         return found
 
-    def _made_backward(self, targets: Sequence[int], filled: Sequence[int]) -> tuple[Traced, list[Any]]:
+    def _made_backward(self, targets: Sequence[int], filled: Sequence[int], slices: dict[int, SlicesType] | None,
+                       absent: Sequence[tuple[Tensor, SlicesType]]) -> tuple[Traced, list[Any]]:
         available = self.available()
         index = {id(t): i for i, t in reversed(list(enumerate(available)))}
         inputs = available[:len(self.inputs) + len(self.graph.captures)]
         graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
-        graph.place, graph.repeats = self.graph.place, self.graph.repeats
+        graph.forward, graph.place, graph.repeats = self.graph, self.graph.place, self.graph.repeats
         chosen = [available[place] for place in targets]
         with graph.as_default(), recording.suspended():
             seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
             found = backpropagated(graph, chosen, inputs, seeds)
             found = [zeros_like(t) if g is None and i in filled else g
                      for i, (t, g) in enumerate(zip(inputs, found, strict=True))]
-            found = [None if g is None else graph.admit(dense(g)) for g in found]
+            if slices is not None:
+                found = [as_slices(g, slices[i], inputs[i]) if i in slices else dense(g) for i, g in enumerate(found)]
+            found += [as_slices(None, kind, graph.admit(tensor)) for tensor, kind in absent]
+            found = [_mapped(graph.admit, g) for g in found]
         needed = [outer for outer, _ in graph.captures]
         missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
         if missing:
             raise LookupError(f'{missing[0]!r} is not kept for the gradient of {self.short_name}')
-        outputs = [t for t in found if t is not None]
-        places = [None if t is None else sum(x is not None for x in found[:i]) for i, t in enumerate(found)]
-        backward = Traced(graph, seeds, outputs, lambda values: [None if p is None else values[p] for p in places],
-                          graph.name)
+        outputs: list[Any] = []
+        places = [_mapped(lambda tensor: outputs.append(tensor) or len(outputs) - 1,  # type: ignore[func-returns-value]
+                          g) for g in found]
+        backward = Traced(graph, seeds, outputs, lambda values: [_mapped(values.__getitem__, p) for p in places], graph.name)
         return backward, [index.get(id(t), t) for t in needed]
+
+
+Slices = Sequence[tuple[int, SlicesType]]
+"""Places of inputs, each with the type of its slices."""
+
+
+def _mapped(function: Callable[[Any], Any], gradient: Any) -> Any:
+    """A gradient with the function's results for its tensor, or for those of its slices; None stays."""
+    if not isinstance(gradient, IndexedSlices):
+        return None if gradient is None else function(gradient)
+    parts = (gradient.values, gradient.indices, gradient.dense_shape)
+    return IndexedSlices(*(None if part is None else function(part) for part in parts))
 
 
 # ---------------------------------------------------------------- the op
@@ -243,7 +264,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     hidden = node.recorded()
     incoming = [*grads, *[None] * (len(node.outputs) + len(hidden) - len(grads))]
     first = len(trace.inputs) + len(trace.graph.captures)
-    backward, needed = trace.backward([first + i for i, g in enumerate(incoming) if g is not None])
+    backward, needed = trace.backward([first + i for i, g in enumerate(incoming) if g is not None], slices=None)
     available = [*node.inputs, *node.outputs, *hidden]
     values = [g for g in incoming if g is not None] + [available[i] if isinstance(i, int) else i for i in needed]
     return backward.pack(call_traced(backward, values))  # type: ignore[no-any-return]

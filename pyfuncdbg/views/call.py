@@ -29,10 +29,10 @@ def call_card(call: CallRecord, *, limit: int = PREVIEW) -> Page:
     if not call.inputs:
         parts.append(Text('no inputs', 'dim'))
     if call.error is not None:
-        parts.append(error_panel(call.error, f'call #{call.number} {call.label}', site=call.site))
+        parts.append(error_panel(call.error, f'call #{call.number} {call.label}'))
     parts += [tensor_card(tensor, f'out {i}', limit=limit) for i, tensor in enumerate(call.outputs)]
     if call.output:
-        parts += [Text('output', 'bold'), Padding(output_view(call.output, site=call.site, lines=40), (0, 0, 0, 2))]
+        parts += [Text('output', 'bold'), Padding(output_view(call.output, lines=40), (0, 0, 0, 2))]
     if any(call.dropped.values()):
         parts.append(dropped_line(call.dropped))
     return Page(*parts)
@@ -47,7 +47,14 @@ def input_titles(call: CallRecord) -> list[str]:
 
 
 def state(call: CallRecord) -> Text:
-    """'ok', 'NaN 4', 'raised ValueError', 'not finished'."""
+    """'ok', 'NaN 4', 'raised ValueError', 'not finished', 'broken off'; 'ok, retry of #17'."""
+    text = _outcome(call)
+    return Text.assemble(text, (f', retry of #{one_line(call.retry_of, 20)}', 'yellow')) if call.retry_of else text
+
+
+def _outcome(call: CallRecord) -> Text:
+    if call.broken_off:
+        return Text('broken off', 'yellow')
     if call.error is not None:
         return Text(f'raised {one_line(call.error.type, 60)}', 'bold red')
     if call.duration is None:

@@ -14,7 +14,7 @@ def call_output(call: CallRecord) -> Page:
     """Everything that one call said, in order."""
     title = Text.assemble((f'call #{one_line(call.number, 20)} ', 'bold'), label(call.label, 'bold'),
                           '  ', state(call), overflow='fold')
-    return Page(title, output_view(call.output, call.dropped, site=call.site))
+    return Page(title, output_view(call.output, call.dropped))
 
 
 if __name__ == '__main__':

@@ -12,11 +12,12 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.record.records import ErrorRecord, FrameRecord, SiteRecord
+from pyfuncdbg.hooks.machinery import is_users
+from pyfuncdbg.record.records import ErrorRecord, FrameRecord
 from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.frame_locals import ALL, local_lines
 from pyfuncdbg.views.page import Page
-from pyfuncdbg.views.source import line_text, of_the_user, place
+from pyfuncdbg.views.source import line_text, place
 
 MOST_FRAMES = 12
 MOST_MESSAGE = 2000
@@ -25,19 +26,18 @@ OUTER_LOCALS = 5
 """Variables shown of each frame but the innermost."""
 
 
-def error_panel(error: ErrorRecord, title: str = '', *, site: SiteRecord | None = None) -> Page:
+def error_panel(error: ErrorRecord, title: str = '') -> Page:
     """An exception with the frames that led to it, the user's with their source text.
 
     Args:
         error: As recorded.
         title: Where it happened, such as 'call #17 norm[3]'.
-        site: The call's site, for the text of source lines.
     """
     heading = Text(one_line(error.type, 60) + (f' in {one_line(title, 100)}' if title else ''), 'bold red')
 
     def draw(options: ConsoleOptions) -> Panel:
         width = min(options.max_width, WIDEST)
-        frames = _frames(error, site, lambda frame, most: local_lines(frame, width - 4, options, most))
+        frames = _frames(error, lambda frame, most: local_lines(frame, width - 4, options, most))
         body = Text('\n').join([*frames, message_line(error, MOST_MESSAGE)])
         body.overflow = 'fold'
         return Panel(body, title=heading, title_align='left', border_style='red', width=width)
@@ -54,24 +54,24 @@ def message_line(error: ErrorRecord, limit: int = 0) -> Text:
 
 def innermost(error: ErrorRecord) -> Frame | None:
     """The innermost frame of the user's, or the innermost of all."""
-    return next((frame for frame in reversed(error.frames) if of_the_user(frame.filename)),
+    return next((frame for frame in reversed(error.frames) if is_users(frame.filename)),
                 error.frames[-1] if error.frames else None)
 
 
-def _frames(error: ErrorRecord, site: SiteRecord | None, local: Callable[[FrameRecord, int], list[Text]]) -> list[Text]:
+def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]]) -> list[Text]:
     """A text for each frame, with its source and the lines that `local` gives for its variables."""
     frames = error.frames
-    mine = [i for i, frame in enumerate(frames) if of_the_user(frame.filename)]
+    mine = [i for i, frame in enumerate(frames) if is_users(frame.filename)]
     if not mine:                                # raised in a library, called by one: its last frames are all there is
-        return [_frame(frame, site, 'dim') for frame in frames[-3:]]
+        return [_frame(error, frame, 'dim') for frame in frames[-3:]]
     variables = {found.frame: found for found in error.locals}
     lines: list[Text] = []
-    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: of_the_user(frames[i].filename)):
+    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_users(frames[i].filename)):
         if not users:
             lines.append(_folded([frames[i] for i in group]))
             continue
         for i in group:
-            text = _frame(frames[i], site, '')
+            text = _frame(error, frames[i], '')
             for line in local(variables[i], ALL if i == mine[-1] else OUTER_LOCALS) if i in variables else ():
                 text.append('\n').append_text(line)
             lines.append(text)
@@ -82,9 +82,11 @@ def _frames(error: ErrorRecord, site: SiteRecord | None, local: Callable[[FrameR
     return lines
 
 
-def _frame(frame: Frame, site: SiteRecord | None, style: str) -> Text:
-    source = one_line(line_text(frame.filename, frame.line, site), 300)
-    below = ((f'\n{frame.line:>6} | ', 'dim'), (source, style or 'bold')) if source else ()
+def _frame(error: ErrorRecord, frame: Frame, style: str) -> Text:
+    source = line_text(error.source_at(frame.filename, frame.line), frame.line, frame.filename)
+    if not source.style:
+        source.style = style or 'bold'
+    below = ((f'\n{frame.line:>6} | ', 'dim'), source) if source else ()
     return Text.assemble(place(frame.filename, frame.line, full=True), f' in {one_line(frame.function, 80)}', *below,
                          style=style)
 
@@ -100,4 +102,4 @@ if __name__ == '__main__':
     from pyfuncdbg.views.sample import sample
     for call in sample().calls(failed=True):
         if call.error is not None:
-            demo(error_panel(call.error, f'call #{call.number} {call.label}', site=call.site))
+            demo(error_panel(call.error, f'call #{call.number} {call.label}'))

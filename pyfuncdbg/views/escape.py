@@ -4,18 +4,50 @@ Every name, print and message of a trace goes through here, and only ever into `
 """
 from __future__ import annotations
 
+import re
+
+from rich.cells import get_character_cell_size
 from rich.text import Text
+
+_STACKED = 10
+"""Characters without a width of their own that may follow one another: more than the accents of any script."""
+_STYLE = re.compile(r'\x1b\[(?:(?:[0-79]|3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;5;\d{1,3})(?:;(?=\d)|(?=m)))*m')
+"""Colours and weights, as rich writes them; what conceals is not among them."""
 
 
 def visible(text: str) -> str:
     """The text with every non-printable character as its Python escape, newlines and blanks kept.
 
-    Escape sequences, carriage returns, direction overrides and lone surrogates can neither act on the terminal nor
-    hide anything; tabs become blanks.
+    Escape sequences, carriage returns, direction overrides, lone surrogates and piles of accents can neither act on the
+    terminal nor hide anything; tabs become blanks.
     """
-    if text.isprintable():
-        return text
-    return ''.join(c if c == '\n' or c.isprintable() else _escaped(c) for c in text.expandtabs(4))
+    return '\n'.join(map(_visible_line, text.split('\n')))
+
+
+def _visible_line(text: str) -> str:
+    if not text.isprintable():
+        text = ''.join(c if c.isprintable() else _escaped(c) for c in text.expandtabs(4))
+    return text if text.isascii() or len(text) <= _STACKED else _unstacked(text)
+
+
+def _unstacked(text: str) -> str:
+    """The text with accents as escapes where too many are piled up."""
+    parts, pile = [], 0
+    for char in text:
+        pile = 0 if get_character_cell_size(char) else pile + 1
+        parts.append(char if pile <= _STACKED else _escaped(char))
+    return ''.join(parts)
+
+
+def styled(text: str) -> str:
+    """What another process has drawn for a terminal: its colours stay, all other control characters become escapes."""
+    parts: list[str] = []
+    end = 0
+    for style in _STYLE.finditer(text):
+        parts += visible(text[end:style.start()]), style[0]
+        end = style.end()
+    parts.append(visible(text[end:]))
+    return ''.join([*parts, *(['\x1b[0m'] if end else [])])
 
 
 def one_line(text: str, limit: int = 0) -> str:

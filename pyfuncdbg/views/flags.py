@@ -29,7 +29,9 @@ def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     found = list(_of_stats(tensor.stats)) if tensor.stats is not None else []
     if tensor.changed:
         found.append(Flag('changed by the function'))
-    if tensor.level == 'none' or (tensor.level == 'stats' and tensor.note):
+    if tensor.unknown:
+        found.append(Flag(visible(tensor.note)))
+    elif tensor.level == 'none' or (tensor.level == 'stats' and tensor.note):
         kept = 'no array' if tensor.dtype == 'object' else 'nothing kept' if tensor.level == 'none' else 'stats only'
         found.append(Flag(f'{kept}: {visible(tensor.note)}' if tensor.note else kept))
     return tuple(found)

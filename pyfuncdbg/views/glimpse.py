@@ -28,6 +28,8 @@ def glimpse(tensor: TensorRecord | None, *, typed: bool = True) -> Text:
     """
     if tensor is None:
         return Text()
+    if tensor.unknown:
+        return Text(one_line(tensor.note, 200), 'yellow', overflow='fold')
     if not holds_values(tensor):
         return Text('handle, no tensor', 'dim')
     text = Text(overflow='fold')

@@ -1,6 +1,7 @@
 """What commands that steer a run answer: what was made again, what stays, and which tensors have come out differently."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -13,6 +14,7 @@ from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.page import Page, Part
+from pyfuncdbg.views.units import count
 from pyfuncdbg.views.variable import inline
 
 _STAYS = 'what it printed and wrote outside stays'
@@ -32,12 +34,12 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
     for call in calls:
         if call.output:
             parts.append(Text(f'call #{one_line(call.number, 20)} {one_line(call.label, 60)} said', 'dim'))
-            parts.append(output_view(call.output, call.dropped, site=call.site))
+            parts.append(output_view(call.output, call.dropped))
     return Page(*parts)
 
 
-def retried_view(node: str, found: Reloaded | None) -> Page:
-    """What is made again, and with which code."""
+def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = ()) -> Page:
+    """What is made again, with which code, and on which inputs."""
     parts: list[Part] = []
     if found is not None and found.done:
         where = f'{one_line(found.filename, 200)}:{found.line}'
@@ -46,7 +48,26 @@ def retried_view(node: str, found: Reloaded | None) -> Page:
         parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
     parts.append(Text(f"'{one_line(node, 60)}' once more: its effects outside (files, prints) happen again", 'dim',
                       overflow='fold'))
-    return Page(*parts)
+    return Page(*parts, *_inputs_again(inputs, changed))
+
+
+def _inputs_again(inputs: str, changed: Sequence[Difference]) -> list[Part]:
+    """What a call that is made again gets."""
+    if inputs == 'as left':
+        return [Text('its inputs are as the function left them: nothing was to stop at this call when it began, so they '
+                     'were not saved', 'yellow', overflow='fold')]
+    if not changed:
+        return []
+    written = ', '.join(f'{one_line(one.tensor, 60)} ({_extent(one)})' for one in changed[:8])
+    more = f' and {len(changed) - 8} more' if len(changed) > 8 else ''
+    these = 'its inputs' if len(changed) > 1 else 'that input'
+    return [Text(f'it had written to {written}{more}: it gets {these} as before', 'yellow', overflow='fold')]
+
+
+def _extent(one: Difference) -> str:
+    if one.elements < 0:
+        return 'another shape' if one.shapes[0] != one.shapes[1] else 'another dtype'
+    return 'bits alone' if one.same else f'{one.elements} of {count(math.prod(one.shapes[0]), "element")}'
 
 
 def injected_view(tensor: str, before: Value, after: Value, where: str) -> Page:
@@ -56,29 +77,30 @@ def injected_view(tensor: str, before: Value, after: Value, where: str) -> Page:
                 Text.assemble(('  is   ', 'dim'), inline(after), overflow='fold'))
 
 
-def swapped_view(node: str, before: str, after: str, again: str) -> Page:
+def swapped_view(node: str, before: str, after: str, again: str, inputs: str = '',
+                 changed: Sequence[Difference] = ()) -> Page:
     """A function that was replaced, and what is made again for it."""
     what = {'run': 'goes back to it, and makes again what depends on it: calls and variable writes too, with their effects '
                    'outside', 'call': 'makes this call again, its effects outside included',
             '': "uses it from now on, until 'quit'"}[again]
     return Page(Text.assemble((f"'{one_line(node, 60)}'", 'bold'), f' calls {one_line(after, 80)} instead of '
-                              f'{one_line(before, 80)}: the run {what}', overflow='fold'))
+                              f'{one_line(before, 80)}: the run {what}', overflow='fold'),
+                *_inputs_again(inputs, changed))
 
 
 def differences_view(found: Sequence[Difference]) -> Page:
     """Tensors before and after, those that are others first."""
     changed = [one for one in found if not one.same]
-    count = f'{len(found)} tensor{"s" * (len(found) != 1)}'
+    number = f'{len(found)} tensor{"s" * (len(found) != 1)}'
     if not changed:
-        return Page(Text(f'{count} made again, each as before', 'bold'))
-    title = Text(f'{len(changed)} of {count} came out differently', 'bold')
+        return Page(Text(f'{number} made again, each as before', 'bold'))
+    title = Text(f'{len(changed)} of {number} came out differently', 'bold')
     table = Table(box=None, padding=(0, 2, 0, 0))
     for head in ('tensor', 'type', 'elements', 'max |difference|', 'not finite'):
         table.add_column(head, header_style='dim', overflow='fold')
     for one in changed:
         table.add_row(label(one.tensor, limit=60), Text(_arrow(_type(one, 0), _type(one, 1))),
-                      'another shape' if one.elements < 0 and one.shapes[0] != one.shapes[1] else
-                      'another dtype' if one.elements < 0 else str(one.elements),
+                      _extent(one) if one.elements < 0 else str(one.elements),
                       '' if one.greatest is None else f'{one.greatest:.3g}', _arrow(*map(str, one.bad)))
     return Page(title, table)
 

@@ -16,6 +16,7 @@ from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
+from pyfuncdbg.views.numbered import named, numbered
 from pyfuncdbg.views.origin import kind_of
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.page import Page, Part
@@ -49,9 +50,9 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         otherwise: Calls whose nodes by themselves give something else than the framework had.
     """
     first = heading(total, 'finding', shown=len(findings), filters=filters)
-    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
-    if named:
-        first.append(f'   {named}')
+    verdicts = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
+    if verdicts:
+        first.append(f'   {verdicts}')
     parts: list[Part] = [first]
     if otherwise:
         parts.append(_otherwise(otherwise))
@@ -76,9 +77,9 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
 
 def _otherwise(calls: Sequence[CallRecord]) -> Text:
     """Which values the verdicts may be wrong about."""
-    named = ', '.join(f'#{one_line(call.number, 20)} {one_line(call.label, 40)}' for call in calls[:RUNS])
+    these = ', '.join(named(call) for call in calls[:RUNS])
     more = f' and {len(calls) - RUNS:,} more' if len(calls) > RUNS else ''
-    return Text(f'In {named}{more} the session had another value than the node gives when it is computed again for display: '
+    return Text(f'In {these}{more} the session had another value than the node gives when it is computed again for display: '
                 'TensorFlow runs nodes fused. That value is used; those of the nodes before it were computed again, so NaN '
                 'and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
 
@@ -88,7 +89,7 @@ def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool
     for finding in findings:
         fate = fates.get(finding.call.number)
         then.append(_fate(fate, stopped) if fate is not None and not finding.origin else Text())
-    calls = [label(f'#{finding.call.number} {finding.call.label}', limit=200) for finding in findings]
+    calls = [label(named(finding.call, 200), limit=200) for finding in findings]
     return fitted_table([
         Column('call', calls, 1, least=16),
         Column('verdict', [_verdict(finding) for finding in findings], 0),
@@ -101,7 +102,7 @@ def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool
 
 def _verdict(finding: Finding) -> Text:
     if finding.verdict in ('inherited', 'masked'):
-        source = f' from #{one_line(finding.origin, 20)}' if finding.origin else ''
+        source = f' from {numbered(finding.origin)}' if finding.origin else ''
         return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
                     'green' if finding.verdict == 'masked' else '')
     where = ' in gradient' if finding.call.site.kind == 'gradient' else ''
@@ -124,6 +125,8 @@ def _value(finding: Finding) -> Text:
 def _where(finding: Finding) -> Text:
     """'train.py:48': the line that NumPy blamed, else where the function begins or the node was made."""
     site = finding.call.site
+    if site.kind == 'run':
+        return Text(one_line(f'feed {finding.tensor.name}', 80))
     if finding.places and finding.verdict in ('born', 'suspected'):
         return place(finding.places[0].filename, finding.places[0].line)
     if site.function:
@@ -133,7 +136,7 @@ def _where(finding: Finding) -> Text:
 
 def _of(finding: Finding) -> Text:
     site = finding.call.site
-    return label(site.function or (site.op_type if site.stack else ''), 'dim', 40)
+    return Text() if site.kind == 'run' else label(site.function or (site.op_type if site.stack else ''), 'dim', 40)
 
 
 def _first(finding: Finding) -> Text:
@@ -145,7 +148,7 @@ def _first(finding: Finding) -> Text:
 def _fate(fate: Fate, stopped: bool) -> Text:
     words = []
     for fetch in fate.fetches[:1]:
-        words.append(f'reached fetch {_named(fetch)}' + ('' if fetch.certain else '?'))
+        words.append(f'reached fetch {_fetched(fetch)}' + ('' if fetch.certain else '?'))
     if len(fate.fetches) > 1:
         words.append(f'and {len(fate.fetches) - 1:,} more')
     if fate.masked:
@@ -159,7 +162,7 @@ def _fate(fate: Fate, stopped: bool) -> Text:
     return Text(', '.join(words), 'bold' if fate.fetches else '')
 
 
-def _named(fetch: Reached) -> str:
+def _fetched(fetch: Reached) -> str:
     name = one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}'
     return f'{name} in run #{fetch.run}'
 
@@ -169,7 +172,7 @@ def _ways(fates: Sequence[Fate]) -> list[Part]:
     ways: dict[tuple[str, ...], list[Reached]] = {}
     for fate in fates:
         for fetch in fate.fetches:
-            steps = [f'#{one_line(call.number, 20)} {one_line(call.label, 40)}' for call in fetch.path]
+            steps = [named(call) for call in fetch.path]
             if fetch.gap:
                 steps.insert(1, '(not recorded)')
             if len(steps) > STEPS:
@@ -191,7 +194,7 @@ def _ends(fates: Sequence[Fate], stopped: bool) -> list[Part]:
     parts: list[Part] = []
     for fate in ended[:PATHS]:
         call = fate.origin.call
-        parts.append(Text.assemble(f'#{one_line(call.number, 20)} {one_line(call.label, 40)}: ', _fate(fate, stopped),
+        parts.append(Text.assemble(f'{named(call)}: ', _fate(fate, stopped),
                                    overflow='fold'))
     if len(ended) > PATHS:
         parts.append(Text(f'{len(ended) - PATHS:,} further ones reached no fetch', 'dim'))
@@ -229,7 +232,7 @@ def line_view(report: LineReport) -> Page:
         parts.append(Text(f'  It assigned to {names}: put back as it was.', 'yellow', overflow='fold'))
     if report.said:
         parts.append(Text('printed by the re-run (not by the program)', 'bold'))
-        parts.append(Padding(output_view(report.said, site=call.site, lines=8), (0, 0, 0, 2)))
+        parts.append(Padding(output_view(report.said, lines=8), (0, 0, 0, 2)))
     return Page(*parts)
 
 
@@ -243,9 +246,8 @@ def _cause(report: LineReport) -> list[Part]:
     else:
         parts = [Text.assemble((f'{what} first appeared in {one_line(first.variable, 80)}', 'bold red'), ' at ',
                                place(first.filename, first.line), ', ', label(first.function), overflow='fold')]
-        source = excerpt(first.filename, first.line, report.call.site)
-        if source:
-            parts.append(Padding(source, (0, 0, 0, 2)))
+        source = excerpt(report.call.site.source_at(first.filename, first.line), first.line)
+        parts.append(Padding(source, (0, 0, 0, 2)))
         if '\n' not in source.plain or first.statement not in source.plain:
             parts += [Text(f'  statement: {one_line(first.statement, 300)}', overflow='fold')] if first.statement else []
     parts.append(Padding(tensor_line(first.tensor), (0, 0, 0, 2)))

@@ -11,7 +11,7 @@ from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.output import dropped_line
 from pyfuncdbg.views.page import Page, Part
-from pyfuncdbg.views.units import count, seconds, size
+from pyfuncdbg.views.units import count, seconds, size, with_retries
 
 
 def info_view(info: TraceInfo) -> Page:
@@ -26,7 +26,9 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('when', Text(f'{_date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
     grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))
-    grid.add_row('holds', Text(f'{count(info.runs, "run")}, {count(info.calls, "call")} at {count(info.sites, "site")}'))
+    calls = with_retries(count(info.calls, 'call'), info.retries[0])
+    runs = with_retries(count(info.runs, 'run'), info.retries[1])
+    grid.add_row('holds', Text(f'{runs}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
     grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
     if info.op_cost is not None:

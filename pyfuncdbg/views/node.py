@@ -14,16 +14,17 @@ from pyfuncdbg.debug.graph import Use
 from pyfuncdbg.debug.node_card import Given, Made, NodeCard
 from pyfuncdbg.debug.otherwise import otherwise
 from pyfuncdbg.debug.places import unlocated
-from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.machinery import is_users
 from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.views.call import state
 from pyfuncdbg.views.escape import label, one_line, shortened
 from pyfuncdbg.views.glimpse import glimpse, glimpse_of_constant, holds_values, typed_as
 from pyfuncdbg.views.listing import cut, highlighted
 from pyfuncdbg.views.output import OTHERWISE
 from pyfuncdbg.views.page import Page, Part
-from pyfuncdbg.views.source import line_text, of_the_user, place
-from pyfuncdbg.views.units import count, milliseconds, seconds, size
+from pyfuncdbg.views.source import line_text, place
+from pyfuncdbg.views.units import count, milliseconds, seconds, size, with_retries
 from pyfuncdbg.views.unlocated import unlocated_text
 
 USERS = 6
@@ -46,7 +47,7 @@ def node_view(card: NodeCard) -> Page:
     if card.attrs:
         parts += [Text('attributes', 'bold'), *_attrs(card)]
     if card.frames:
-        stack = _stack(card.frames, everything=card.all_frames)
+        stack = _stack(card)
         parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
             cut(row, options.max_width) for line in stack for row in line.split('\n'))]
     elif card.site is not None and (reason := unlocated_text(unlocated(card.site))) is not None:
@@ -95,7 +96,7 @@ def _facts(card: NodeCard) -> Table:
     if card.calls:
         mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
         took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
-        words = Text(f'{count(card.calls, "call")}, {took}', overflow='fold')
+        words = Text(f'{with_retries(count(card.calls, "call"), card.retries)}, {took}', overflow='fold')
         if card.failed:
             words.append(f', {card.failed:,} raised', 'bold red')
         if card.bad:
@@ -190,17 +191,20 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else repr(value) if isinstance(value, bool | int | float) else str(value)
 
 
-def _stack(frames: Sequence[Frame], *, everything: bool) -> list[Text]:
+def _stack(card: NodeCard) -> list[Text]:
     """The user's frames, innermost first; with everything, all of them, libraries' gray, with their lines of source."""
+    frames, everything = card.frames, card.all_frames
     lines = []
-    mine = [frame for frame in reversed(frames) if of_the_user(frame.filename)]
+    mine = [frame for frame in reversed(frames) if is_users(frame.filename)]
     for frame in reversed(frames) if everything or not mine else mine[:3]:
-        style = '' if of_the_user(frame.filename) else 'dim'
+        style = '' if is_users(frame.filename) else 'dim'
         line = Text.assemble('  ', place(frame.filename, frame.line, full=everything),
                              (f' in {one_line(frame.function, 60)}', style), overflow='fold')
-        source = line_text(frame.filename, frame.line)
-        if source:
-            line.append('\n' + ' ' * 6).append_text(highlighted([shortened(source, 160)])[0])
+        source = card.site.source_at(frame.filename, frame.line) if card.site is not None else SourceText()
+        text = line_text(source, frame.line, frame.filename)
+        if text:
+            line.append('\n' + ' ' * 6).append_text(
+                text if source.missing else highlighted([shortened(text.plain, 160)])[0])
         if style:
             line.stylize(style)
         lines.append(line)

@@ -11,7 +11,7 @@ from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.glimpse import glimpse, holds_values, typed_as
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page
-from pyfuncdbg.views.units import count, seconds
+from pyfuncdbg.views.units import count, seconds, with_retries
 
 WIDE = 110
 NAMES = 4
@@ -48,7 +48,7 @@ def node_list_view(found: NodeList) -> Page:
             Column('function', [label(row.site.function if wide else '', 'bold', 60) for row in rows], 3, least=8),
             Column('inputs', [_inputs(row) for row in rows], 8, least=12),
             Column('users', [Text(str(row.users)) for row in rows], 9, right=True),
-            Column('calls', [Text(f'{row.time.calls:,}' if row.time is not None else '-') for row in rows], 6, right=True),
+            Column('calls', [_calls(row) for row in rows], 6, right=True),
             Column('time', [_took(row) for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
             Column('value', [_value(row, found) for row in rows], 1, least=18)], options, sort=found.sort)
@@ -68,6 +68,10 @@ def _name(row: NodeRow, found: NodeList) -> Text:
 def _inputs(row: NodeRow) -> Text:
     more = f' +{len(row.inputs) - 6}' if len(row.inputs) > 6 else ''
     return label(' '.join(row.inputs[:6]) + more, 'dim', 300)
+
+
+def _calls(row: NodeRow) -> Text:
+    return Text(with_retries(f'{row.time.calls:,}', row.time.retries) if row.time is not None else '-')
 
 
 def _took(row: NodeRow) -> Text:

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from pyfuncdbg.debug.health import Finding
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.record.records import Stats, TensorRecord
+from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
+from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.views.call import input_titles
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import output_view
@@ -27,24 +28,27 @@ READ_LIMIT = 64_000_000
 """Bytes of a tensor that are read to find the offending rows."""
 
 
-def origin_card(finding: Finding, heirs: int = 0, likely: int = 0) -> Page:
+def origin_card(finding: Finding, heirs: int = 0, likely: int = 0, *, ops: bool = False) -> Page:
     """The needed line first: what began where; then inputs, prints and consequences.
 
     Args:
         finding: Born, fed or entered.
         heirs: How many later calls inherited the value.
         likely: How many met such values later, by a way that was not recorded.
+        ops: Whether graph nodes were recorded.
     """
     call = finding.call
-    parts: list[Part] = [headline(finding), *_where(finding), _side(finding)]
+    parts: list[Part] = [headline(finding), *_where(finding, ops), _side(finding)]
     rows = bad_rows(finding.tensor)
     names = input_titles(call)
     for i, tensor in enumerate(call.inputs):
+        if call.site.kind == 'run' and i != finding.slot:
+            continue
         parts += _given(tensor, names[i], rows if finding.verdict == 'born' else bad_rows(tensor))
     said = [record for record in call.output if record.kind in ('out', 'err', 'log')]
     if said:
         parts.append(Text('printed by this call', 'bold'))
-        parts.append(Padding(output_view(said, site=call.site, lines=8), (0, 0, 0, 2)))
+        parts.append(Padding(output_view(said, lines=8), (0, 0, 0, 2)))
     if heirs:
         parts.append(Text(f'{count(heirs, "later call")} inherited it'))
     if likely:
@@ -63,13 +67,17 @@ def headline(finding: Finding) -> Text:
             text.append(f', backward of call #{one_line(call.forward, 20)}')
     elif finding.verdict == 'suspected':
         text = Text.assemble(f'NumPy reported an error in call #{one_line(call.number, 20)} ', label(call.label))
+    elif call.site.kind == 'run':
+        text = Text.assemble(f'{what} was fed into run #{call.run} as ', label(repr(finding.tensor.name)),
+                             ('; no recorded call took it', ''))
     elif finding.verdict == 'fed':
         text = Text.assemble(f'{what} was fed into run #{call.run} as ', label(repr(finding.tensor.name)),
                              f', first met by call #{one_line(call.number, 20)} ', label(call.label))
     else:
         text = Text.assemble(f'{what} came into call #{one_line(call.number, 20)} ', label(call.label),
                              f' by input {finding.slot} ', label(repr(finding.tensor.name) if finding.tensor.name else ''))
-    text.append(', ').append_text(location(finding))
+    if call.site.kind != 'run':
+        text.append(', ').append_text(location(finding))
     text.stylize('bold red')
     text.overflow = 'fold'
     return text
@@ -111,9 +119,10 @@ def bad_rows(tensor: TensorRecord) -> tuple[int, ...]:
     return (stats.first_bad[0],)
 
 
-def _where(finding: Finding) -> list[Part]:
+def _where(finding: Finding, ops: bool) -> list[Part]:
     if finding.verdict == 'entered':
-        nodes = 'is a constant' if finding.call.site.kind == 'op' else 'from nodes that --ops would record'
+        nodes = ('is a constant' if finding.call.site.kind == 'op' else
+                 'from nodes of which nothing is known' if ops else 'from nodes that --ops would record')
         return [Text(f'  No recorded call made it: it is from outside, or {nodes}.', 'yellow')]
     if finding.verdict == 'fed':
         return []
@@ -121,13 +130,14 @@ def _where(finding: Finding) -> list[Part]:
     parts: list[Part] = []
     if finding.places:
         first = finding.places[0]
-        source = excerpt(first.filename, first.line, site)
-        parts += [Padding(source, (0, 0, 0, 2))] if source else []
+        source = source_of(finding.call, first.filename, first.line)
+        parts.append(Padding(excerpt(source, first.line), (0, 0, 0, 2)))
         parts.append(Text.assemble('  NumPy: ', (one_line(first.text, 300), 'yellow'), overflow='fold'))
         for further in finding.places[1:4]:
             parts.append(Text.assemble('  then   ', (one_line(further.text, 300), 'yellow'), '  ',
                                        place(further.filename, further.line), '  ',
-                                       label(line_text(further.filename, further.line, site), limit=100), overflow='fold'))
+                                       line_text(source_of(finding.call, further.filename, further.line), further.line,
+                                                 further.filename), overflow='fold'))
     elif site.function:
         parts.append(Text('  NumPy named no line: its warnings are off there, or the value was made outside of NumPy.',
                           'dim'))
@@ -136,6 +146,12 @@ def _where(finding: Finding) -> list[Part]:
     elif not finding.certain:
         parts.append(Text('  Not all inputs were kept: it may have come in by one of those.', 'yellow'))
     return parts
+
+
+def source_of(call: CallRecord, filename: str, line: int) -> SourceText:
+    """The source of a line that NumPy blamed, as the remark that names it knows it."""
+    said = next((record for record in call.output if (record.filename, record.line) == (filename, line)), call.site)
+    return said.source_at(filename, line)
 
 
 def _side(finding: Finding) -> Text:

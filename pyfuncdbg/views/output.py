@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.record.records import OutputRecord, SiteRecord
+from pyfuncdbg.record.records import OutputRecord
 from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, place
@@ -23,17 +23,15 @@ OTHERWISE = ('computed again for display, this node gives something else. This i
 """What the remark 'otherwise' says."""
 
 
-def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | None = None, *,
-                site: SiteRecord | None = None, lines: int = 0) -> Page:
+def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | None = None, *, lines: int = 0) -> Page:
     """Captured output, one row for each warning, log record or piece of text.
 
     Args:
         records: In order of time.
         dropped: What was not kept, by kind.
-        site: The call's site, for the text of source lines.
         lines: Show at most so many lines of text, both ends (0: all).
     """
-    rows = _rows(_once(records), site)
+    rows = _rows(_once(records))
     hidden = 0
     if lines and len(rows) > lines:
         hidden = len(rows) - lines
@@ -63,14 +61,14 @@ def _once(records: Sequence[OutputRecord]) -> list[OutputRecord]:
             if record.kind != 'fp' or (record.text, record.filename, record.line) not in warned]
 
 
-def _rows(records: Sequence[OutputRecord], site: SiteRecord | None) -> list[tuple[str, Text, Text]]:
+def _rows(records: Sequence[OutputRecord]) -> list[tuple[str, Text, Text]]:
     rows: list[tuple[str, Text, Text]] = []
     for kind, group in itertools.groupby(records, key=lambda record: record.kind):
         name, style = KINDS.get(kind, (one_line(str(kind), 10), ''))
         if kind in ('out', 'err'):
             rows += _stream(list(group), Text(name, style))
         else:
-            rows += [(_offset(record), Text(name, style), _event(record, site)) for record in group]
+            rows += [(_offset(record), Text(name, style), _event(record)) for record in group]
     return rows
 
 
@@ -83,7 +81,7 @@ def _stream(pieces: list[OutputRecord], kind: Text) -> list[tuple[str, Text, Tex
             for i, line in enumerate(lines)]
 
 
-def _event(record: OutputRecord, site: SiteRecord | None) -> Text:
+def _event(record: OutputRecord) -> Text:
     if record.kind == 'host':
         return Text(OTHERWISE if record.category == 'otherwise' else one_line(record.category, 60), overflow='fold')
     message = visible(record.text).rstrip('\n')
@@ -93,9 +91,9 @@ def _event(record: OutputRecord, site: SiteRecord | None) -> Text:
     text.append(message)
     if record.filename:
         text.append('  ').append_text(place(record.filename, record.line))
-        source = line_text(record.filename, record.line, site)
+        source = line_text(record.source_at(record.filename, record.line), record.line, record.filename)
         if source:
-            text.append(f'\n{record.line} | ', 'dim').append(one_line(source, 200))
+            text.append(f'\n{record.line} | ', 'dim').append_text(source)
     return text
 
 
@@ -107,4 +105,4 @@ if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
     from pyfuncdbg.views.sample import sample
     call = sample().call(3)
-    demo(output_view(call.output, call.dropped, site=call.site))
+    demo(output_view(call.output, call.dropped))

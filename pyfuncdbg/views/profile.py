@@ -14,7 +14,7 @@ from pyfuncdbg.views.escape import label
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, place
-from pyfuncdbg.views.units import seconds
+from pyfuncdbg.views.units import seconds, with_retries
 
 WIDE = 110
 NARROW_BAR, WIDE_BAR = 8, 16
@@ -69,7 +69,7 @@ def _bar(share: float, options: ConsoleOptions, *, wide: bool) -> Text:
 
 
 def _calls(cost: Cost) -> Text:
-    return Text(f'{cost.calls:,}')
+    return Text(with_retries(f'{cost.calls:,}', cost.retries))
 
 
 def _remarks(cost: Cost) -> Text:
@@ -84,7 +84,7 @@ def _named(rows: Sequence[Cost], by: By, *, wide: bool) -> list[Column]:
         return [Column('place', places, 1, least=12)]
     if by == 'line':
         return [Column('place', places, 1, least=12),
-                Column('code', [label(line_text(cost.filename, cost.line), limit=200) for cost in rows], 1, least=28)]
+                Column('code', [line_text(cost.source, cost.line, cost.filename) for cost in rows], 1, least=28)]
     names = [label(cost.name, 'bold' if cost.function else '', limit=200) for cost in rows]
     columns = [Column('name', names, 1, least=16)]
     if by == 'node':

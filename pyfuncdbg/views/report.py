@@ -20,7 +20,7 @@ from pyfuncdbg.views.origin import bad_rows, headline, kind_of, origin_card
 from pyfuncdbg.views.output import dropped_line, output_view
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import place
-from pyfuncdbg.views.units import count, seconds, size
+from pyfuncdbg.views.units import count, seconds, size, with_retries
 
 SITES = 12
 """Sites in the table."""
@@ -79,8 +79,12 @@ def _suggestions(summary: Summary) -> list[tuple[str, str]]:
     for origin in summary.origins[:1]:
         finding = origin.finding
         number = one_line(finding.call.number, 20)
-        rows.append((f'call {number}', 'all about this call'))
-        if any(tensor.level == 'full' for tensor in finding.call.inputs):
+        if finding.call.site.kind == 'run':
+            rows.append((f'pt {one_line(finding.tensor.name, 80)} --run {finding.call.run}', 'the feed'))
+            rows.append((f'calls --run {finding.call.run} --kind all', 'what ran with it'))
+        else:
+            rows.append((f'call {number}', 'all about this call'))
+        if finding.call.site.kind != 'run' and any(tensor.level == 'full' for tensor in finding.call.inputs):
             slot = finding.slot if finding.verdict in ('fed', 'entered') else 0
             tensor = finding.call.inputs[slot]
             at = bad_rows(finding.tensor)[:1]
@@ -110,17 +114,21 @@ def _title(summary: Summary) -> Text:
     info = summary.info
     functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
     called = summary.calls.get('python', 0)
-    calls = [f'{count(called, "call")} of {count(functions, "Python function")}'] if called else []
+    runs = with_retries(count(info.runs, 'run'), info.retries[1])
+    python = with_retries(count(called, 'call'), summary.retries)
+    calls = [f'{python} of {count(functions, "Python function")}'] if called else []
     more = [count(summary.calls[kind], name) for kind, name in (('op', 'graph node'), ('gradient', 'gradient step'))
             if summary.calls.get(kind)]
     processes = f' in {len(info.processes)} processes' if len(info.processes) > 1 else ''
-    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([count(info.runs, 'run'), *calls, *more]), processes,
+    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([runs, *calls, *more]), processes,
                          f' in {seconds(info.duration)} -> ', label(info.path, 'underline'), f' ({size(info.nbytes)})',
                          overflow='fold')
 
 
 def _clean(summary: Summary) -> list[Part]:
     parts: list[Part] = []
+    if summary.uncaught:                        # where a call raised its card tells
+        parts.append(Text(f'The program ended with {one_line(summary.uncaught, 500)}', 'red'))
     if summary.fetches:
         parts += [_reached(fetch, summary) for fetch in summary.fetches[:SHORT]]
         more = '' if summary.info.ops else ': --ops records the nodes of the graph too'
@@ -135,12 +143,12 @@ def _clean(summary: Summary) -> list[Part]:
     if summary.masked:
         parts.append(Text(f'{count(summary.masked, "call")} turned non-finite inputs into finite outputs.'))
     made = '' if summary.fetches else ', and none made NaN or Inf'
-    return [*parts, Text(f'No call raised{made}.', 'green')]
+    return [*parts, Text(f'No call raised{made}.', '' if summary.uncaught else 'green')]
 
 
 def _origins(summary: Summary) -> list[Part]:
     first, *others = summary.origins
-    parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely)]
+    parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely, ops=summary.info.ops)]
     parts += _line_finder(first, summary)
     parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
     if others:
@@ -195,10 +203,10 @@ def _failed(failure: Failure, summary: Summary) -> list[Part]:
         parts: list[Part] = [Text.assemble(f'call #{one_line(call.number, 20)} ', label(call.label), ' was ',
                                            label(call.error.message), overflow='fold')]
     else:
-        parts = [error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)]
+        parts = [error_panel(call.error, f'call #{call.number} {call.label}')]
     said = [record for record in call.output if record.kind != 'fp']
     if said:
-        parts += [Text('printed by this call', 'bold'), output_view(said, site=call.site, lines=8)]
+        parts += [Text('printed by this call', 'bold'), output_view(said, lines=8)]
     if failure.count > 1:
         least = 'at least ' if summary.failed > LISTED else ''
         parts.append(Text(f'{least}{count(failure.count - 1, "later call")} raised the same'))
@@ -222,8 +230,8 @@ def _sites(uses: Sequence[SiteUse]) -> Table:
     table.add_column('function', overflow='fold')
     for use in uses[:SITES]:
         errors = Text(f'{use.failed:,}', 'red' if use.failed else 'dim')
-        table.add_row(label(use.site.name, limit=40), f'{use.calls:,}', errors, seconds(use.total),
-                      '' if use.mean is None else seconds(use.mean),
+        table.add_row(label(use.site.name, limit=40), with_retries(f'{use.calls:,}', use.retries), errors,
+                      seconds(use.total), '' if use.mean is None else seconds(use.mean),
                       Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line)))
     if len(uses) > SITES:
         table.add_row(Text(f'... {len(uses) - SITES:,} more', 'dim'))

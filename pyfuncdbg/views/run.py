@@ -22,8 +22,10 @@ def run_view(run: RunRecord) -> Page:
     title = Text.assemble((f'run #{run.id}{process}', 'bold'), '  ', label(run.label, limit=200), '  ',
                           (one_line(run.host, 40), 'cyan'), overflow='fold')
     took = f'took {seconds(run.duration)}' if run.duration is not None else 'did not end, or was eager code'
-    parts: list[Part] = [title, Text(f'{seconds(run.started)} after the start, {took}, {count(len(run.sites), "node")}',
-                                     'dim', overflow='fold')]
+    again = f', retry of run #{one_line(run.retry_of, 20)}' if run.retry_of else ''
+    nodes = count(len(run.sites), 'node')
+    parts: list[Part] = [title, Text(f'{seconds(run.started)} after the start, {took}, {nodes}{again}', 'dim',
+                                     overflow='fold')]
     for what, tensors in (('feed', run.feeds), ('fetch', run.fetches)):
         parts += [tensor_card(tensor, what, limit=_ELEMENTS) for tensor in tensors[:TENSORS]]
         if len(tensors) > TENSORS:

@@ -50,7 +50,8 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
     elif end.fetches:
         grid.add_row('fetches', _lines([_value(value) for value in end.fetches], ''))
     if end.test:
-        shown = [Text.assemble(label(one.name, 'bold'), f'  {one_line(one.dtype, 40)} [{shape(one.shape, ", ")}]'
+        shown = [Text.assemble(label(one.name, 'bold'), (f'  {one_line(one.call, 20)}' if one.call else '', 'dim'),
+                               f'  {one_line(one.dtype, 40)} [{shape(one.shape, ", ")}]'
                                if one.shape else f'  {one_line(one.dtype, 40)}',
                                (f'  the test raised {one_line(one.error, 200)}', 'red') if one.error else '')
                  for one in end.passed]
@@ -71,9 +72,9 @@ def _fill_failure(grid: Table, failure: NodeFailure) -> None:
     made = failure.created
     if made is not None:
         text = Text.assemble(place(made.filename, made.line, full=True), f' in {one_line(made.function, 80)}')
-        source = line_text(made.filename, made.line)
+        source = line_text(failure.source, made.line, made.filename)
         if source:
-            text.append(f'\n{made.line:>6} | {one_line(source, 200)}', 'dim')
+            text.append(f'\n{made.line:>6} | ', 'dim').append_text(source)
         grid.add_row('created', text)
     for i, tensor in enumerate(failure.inputs[:LISTED]):
         grid.add_row(f'in {i}', tensor_line(tensor))
@@ -148,4 +149,5 @@ if __name__ == '__main__':
          run_end_view(RunEnd(12, 'Session.run', 3, 'session 1', 4711, 1.2e-3, (), failed.error.type if failed.error else '',
                              failed.error.message if failed.error else '',
                              NodeFailure(failed.site.name, failed.site.op_type, failed.number,
-                                         Frame('model.py', 41, 'build'), failed.inputs), '', (), 0, True, typed)))
+                                         Frame('model.py', 41, 'build'), failed.inputs,
+                                         failed.site.source_at('model.py', 41)), '', (), 0, True, typed)))

@@ -27,6 +27,7 @@ from pyfuncdbg.record.records import (
     TensorRecord,
     TraceInfo,
 )
+from pyfuncdbg.record.source_text import FileText, lines_of
 from pyfuncdbg.record.spans import SpanRecord, Spans
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.record.usage import SiteTime, SiteUse
@@ -149,6 +150,10 @@ class MemoryTrace:
         return (min((call.started for call in calls), default=0.0),
                 max((call.started + (call.duration or 0.0) for call in calls), default=0.0))
 
+    def source(self, filename: str) -> FileText:
+        return FileText({number: line for site in self.sites() if site.filename == filename
+                         for number, line in enumerate(lines_of(site.source), site.line)})
+
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
         return []
 
@@ -214,11 +219,12 @@ def sample() -> MemoryTrace:
     x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)
     fine = np.where(x == 3, np.arange(4, dtype=np.float32), x)
     said = (OutputRecord('out', 'row 1 constant\n', offset=8e-5),
-            OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44, 'normalize', 1.1e-4))
+            OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44, 'normalize', 1.1e-4,
+                         site.source_at))
     frames = (Frame('/usr/lib/python3.11/site-packages/host/dispatch.py', 12, 'call'), Frame('model.py', 40, 'normalize'))
     variables = (LocalRecord('x', 'NoneType', 'None'), LocalRecord('eps', 'float', '1e-06'))
     error = ErrorRecord('AttributeError', "'NoneType' object has no attribute 'mean'", frames, '',
-                        (FrameRecord(1, variables),))
+                        (FrameRecord(1, variables),), site.source_at)
     steps = ((fine, (), None), (x, said, None), (fine, (), error))
     calls = []
     for run, (value, output, problem) in enumerate(steps, start=1):
@@ -249,7 +255,7 @@ def _as_calls(runs: Sequence[RunRecord]) -> list[CallRecord]:
 
 
 def _matches(pattern: str, site: SiteRecord) -> bool:
-    return site_matches(pattern, site.name, site.op_type, site.function)
+    return site_matches(pattern, site)
 
 
 def _as_span(call: CallRecord) -> SpanRecord:

@@ -13,7 +13,6 @@ from pyfuncdbg.views.cost_bar import cost_bar, percent
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page
-from pyfuncdbg.views.source import file_lines
 from pyfuncdbg.views.units import seconds
 from pyfuncdbg.views.unlocated import unlocated_count
 
@@ -59,8 +58,8 @@ def _name(row: SourceFile) -> Text:
 
 def _remarks(row: SourceFile) -> Text:
     words = Text.assemble((f'{row.failed:,} raised' if row.failed else '', 'bold red'))
-    if not file_lines(row.filename):
-        words.append(', not here' if words else 'not here', 'yellow')
+    if row.missing:
+        words.append(f'{", " if words else ""}{one_line(row.missing, 80)}', 'yellow')
     if not row.users:
         words.append(', library' if words else 'library', 'dim')
     return words

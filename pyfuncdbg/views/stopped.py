@@ -13,7 +13,7 @@ from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.graph import differences_view
 from pyfuncdbg.views.listing import cut, listing_view
 from pyfuncdbg.views.page import Page, Part
-from pyfuncdbg.views.source import line_text, place
+from pyfuncdbg.views.source import place
 from pyfuncdbg.views.unlocated import unlocated_text
 from pyfuncdbg.views.variable import Variable, inline, variables_table
 
@@ -31,7 +31,7 @@ def stop_view(card: StopCard) -> Page:
         parts += listing_view(card.listing, dedent=True).parts
     elif card.created is not None:
         text = Text.assemble(('  created at ', 'dim'), place(card.created.filename, card.created.line))
-        text.append(f'  {one_line(line_text(card.created.filename, card.created.line), 200)}')
+        text.append(f'  {one_line(card.created_text, 200)}')
         parts.append(lambda options: cut(text, options.max_width))
     elif (reason := unlocated_text(card.unlocated)) is not None:
         parts.append(Padding(reason, (0, 0, 0, 2)))

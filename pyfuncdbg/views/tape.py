@@ -4,6 +4,7 @@ The bars stand under one another, so that where a gradient vanishes or explodes 
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from rich.console import ConsoleOptions
@@ -267,9 +268,10 @@ def _remarks(gradient: Gradient, mark: EdgeMark | None, notes: Sequence[str]) ->
 
 def filled(gradient: Gradient, width: int) -> int:
     """How many characters of a bar its magnitude fills."""
-    if gradient.log10 is None:
+    if gradient.log10 is None or math.isnan(gradient.log10):
         return 0
-    return max(1, min(width, round((gradient.log10 - LOW) / (HIGH - LOW) * width)))
+    share = (gradient.log10 - LOW) / (HIGH - LOW)
+    return max(1, round(min(1.0, max(0.0, share)) * width))
 
 
 if __name__ == '__main__':

@@ -15,6 +15,7 @@ from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.flags import NOTHING_FINITE, OTHERWISE, flag_line, flags
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.histogram import ranged
+from pyfuncdbg.views.numbered import numbered
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import place
 from pyfuncdbg.views.units import milliseconds, shape, size, value
@@ -120,7 +121,7 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> 
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text
     if finding.verdict == 'inherited':
-        return text.append(f' from #{one_line(finding.origin, 20)}')
+        return text.append(f' from {numbered(finding.origin)}')
     if finding.verdict == 'born':
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None
@@ -129,6 +130,8 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> 
         return text.append_text(place(where.filename, where.line) if where else place(created.filename, created.line))
     if finding.verdict == 'suspected':
         return text
+    if call.site.kind == 'run':
+        return text.append(' <- fed', 'bold red') if _is_input(call, tensor) else text
     return text.append(f' <- {finding.verdict} by input {finding.slot}', 'bold red')
 
 

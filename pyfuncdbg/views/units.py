@@ -36,6 +36,11 @@ def count(number: int, noun: str, plural: str = '') -> str:
     return f'{number:,} {noun if number == 1 else plural or noun + "s"}'
 
 
+def with_retries(text: str, retries: int) -> str:
+    """'7 calls (2 retries)': a number of calls, some of which the program has not made."""
+    return f'{text} ({count(retries, "retry", "retries")})' if retries else text
+
+
 def value(number: float | None, digits: int = 4) -> str:
     """A statistic to four digits or so: '0.6212', '1.2e+09', 'nan'; '' for None."""
     if number is None:
@@ -53,6 +58,8 @@ def shape(sizes: tuple[int, ...], times: str = 'x') -> str:
 def _three(number: float) -> str:
     if not math.isfinite(number):               # out of a damaged trace
         return str(number)
+    if 0 < abs(number) < 1e-3:                  # less than any unit: a record of no clock
+        return f'{number:.2g}'
     digits = 2 - math.floor(math.log10(abs(number))) if number else 0
     text = f'{number:.{max(0, digits)}f}'
     return text.rstrip('0').rstrip('.') if '.' in text else text

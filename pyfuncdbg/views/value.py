@@ -10,6 +10,7 @@ from pyfuncdbg.debug.provenance import Provenance
 from pyfuncdbg.record.dtypes import as_numbers
 from pyfuncdbg.record.records import TensorRecord
 from pyfuncdbg.views.escape import label, one_line, visible
+from pyfuncdbg.views.numbered import numbered
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.picture import Picture, has_picture
 from pyfuncdbg.views.preview import LIMIT, Ranges, element, preview
@@ -79,6 +80,8 @@ def origin_line(origin: Provenance) -> Text:
     words = {'born': 'born', 'suspected': 'likely born', 'fed': 'fed', 'entered': 'came in from nodes not recorded,'}
     how = words.get(origin.verdict) or one_line(origin.verdict, 40)
     where = 'this call' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)}'
+    if origin.number.rpartition('.')[2].startswith('-'):        # of a run: no line, and its name says nothing
+        return Text(f'inherited, {likely}{how} into {numbered(origin.number)}', 'red', overflow='fold')
     return Text.assemble((f'{"" if origin.here else "inherited, "}{likely}{how}', 'red'), f' in {where} at ',
                          place(origin.filename, origin.line), overflow='fold')
 

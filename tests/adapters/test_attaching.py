@@ -129,3 +129,13 @@ def test_detach_before_the_import_leaves_nothing(tmp_path: Path) -> None:
     done = python(tmp_path, '-c', 'import sys, pyfuncdbg\nbefore = list(sys.meta_path)\nwith pyfuncdbg.attach(): pass\n'
                   'print(sys.meta_path == before)\nimport tensorflow')
     assert (done.stdout, done.stderr) == ('True\n', '')
+
+
+def test_a_recording_of_a_framework_that_is_not_attached_says_so_once(tmp_path: Path) -> None:
+    package(tmp_path, {'__init__.py': ''})
+    done = python(tmp_path, '-c', 'import pyfuncdbg\nwith pyfuncdbg.record("before.pfd"): pass\nimport tensorflow\n'
+                  'for name in "ab":\n    with pyfuncdbg.record(name + ".pfd"): pass\n')
+    assert done.returncode == 0
+    assert ours(done.stderr) == [
+        "pyfuncdbg: tensorflow is imported and not attached: its calls are not recorded. pyfuncdbg.attach('tensorflow') "
+        'before its functions are wrapped, or `pyfuncdbg run`, sees them']

@@ -167,6 +167,8 @@ def test_what_finds_no_room_is_counted(both: Any) -> None:
             assert tiny.info().calls + lost.get('calls', 0) == whole.info().calls
             kept, known = {*map(plainly, whole.calls())}, [call for call in tiny.calls() if not any(
                 one.note for one in (*call.inputs, *call.outputs)) and not call.dropped]
+            if lost.get('sites'):               # where they were made found no room either
+                known = [call for call in known if call.site.name != '?']
             assert known and all(plainly(call) in kept for call in known if call.error is None)
 
 

@@ -42,7 +42,7 @@ def burst(recorder: Recorder, call: Callable[..., object], value: object, count:
     """On the user's thread only: the queue holds the burst, the writer runs between bursts."""
     recorder.flush()
     assert recorder._writer is not None
-    recorder._writer.pause()
+    recorder._writer.end_thread()
     recorder._backlog.mark = count + 1
     taken = per_call(call, value, count)
     recorder.flush()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 
@@ -15,6 +16,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.record.source_text import DIFFERS, NOT_HERE
 
 
 def slow(x):
@@ -243,22 +245,30 @@ def test_a_file_that_has_changed_or_gone(tmp_path, monkeypatch):
     program.parent.mkdir()
     program.write_text('import numpy as np\nfrom pyfuncdbg import tf\n\n\ndef half(x):\n    return x / 2\n\n\n'
                        'print(tf.numpy_function(half, [np.float32(3)], tf.float32))\n')
+    os.utime(program, (1, 1))                   # older than the process, which has not loaded anything else then
     with pyfuncdbg.record(tmp_path / 'moved.pfd'):
         exec(compile(program.read_text(), str(program), 'exec'), {'__name__': 'model'})
     with pyfuncdbg.load(tmp_path / 'moved.pfd') as trace:
         context = Context(trace)
         assert execute('ps model.py', context).result.source.warnings == ()
-        program.write_text('# new\n' + program.read_text())
-        (warning,) = execute('ps model.py', context).result.source.warnings
-        assert "line 5 was 'def half(x):', it is at line 6 now" in warning
+        assert execute('ps model.py --all', context).result.source.lines[0].text == 'import numpy as np'
+        recorded = program.read_text()
+        program.write_text('# SECRET\n' + recorded)
+        changed = execute('ps model.py --all', context).result.source
+        assert changed.warnings == (f'{DIFFERS}: only lines that the trace holds are shown',) and changed.read == ''
+        assert 'SECRET' not in text('ps model.py --all', context) and DIFFERS in text('ls', context)
         program.unlink()
         gone = execute('ps model.py', context).result.source
-        assert gone.read == '' and 'is not on this machine' in gone.warnings[0]
+        assert gone.read == '' and 'not on this machine' in gone.warnings[0]
         assert [line.text for line in gone.lines if line.known][:2] == ['def half(x):', '    return x / 2']
-        assert 'not here' in text('ls', context)
+        assert NOT_HERE in text('ls', context)
         monkeypatch.chdir(tmp_path)
-        (tmp_path / 'model.py').write_text('\n' * 20)
-        assert execute('ps model.py', context).result.source.read == str(tmp_path / 'model.py')
+        (tmp_path / 'model.py').write_text('# SECRET\n' * 20)
+        assert 'SECRET' not in text('ps model.py --all', context)
+        (tmp_path / 'model.py').write_text(recorded)
+        moved = execute('ps model.py', context).result.source
+        assert moved.read == str(tmp_path / 'model.py')
+        assert moved.warnings == (f'{program} is not on this machine: this is model.py',)
 
 
 # ---------------------------------------------------------------- timeline

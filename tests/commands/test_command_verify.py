@@ -112,6 +112,48 @@ def test_an_error_is_compared_too(tmp_path):
     assert answer['stderr'] > 50
 
 
+THREADS = """
+import threading
+import numpy as np
+from concurrent.futures import ThreadPoolExecutor
+from pyfuncdbg import tf
+
+def parse(line):
+    number = float(line)
+    return np.float32(number if not np.isnan(number) else line.decode().index('missing'))
+
+def fn(line):
+    return tf.numpy_function(parse, [line], tf.float32, name='parse')
+
+lines = [str(n).encode() for n in range(600)]
+lines[571] = b'nan'
+ds = tf.data.Dataset.from_tensor_slices(lines).shuffle(600, seed=3).map(fn, num_parallel_calls=4).batch(8).prefetch(2)
+with ThreadPoolExecutor(3) as pool:
+    print(sum(pool.map(lambda n: float(tf.numpy_function(lambda x: x * 2.0, [np.float32(n)], tf.float32)), range(300))))
+for batch in ds:
+    print(float(tf.reduce_sum(batch)))
+"""
+
+
+def test_what_the_scheduler_decides_is_no_difference(tmp_path):
+    code, answer = found(tmp_path, THREADS)
+    assert (code, answer['answer'], answer['differences']) == (0, 'equal', [])
+    assert answer['exception'] == 'InvalidArgumentError' and answer['results'] > 350
+
+
+def test_an_element_that_differs_is_found_whichever_thread_it_was_on(tmp_path):
+    text = THREADS.replace("return np.float32(", """import pyfuncdbg.hooks.chain as chain
+    if chain.hooks.python and number == 77:
+        number = 78.0
+    return np.float32(""")
+    code, answer = found(tmp_path, text)
+    first = answer['differences'][0]
+    assert (code, answer['answer'], first['level'], first['what']) == (1, 'different', 'hooks', 'results')
+    assert first['where'].startswith('parse number 1 of element ')
+    assert first['where'].endswith(' of ParallelMap, value 0 element []')
+    assert (first['plain'], first['watched']) == ('77.0', '78.0')
+
+
 def test_every_run_reads_the_same_from_stdin(tmp_path):
     code, answer = found(tmp_path, MODEL + "print(sum(len(line) for line in sys.stdin))\n", given='12345\n' * 40_000)
     assert (code, answer['answer'], answer['exit_code']) == (0, 'equal', 0)

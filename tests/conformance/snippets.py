@@ -218,6 +218,14 @@ gradients += [f'grad(lambda x: {e}, [[1., 2., 3.], [4., 5., 6.]])' for e in
                'tf.nn.sigmoid_cross_entropy_with_logits(tf.ones([2, 3]), x)',
                'tf.argmax(x)', 'tf.math.floor(x)', 'x ** 0.', '(x - 1.) ** 2', '(x - 2.) ** 0.5', 'tf.maximum(x, 3.)',
                'tf.math.divide_no_nan(x, x - 1.)', 'tf.reduce_sum(x) / tf.cast(tf.size(x), tf.float32)')]
+gradients += [f'grad(lambda x: {e}, [1., 2.5])' for e in
+              ('tf.math.nextafter(x * x, 5.)', 'tf.math.nextafter([0., 1.], x)', 'tf.truncatemod(x, 2.)',
+               'tf.truncatediv(x, 2.)', 'tf.math.bincount([0, 1], weights=x)', 'tf.raw_ops.GuaranteeConst(input=x)',
+               'tf.bitcast(tf.bitcast(x, tf.int32), tf.float32)', 'tf.grad_pass_through(tf.floor)(x * x)',
+               'tf.function(lambda: tf.gather(x, [0, 0, 1]) * 2.)()', 'tf.function(lambda: tf.gather(x, [0]))() * x[1]',
+               'tf.function(lambda: tf.cond(x[0] > 0., lambda: tf.gather(x, [1, 1]), lambda: x))()',
+               'tf.function(lambda: tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * x), [0, x])[1])()',
+               'tf.function(lambda: tf.gradients(x ** 3, x)[0])()')]
 gradients += [f'grad(lambda x: {e}, [1.+2.j, -1.+0.5j])' for e in
               ('x * x', 'x / (x + 1.)', 'tf.abs(x)', 'tf.exp(x)', 'tf.math.real(x) * 2.', 'tf.math.imag(x)',
                'tf.math.conj(x) * x', 'tf.math.log(x)',

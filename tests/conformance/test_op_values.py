@@ -35,6 +35,8 @@ KNOWN = {
     'Zeta 0 edges': 'at infinities', 'Polygamma 0 edges': 'at infinities',
 }
 """Where they differ, by the beginning of the case, and why."""
+VARYING = {'Softmax 0 edges'}
+"""Where they differ on some processors only."""
 
 
 def values(backend: str) -> dict[str, Any]:
@@ -56,4 +58,5 @@ def test_values_are_those_of_tensorflow() -> None:
               if 'Could not find device for node' not in str(result)             # TensorFlow has no kernel for the dtype
               and not same(ours[case], result, 5e-5)]
     assert [case for case in differ if not any(case.startswith(known) for known in KNOWN)] == []
-    assert [known for known in KNOWN if not any(case.startswith(known) for case in differ)] == [], 'no difference any more'
+    assert [known for known in KNOWN if known not in VARYING and not any(
+        case.startswith(known) for case in differ)] == [], 'no difference any more'

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pyfuncdbg.debug.fate import fates
 from pyfuncdbg.debug.health import blamed, judge
 from pyfuncdbg.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
@@ -64,6 +65,49 @@ def test_fed_values_are_no_ones_heirs():
     assert verdicts(call(1, 'a', {'y': GOOD}, {'a:0': NAN}), call(2, 'b', {'x:0': NAN}, {'b:0': NAN}, run=2),
                     call(3, 'c', {'b:0': NAN}, {'c:0': NAN}, run=2), call(4, 'd', {'x:0': NAN}, {'d:0': NAN}, run=2),
                     runs=runs) == {'1': ('born', ''), '2': ('fed', ''), '3': ('inherited', '2'), '4': ('inherited', '2')}
+
+
+def session(*feeds, id=2, label='Session.run', at=0):
+    return RunRecord(id, 1, label, 'tf', at, 1, tuple(tensor(name, value) for name, value in feeds), (), None, ())
+
+
+def test_calls_are_judged_in_the_order_of_their_values():
+    calls = (call(1, 'f', {'h:0': NAN}, {'f:0': NAN}), call(2, 'y', {'a:0': GOOD}, {'y:0': NAN}, kind='op'),
+             call(3, 'h', {'y:0': NAN}, {'h:0': NAN}, kind='op'), call(4, 'f', {'h:0': NAN}, {'f:0': NAN}, kind='op'))
+    expected = {'2': ('born', ''), '3': ('inherited', '2'), '1': ('inherited', '2'), '4': ('inherited', '2')}
+    assert verdicts(*calls) == expected
+    assert verdicts(*(replace(one, started=float(at)) for one, at in zip(calls, (1, 3, 2, 4), strict=True))) == expected
+    assert all(finding.certain for finding in judge(MemoryTrace(calls, ())).findings)
+
+
+def test_what_comes_again_in_a_loop_stays_in_order():
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': GOOD}),
+                    call(3, 'a', {'x': GOOD}, {'a:0': NAN}), call(4, 'b', {'a:0': NAN}, {'b:0': NAN})) == {
+        '1': ('born', ''), '2': ('masked', '1'), '3': ('born', ''), '4': ('inherited', '1')}
+
+
+def test_a_circle_of_values_ends():
+    assert len(verdicts(call(1, 'a', {'b:0': NAN}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': NAN}))) == 2
+
+
+def test_a_feed_that_no_recorded_call_took_is_an_origin():
+    calls = call(1, 'f', {'h:0': NAN}, {'f:0': NAN}, run=2), call(2, 'g', {'x:0': GOOD}, {'g:0': GOOD}, run=2)
+    runs = (session(('k:0', GOOD), ('x:0', NAN)),)
+    assert verdicts(*calls, runs=runs) == {'-2': ('fed', ''), '1': ('inherited', '-2')}
+    fed, inherited = judge(MemoryTrace(calls, runs)).findings
+    assert (fed.slot, fed.tensor.name, fed.certain, inherited.certain) == (1, 'x:0', True, False)
+    assert verdicts(runs=runs) == {'-2': ('fed', '')}
+    (fate,) = fates(MemoryTrace(calls, runs), judge(MemoryTrace(calls, runs)))
+    assert (fate.heirs, fate.likely) == (0, 1)
+
+
+def test_the_arguments_of_a_function_are_no_origin_where_an_earlier_call_explains_them():
+    calls = call(1, 'f', {'x': GOOD}, {'f:0': NAN}), call(3, 'g', {'h:0': NAN}, {'g:0': NAN}, run=2)
+    function = session(('x:0', NAN), label='step', at=2)
+    assert verdicts(*calls, runs=(function,)) == {'1': ('born', ''), '3': ('inherited', '1')}
+    assert verdicts(calls[1], runs=(function,)) == {'-2': ('fed', ''), '3': ('inherited', '-2')}
+    assert verdicts(*calls, runs=(replace(function, label='Session.run'),))['3'] == ('inherited', '-2')
+    assert verdicts(calls[1], runs=(replace(function, label='__backward_step'),)) == {'3': ('entered', '')}
 
 
 def test_a_reported_error_in_a_call_whose_outputs_are_lost_is_a_suspicion():

@@ -43,6 +43,13 @@ def test_bad_fetches_name_the_first_run():
     assert (fetch.run, fetch.tensor.name, fetch.runs) == (2, 'loss:0', 2)
 
 
+def test_results_of_one_run_are_one_run_whatever_their_names():
+    bad = [tensor(name, np.array(np.nan)) for name in ('', '', '', 'loss:0', 'loss:0')]
+    runs = [replace(sample().run(1), id=n, label='step', fetches=tuple(bad)) for n in (1, 2)]
+    fetches = summarized(MemoryTrace((), runs)).fetches
+    assert [(fetch.run, fetch.tensor.name, fetch.runs) for fetch in fetches] == [(1, '', 2), (1, 'loss:0', 2)]
+
+
 def test_nameless_results_are_told_apart_by_their_run():
     runs = [replace(sample().run(1), id=n, label=label, fetches=(tensor('', np.array(np.nan)),))
             for n, label in ((1, 'step'), (2, 'GradientTape.gradient'), (3, 'step'))]

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.debug.diagnosis.diagnose import diagnose
-from pyfuncdbg.debug.diagnosis.evidence import Gatherer
-from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding
+from pyfuncdbg.debug.diagnosis.evidence import Gatherer, Spot
+from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding, Place
 from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
 from pyfuncdbg.debug.diagnosis.shaping import shape_of
 from pyfuncdbg.debug.diagnosis.statement import script_call, statement_at
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
 from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.record.decode import unknown_site
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
 
@@ -352,6 +354,34 @@ def test_facts_that_are_none_are_no_findings(bench: Bench) -> None:
 
 
 # ---------------------------------------------------------------- the hook
+def test_nodes_that_one_line_makes_are_one_function_whose_calls_overlap() -> None:
+    watch, gate = Occupancy(), threading.Barrier(2)
+
+    def meet(x: Any) -> list[Any]:
+        gate.wait(10)
+        return [x]
+
+    stack = (Frame('model.py', 17, 'worker'),)
+    sites = [CallSite(name, 'PyFunc', 'python', PlainHost('plain'), function=meet, stack=stack)  # type: ignore[arg-type]
+             for name in ('left', 'right')]
+    watch.start()
+    try:
+        threads = [threading.Thread(target=instrument(site, meet), args=(Run('test', site.host, 0), [b'x']))
+                   for site in sites]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        watch.stop()
+    (fact,) = watch.facts()
+    assert fact.site in [site.id for site in sites] and (fact.data['calls'], fact.data['together']) == (2, 2)
+    assert fact.data['busy'] <= fact.data['span'] and fact.data['wall'] > 0
+    spot = Spot(Place('model.py', 17), tuple(unknown_site(id, 1) for id in (1, 2)), (), 2, 0, 0.1)
+    named = replace(spot, sites=tuple(replace(site, name=name) for site, name in zip(spot.sites, 'ab', strict=True)))
+    assert (named.title, spot.title) == ('a, b', '?')
+
+
 def test_time_and_company_of_each_site() -> None:
     watch, gate = Occupancy(), threading.Barrier(3)
 

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import cmath
+import copy
+import dataclasses
 import math
 import pickle
 import sys
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from stopping import debugging, wrapped
 
 import pyfuncdbg
-from pyfuncdbg.debug import vocabulary
+from pyfuncdbg.debug import history, vocabulary
 from pyfuncdbg.debug.parameters import now_called
 from pyfuncdbg.debug.predicate import condition, has_inf, has_inf_or_nan, has_nan
 from pyfuncdbg.errors import CommandError
@@ -115,6 +117,54 @@ def test_words_at_their_edges():
     assert ~vocabulary.has_nan(np.ones(3)) is np.True_
     with pytest.raises(TypeError, match=r'norm\(\) needs numbers, and got object'):
         vocabulary.norm(np.array([b'a'], object))
+
+
+@dataclasses.dataclass
+class Pair:
+    left: object
+    right: object
+
+
+def structures(leaves: st.SearchStrategy) -> st.SearchStrategy:
+    """Structures of arrays with the list of their arrays."""
+    def joined(parts):
+        values, arrays = [value for value, _ in parts], [array for _, inner in parts for array in inner]
+        ragged = np.empty(len(values), object)
+        ragged[:] = values
+        return [(tuple(values), arrays), (values, arrays), (dict(enumerate(values)), arrays), (ragged, arrays),
+                (Pair(values, None), arrays), (types.SimpleNamespace(values=tuple(values), indices=np.array([NAN])), arrays)]
+    return st.recursive(leaves.map(lambda array: (array, [array])), lambda inner: st.lists(
+        inner, min_size=1, max_size=3).flatmap(lambda parts: st.sampled_from(joined(parts))), max_leaves=5)
+
+
+@given(structures(st.sampled_from([
+    np.array([1.0, NAN]), np.float32(NAN), np.array([[1, INF]], np.float16), np.arange(3), np.float64(-INF),
+    np.zeros((0, 2)),
+    np.array([b'nan', b''], object), np.array(['inf']), np.array([True]), np.array([1, NAN], ml_dtypes.bfloat16),
+    np.array([complex(0, NAN)]), np.ones((2, 3), np.float32)])))
+def test_words_of_structures_are_those_of_their_arrays(structure):
+    value, arrays = structure
+    numbers = [np.asarray(array).astype(np.complex128).ravel() for array in arrays
+               if np.asarray(array).dtype.kind in 'biufcV']
+    for word in (vocabulary.has_nan, vocabulary.has_inf, vocabulary.has_inf_or_nan):
+        assert word(value) == any(word(array) for array in arrays)
+        assert isinstance(word(value), np.bool_)
+    if not numbers:
+        with pytest.raises(TypeError, match='needs numbers'):
+            vocabulary.norm(value)
+        return
+    flat = np.concatenate(numbers)
+    assert vocabulary.zeros(value) == (np.mean(flat == 0) if flat.size else 0)
+    if np.isfinite(flat).all():
+        assert vocabulary.absmax(value) == (np.abs(flat).max() if flat.size else 0)
+        assert vocabulary.norm(value) == pytest.approx(np.linalg.norm(flat))
+    assert not history.Change().differs(value)
+
+
+def test_changed_looks_into_structures_of_other_shapes():
+    change, value = history.Change(), (np.ones(2), {'a': np.zeros((1, 3))}, np.array([np.ones(2), None, b'x'], object))
+    assert [bool(change.differs(held)) for held in (value, copy.deepcopy(value), (*value[:2], np.array(
+        [np.ones(2), None, b'y'], object)))] == [False, False, True]
 
 
 # --- what it says of calls: the oracle ------------------------------------------------------------------------------

@@ -38,6 +38,9 @@ class Onlooker:
     def raised(self, call: Call, kept: Any, error: BaseException) -> None:
         self._note('raised', kept, error, call.finished >= call.started > 0, current_call())
 
+    def dropped(self, call: Call, kept: Any) -> None:
+        self._note('dropped', kept)
+
     def around(self, call: Call, proceed: Any) -> Any:
         self.told.append(('around',))
         return proceed()
@@ -74,9 +77,11 @@ def test_one_that_fails_is_off_and_the_function_runs_once(half: str, removed: An
     ran: list[int] = []
     invoke = wrap(lambda x: ran.append(x) or x + 1)
     assert invoke(1) == 2 and ran == [1]
-    assert onlooker not in hooks and onlooker.told[-1][0] == half
+    assert onlooker not in hooks and [told[0] for told in onlooker.told[-2:]] == {
+        'begins': ['begins'], 'returned': ['returned', 'dropped']}[half]
     assert capfd.readouterr().err.count(f'switched off: LookupError: {half}.') == 1
-    assert current_call() == 0 and invoke(2) == 3 and onlooker.told[-1][0] == half
+    told = list(onlooker.told)
+    assert current_call() == 0 and invoke(2) == 3 and onlooker.told == told
 
 
 @pytest.mark.parametrize('fails', ['', 'raised', 'begins'])
@@ -92,7 +97,7 @@ def test_what_the_function_raises_passes_without_a_frame_of_ours(fails: str, rem
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
     assert names[-1] == 'body' and '_looked_on' not in names and 'raised' not in names
     if fails != 'begins':
-        assert onlooker.told[-1][:3] == ('raised', 'kept', error) and onlooker.told[-1][3:] == (True, 0)
+        assert onlooker.told[1:] == [('raised', 'kept', error, True, 0), *[('dropped', 'kept')] * bool(fails)]
     assert (onlooker in hooks) is (fails == '')
 
 

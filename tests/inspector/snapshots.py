@@ -110,7 +110,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             made = record(PROGRAM, Path(place))
             shutil.rmtree(TRACE, ignore_errors=True)
-            shutil.copytree(made, TRACE, ignore=shutil.ignore_patterns('index.sqlite', 'ledger'))
+            shutil.copytree(made, TRACE, ignore=shutil.ignore_patterns('ledger'))
     with workplace() as trace:
         for screen in SCREENS:
             (FOLDER / f'{screen.name}.svg').write_text(asyncio.run(drawn(screen, trace)), encoding='utf-8')

@@ -40,6 +40,37 @@ def test_a_key_types_its_command(trace, key) -> None:
     drive(test)
 
 
+def test_the_tape_of_the_run_that_is_looked_at(tmp_path) -> None:
+    from pyfuncdbg import tf
+    from pyfuncdbg.record.recorder import Recorder
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for n in range(2):
+            with tf.GradientTape() as tape:
+                v = tf.constant([1.0 + n])
+                tape.watch(v)
+                y = tf.py_function(lambda x: x * 2.0, [v], tf.float32, name=f'eager{n}')
+            tape.gradient(y, v)
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            x = tf.compat.v1.placeholder(tf.float32, [1], name='x')
+            z = tf.py_function(lambda x: x * x, [x], tf.float32, name='square')
+            slope = tf.gradients(z, x)[0]
+            for n in range(2):
+                session.run(slope, {x: [float(n)]})
+        trace = recorder.trace()
+    with trace:
+        graph = [call for call in trace.calls(kind='python') if call.site.name == 'square']
+        eager = [call for call in trace.calls(kind='python') if call.site.name.startswith('eager')]
+        steps = {step.forward: step.run for step in trace.calls(kind='gradient')}
+
+    async def test() -> None:
+        async with opened(tmp_path / 't.pfd') as pilot:
+            for call, run in [(graph[0], graph[0].run), (graph[1], graph[1].run), (eager[0], steps[eager[0].number])]:
+                await type_line(pilot, f'call {call.number}')
+                shown = await press(pilot, 'g')
+                assert head(shown).startswith(f'─tape --run {run} ') and f'tape of run #{run}' in shown, shown
+    drive(test)
+
+
 def test_keys_for_a_program_that_runs_do_nothing_on_a_saved_trace(trace) -> None:
     async def test() -> None:
         async with opened(trace) as pilot:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from listening import Program, wait_until
+from listening import HELLO, STOP, Program, wait_until
 from rich.console import Console
 
 from pyfuncdbg.inspector.desk import Event
@@ -110,7 +110,7 @@ def test_a_long_command_is_broken_off(tmp_path) -> None:
 def test_a_command_is_broken_off_once_however_long_the_key_is_held() -> None:
     """A program that is suspended reads nothing: more than its socket holds would stop the screen too."""
     ours, theirs = socket.socketpair()
-    theirs.sendall(b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a.py"], "stop": null}\n')
+    theirs.sendall(HELLO)
     connection = Connection(ours)
     asked, other = connection.begin(line='bt'), connection.begin(line='p 1')      # which waits for the answer to it
     for _ in range(3):
@@ -133,7 +133,7 @@ def test_a_command_is_broken_off_once_however_long_the_key_is_held() -> None:
 def test_a_request_that_waits_for_others_is_taken_back() -> None:
     """The program breaks off only what it has begun; so it is told of one request at a time."""
     ours, theirs = socket.socketpair()
-    theirs.sendall(b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a.py"], "stop": null}\n')
+    theirs.sendall(HELLO)
     connection = Connection(ours)
     first, second, third = (connection.begin(line=line) for line in ('p 1', 'p 2', 'p 3'))
     connection.cancel(second)
@@ -159,14 +159,15 @@ def test_a_request_that_waits_for_others_is_taken_back() -> None:
 def test_another_stop_in_turn_may_be_an_older_one() -> None:
     """Of threads that wait, any may be looked at next."""
     ours, theirs = socket.socketpair()
-    theirs.sendall(b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a\\u001b[31m.py"], "stop": null}\n')
+    theirs.sendall(HELLO.replace(b'a.py', b'a\\u001b[31m.py'))
     desk = LiveDesk(Connection(ours), attach=False)
     heard = Heard(desk)
     assert '\x1b' not in desk.title
     for number in (2, 1):
-        theirs.sendall(b'{"event": "stopped", "stop": {"number": %d}}\n' % number)
-        assert heard.await_kind('stopped').stop == {'number': number}
-        assert desk.stop() == {'number': number}
+        stop = {**STOP, 'number': number}
+        theirs.sendall(json.dumps({'event': 'stopped', 'stop': stop}).encode() + b'\n')
+        assert heard.await_kind('stopped').stop == stop
+        assert desk.stop() == stop
         theirs.sendall(b'{"event": "resumed", "stop": %d, "verb": "cont", "by": 1}\n' % number)
         heard.await_kind('resumed')
         assert desk.stop() is None

@@ -8,6 +8,7 @@ import os, socket, sys, threading, time
 from textual.app import App
 from pyfuncdbg.inspector.lease import Lease
 from pyfuncdbg.inspector.lent_driver import driver_for
+from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 
 
 class SlowTerminal:
@@ -43,7 +44,7 @@ sys.__stderr__ = SlowTerminal(sys.__stderr__)
 ours, theirs = socket.socketpair()
 lent = threading.Event()
 nothing, _ = os.pipe()
-lease = Lease(ours, os.getpid(), nothing, nothing)
+lease = Lease(ours, os.getpid(), nothing, nothing, TerminalGuard(None))
 lease.looked = lambda mine: lent.set()
 theirs.sendall(b'lend\n')
 lent.wait(10)

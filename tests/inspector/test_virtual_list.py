@@ -17,7 +17,7 @@ from pyfuncdbg.inspector.messages import Picked, Told
 from pyfuncdbg.inspector.row_strips import slots
 from pyfuncdbg.inspector.rows import Column, Row, Wish
 from pyfuncdbg.inspector.virtual import VirtualList
-from pyfuncdbg.record.side_index import QueryCancelledError
+from pyfuncdbg.record.query import QueryCancelledError
 
 MILLION = 1_000_000
 

@@ -66,6 +66,20 @@ def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(words: st
         f'pyfuncdbg: breakpoint 1 ({place}) stopped nothing: {why.format(folder=tmp_path)}')
 
 
+def test_a_file_whose_folder_the_program_adds_itself(tmp_path: Path) -> None:
+    (tmp_path / 'lib').mkdir()
+    (tmp_path / 'lib' / 'work.py').write_text('def twice(x):\n    y = x * 2\n    return y\n')
+    source = "import sys\nsys.path.insert(0, 'lib')\n" + MODEL.replace('for i', 'from work import twice\nfor i')
+    done = run(tmp_path, '--break', 'work.py:3', '--break', 'wrok.py:3', given='p y + 40\nclear 1\ncont\n', source=source)
+    assert (done.returncode, done.stdout) == (0, '0\n2\n4\n')
+    told = [line for line in done.stderr.splitlines() if line.startswith('pyfuncdbg: breakpoint')]
+    assert told[0].startswith("pyfuncdbg: breakpoint 1 (work.py:3) is pending: no file 'work.py' is loaded")
+    assert 'STOPPED in twice at work.py:3' in done.stderr
+    assert '40' in done.stderr.partition('(pfd) p y + 40\n')[2].partition('(pfd)')[0]
+    assert len(told) == 3 and "breakpoint 2 (wrok.py:3) stopped nothing: no file 'wrok.py' is loaded" in told[2]
+    assert told[2].endswith("Did you mean 'work.py'?")
+
+
 @pytest.mark.parametrize('options', [['--break', 'twice if out[0] == 2'], ['--catch'],
                                      ['--break', 'model.py:6 if y[0] == 2']])
 def test_a_call_that_was_made_is_made_again_and_stepped(options: list[str], tmp_path: Path) -> None:
@@ -227,3 +241,14 @@ def test_ctrl_c_ends_a_program_that_waits_for_commands_that_never_come(tmp_path:
         time.sleep(0.2)                         # until it reads again
         program.send_signal(signal.SIGINT)
         assert program.wait(30) == 130
+
+
+def test_the_report_says_of_what_a_program_died_where_no_call_raised(tmp_path: Path) -> None:
+    done = run(tmp_path, source=MODEL + 'raise ValueError("no\\x1b[2J luck\\nat all")\n')
+    assert done.returncode == 1
+    _, title, _, why, verdict, *_ = done.stderr[done.stderr.index('\npyfuncdbg  '):].split('\n')
+    assert title.startswith('pyfuncdbg  1 run') and why == r'The program ended with ValueError: no\x1b[2J luck'
+    assert verdict == 'No call raised, and none made NaN or Inf.'
+    shown = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'show', 'model.pfd'], cwd=tmp_path, capture_output=True,
+                           text=True, env=dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120'), timeout=60)
+    assert why in shown.stdout.splitlines()

@@ -2,13 +2,19 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from plain_host import wrapped
 
+from pyfuncdbg.record import back_pressure
+from pyfuncdbg.record.content import Content
+from pyfuncdbg.record.frames import LogFile, LogReader
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
 
@@ -136,3 +142,192 @@ def test_the_budget_is_shared_with_children(tmp_path):
 def _recorder_of(_):
     from pyfuncdbg.hooks.chain import hooks
     return next(hook for hook in hooks.python if isinstance(hook, Recorder))
+
+
+@pytest.fixture
+def slow_disk(monkeypatch):
+    """Every megabyte takes a while: the queue is always full."""
+    writev, write = os.writev, os.write
+
+    def slowly(fd, pieces):
+        time.sleep(sum(map(len, pieces)) / 80e6)
+        return writev(fd, pieces)
+
+    def slowly_one(fd, data):
+        time.sleep(len(data) / 80e6)
+        return write(fd, data)
+    monkeypatch.setattr(os, 'writev', slowly)
+    monkeypatch.setattr(os, 'write', slowly_one)
+
+
+@pytest.mark.parametrize(('budget', 'threads', 'sizes'), [
+    (1 << 30, 1, [250_000, 1_000_000, 4_000_000] * 20), (1 << 30, 8, [200_000] * 40), (1 << 30, 4, [40_000_000]),
+    (16 << 20, 4, [100_000] * 20), (16 << 20, 3, [3_000_000]), (64 << 20, 8, [40_000, 300, 5] * 30)])
+def test_no_value_is_dropped_while_memory_and_disk_allow(tmp_path, slow_disk, budget, threads, sizes):
+    def work(number):
+        call = wrapped(lambda x: [x[:2]], name=f'site{number}')
+        for i, size in enumerate(sizes):
+            call(np.arange(size // 8 + 1) + (number << 40) + (i << 30))
+    with Recorder(tmp_path / 't.pfd', budget=budget, level='full') as recorder:
+        run_native([lambda n=n: work(n) for n in range(threads)])
+    assert recorder._snapshots.allowance.used >= 0 and size(tmp_path / 't.pfd') <= budget
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.info().dropped == {} and trace.info().damage == ()
+        assert trace.count() == threads * len(sizes)
+        for number in range(threads):
+            for i, call in enumerate(trace.calls(site=f'site{number}')):
+                value = call.inputs[0].to_numpy()
+                assert len(value) == sizes[i] // 8 + 1 and not call.inputs[0].changed
+                assert np.array_equal(value, np.arange(len(value)) + (number << 40) + (i << 30))
+
+
+def test_values_beyond_the_queue_take_no_more_memory_than_it_has(tmp_path):
+    big = np.arange(8_000_000)                  # 64 MB; the queue of this budget may hold 32
+    call = wrapped(lambda x: [])
+    with Recorder(tmp_path / 't.pfd', budget=1 << 30, level='full'):
+        call(big[:1000])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for start in range(3):
+            call(big[start:])
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 45_000
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.info().dropped == {}
+        assert [c.inputs[0].to_numpy()[0] for c in trace.calls()] == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize('value', [
+    np.arange(2_000_000, dtype='>f8'), np.arange(2_000_000.).reshape(1000, 2000).T, np.arange(4_000_000.)[::2],
+    np.array([b'a' * 100, b'bc'] * 50_000), np.array(['\xe4' * 60, 'x'] * 50_000),
+    np.array(['\xe4' * 90, b'x'] * 50_000, object), np.arange(2_000_000).astype(np.complex64),
+    np.rec.fromarrays([np.arange(300_000.), np.arange(300_000)]).view(np.ndarray)],
+    ids=lambda value: f'{value.dtype}{value.flags.c_contiguous:d}')
+def test_values_of_every_kind_beyond_the_queue(tmp_path, value):
+    def inplace(x):
+        if write:
+            x.flat[-1] = x.flat[0]
+        return []
+    call = wrapped(inplace)
+    for budget in (32 << 20, 1 << 30):          # written at once; through the queue
+        for write in (False, True):
+            path = tmp_path / f'{budget}{write}.pfd'
+            given = value.copy() if write else value
+            with Recorder(path, budget=budget, level='full'):
+                call(given)
+            with Trace.open(path) as trace:
+                assert trace.info().dropped == {}, trace.info().dropped
+                (seen,) = trace.calls()[0].inputs
+                assert seen.shape == value.shape and seen.level == 'full'
+                expected = value if value.dtype.kind not in 'SUO' else np.array(
+                    [e if isinstance(e, bytes) else e.encode() for e in value.tolist()], object)
+                assert np.array_equal(seen.to_numpy(), expected)
+                assert seen.changed == write
+
+
+def test_memory_held_by_running_calls_does_not_cost_values(tmp_path):
+    """Nested calls hold all of the queue and the writer has nothing to write: what they get is written at once."""
+    def deeper(x):
+        level = int(x[0])
+        if level:
+            call(np.full(50_000, level - 1.0))
+        return []
+    call = wrapped(deeper)
+    began = time.monotonic()
+    with Recorder(tmp_path / 't.pfd', budget=24 << 20, level='full'):
+        call(np.full(50_000, 30.0))
+    assert time.monotonic() - began < back_pressure.PATIENCE
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.info().dropped == {}
+        assert sorted(c.inputs[0].to_numpy()[-1] for c in trace.calls()) == list(range(31))
+
+
+def test_a_disk_that_hangs_does_not_hang_the_program(tmp_path, monkeypatch):
+    """Calls wait once for as long as is said, then never again until something is written; what was lost is counted."""
+    going, writev, write = threading.Event(), os.writev, os.write
+    monkeypatch.setattr(back_pressure, 'PATIENCE', 0.5)
+    monkeypatch.setattr(os, 'writev', lambda fd, pieces: going.wait(60) and writev(fd, pieces))
+    monkeypatch.setattr(os, 'write', lambda fd, data: going.wait(60) and write(fd, data))
+    call = wrapped(lambda x: [])
+    going.set()
+    with Recorder(tmp_path / 't.pfd', budget=16 << 20, level='full') as recorder:
+        going.clear()
+        done = threading.Event()
+
+        def work():
+            for i in range(40):
+                call(np.full(20_000, float(i)))
+            call(np.zeros(3_000_000))
+            done.set()
+        threading.Thread(target=work, daemon=True).start()
+        assert done.wait(30)
+        assert recorder._backlog.pressure.stalled
+        going.set()
+        recorder.flush()
+        assert not recorder._backlog.pressure.stalled
+        call(np.full(20_000, 77.0))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        inputs = [c.inputs[0] for c in trace.calls()]
+        assert len(inputs) == 42 and inputs[-1].to_numpy()[0] == 77
+        missing = [t for t in inputs if t.level != 'full']
+        assert 20 < len(missing) < 41 and {t.note for t in missing} == {'over budget'}
+        assert trace.info().dropped == {'tensors': len(missing), 'bytes': sum(t.nbytes for t in missing)}
+
+
+def test_a_disk_that_is_slow_but_not_hanging_is_waited_for(tmp_path, monkeypatch):
+    """The wait ends with the writer's last progress, not with its own length."""
+    monkeypatch.setattr(back_pressure, 'PATIENCE', 0.5)
+    writev = os.writev
+
+    def slowly(fd, pieces):
+        time.sleep(0.2)
+        return writev(fd, pieces)
+    monkeypatch.setattr(os, 'writev', slowly)
+    call = wrapped(lambda x: [])
+    with Recorder(tmp_path / 't.pfd', budget=128 << 20, level='full'):
+        for i in range(6):
+            call(np.full(900_000, float(i)))    # of 7 MB: the queue has room for one of them, which takes 1.4 s
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.info().dropped == {} and trace.count() == 6
+
+
+def test_an_array_that_another_thread_changes_meanwhile(tmp_path):
+    """What is written from the program's own memory is whole, or is not there: the log is never damaged."""
+    value, over = np.zeros(1_500_000), threading.Event()
+
+    def change():
+        while not over.is_set():
+            value[np.random.randint(len(value))] += 1
+            time.sleep(0)
+    thread = threading.Thread(target=change)
+    call = wrapped(lambda x: [])
+    with Recorder(tmp_path / 't.pfd', budget=256 << 20, level='full') as recorder:
+        recorder._snapshots.allowance.limit = 1 << 20
+        thread.start()
+        for _ in range(10):
+            call(value)
+        over.set()
+        thread.join()
+        call(value)
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        info, inputs = trace.info(), [c.inputs[0] for c in trace.calls()]
+        assert info.damage == () and len(inputs) == 11
+        assert info.dropped.get('tensors', 0) == sum(t.level != 'full' for t in inputs)
+        assert np.array_equal(inputs[-1].to_numpy(), value)
+        for seen in inputs:
+            assert seen.level != 'full' or len(seen.to_numpy()) == len(value)
+
+
+def test_a_blob_whose_bytes_are_not_those_of_its_key_leaves_nothing(tmp_path):
+    content = Content(np.arange(1_000_000.), np.dtype(float), (1_000_000,), 8_000_000)
+    key, length = content.measured()
+    log = LogFile(tmp_path / 'log')
+    before = log.size
+    assert not log.append_blob(bytes(16), length, content.chunks())
+    assert log.size == log.path.stat().st_size == before
+    assert log.append_blob(key, length, content.chunks())
+    assert log.size == log.path.stat().st_size
+    log.close()
+    reader = LogReader(tmp_path / 'log')
+    (blob,) = reader.frames(0)
+    assert reader.tail == '' and blob.payload == key
+    assert reader.read(blob.position + 16, length) == content.value.tobytes()
+    reader.close()

@@ -56,3 +56,22 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path, monkeypat
     assert content(log) == before and log.size == log.path.stat().st_size
     log.append([b'next'])
     assert content(log) == before + b'next'
+
+
+def test_a_signal_handler_that_raises_behind_a_write_leaves_whole_records(tmp_path, monkeypatch):
+    log = frames.LogFile(tmp_path / '1-0001.log')
+    log.append(frames.frame(frames.NOTE, b'first'))
+    real = os.write
+
+    def interrupted(number, data):
+        real(number, bytes(data)[:9])
+        raise KeyboardInterrupt                 # as a handler does before the count of the bytes is known
+    monkeypatch.setattr(os, 'write', interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        log.append(frames.frame(frames.NOTE, b'second'))
+    monkeypatch.setattr(os, 'write', real)
+    log.append(frames.frame(frames.NOTE, b'third'))
+    log.close()
+    reader = frames.LogReader(log.path)
+    assert [found.payload for found in reader.frames(0)] == [b'first', b'third'] and not reader.tail
+    reader.close()

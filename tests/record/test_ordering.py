@@ -12,9 +12,8 @@ from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.ordering import Ordering
-from pyfuncdbg.record.query import SORTS
+from pyfuncdbg.record.query import SORTS, QueryCancelledError
 from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.side_index import QueryCancelledError
 from pyfuncdbg.record.trace import Trace
 
 
@@ -123,9 +122,9 @@ def test_cancelled_from_another_thread(trace: Trace) -> None:
         ordering.page(0, 1)
 
 
-def test_survives_a_new_index(trace: Trace) -> None:
+def test_survives_logs_that_are_read_anew(trace: Trace) -> None:
     ordering = built(trace, sort='duration')
-    (trace.path / 'index.sqlite').unlink()
-    trace._index.rebuild()
+    expected = [call.number for call in ordering.page(0, 60)]
+    trace._renew()
     trace.refresh()
-    assert len(ordering.page(0, 60)) == 60
+    assert [call.number for call in ordering.page(0, 60)] == expected and len(expected) == 60

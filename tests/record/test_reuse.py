@@ -93,7 +93,7 @@ def test_nothing_is_shared_between_runs_or_at_sites_that_promise_nothing(tmp_pat
 def test_what_is_passed_through_or_viewed_is_not_taken_for_the_ops_own(tmp_path, through):
     run, x = new_run(), np.full(SIZE, 1.0)
     with Recorder(tmp_path / 't.pfd', ops=True) as recorder:
-        recorder._writer.pause()
+        recorder._writer.end_thread()
         y = run_op(VIEW, through, run, x)
         x[:] = 9.0
         run_op(PYTHON, lambda v: v, run, np.zeros(SIZE))
@@ -133,7 +133,7 @@ def test_arrays_do_not_live_longer_than_in_the_program(tmp_path):
     with Recorder(tmp_path / 't.pfd', ops=True) as recorder:
         y = run_op(ADD, np.add, run, np.ones(SIZE), np.ones(SIZE))
         alive = weakref.ref(y)
-        recorder._writer.pause()
+        recorder._writer.end_thread()
         del y
         gc.collect()
         assert alive() is None

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from pyfuncdbg.record import statistics
 from pyfuncdbg.record.statistics import BINS, all_finite, stats_of
 
 FLOATS = st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
@@ -128,3 +129,16 @@ def test_others_have_a_size_only(array):
 def test_structured_arrays_have_none():
     assert stats_of(np.zeros(2, [('a', 'f4')])) is None
     assert stats_of(np.zeros(2, 'M8[s]')) is None
+
+
+@pytest.mark.parametrize('value', [-1e6, 1e6])
+@pytest.mark.parametrize('place', [5, 300_000])
+def test_an_array_that_another_thread_changes_between_two_passes(value, place, monkeypatch):
+    moments = statistics._moments
+
+    def meanwhile(flat, *rest):
+        flat[place] = value
+        return moments(flat, *rest)
+    monkeypatch.setattr(statistics, '_moments', meanwhile)
+    found = stats_of(np.arange(400_000.))
+    assert found is None or len(found.histogram) == BINS

@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from pathlib import Path
@@ -17,22 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plain_host import wrapped
+from recorded_script import ENVIRONMENT, run_script
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.record.recorder import Recorder, fresh_path
+from pyfuncdbg.record.folder import fresh_path
+from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
 
 HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.parent.parent)])}
-
-
-def run_script(tmp_path, text, *arguments, **options):
-    script = tmp_path / 'script.py'
-    script.write_text('from pyfuncdbg.record.recorder import Recorder\nfrom plain_host import *\n'
-                      'import os, sys, time, threading\n' + textwrap.dedent(text))
-    return subprocess.run([sys.executable, script, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
-                          check=False, **options)
 
 
 def kill_once(folder, delay):
@@ -50,7 +42,7 @@ def kill_once(folder, delay):
     finished = [int(call) for at, call in lines if float(at) < killed - 0.5]
     with Trace.open(trace) as seen:
         assert not seen.info().complete
-        known = {row[0] for row in seen._reading.rows('SELECT id FROM calls WHERE duration NOT NULL')}
+        known = {int(call.number) for call in seen.calls() if call.duration is not None}
         last = max(finished, default=0)
         assert set(range(1, last + 1)) <= known
         for number in random.sample(range(1, last + 1), min(last, 20)):
@@ -187,16 +179,16 @@ def test_multiprocessing_children_close_their_logs(tmp_path):
         assert [trace.count(process=1), trace.count(process=2)] == [1, 30]
 
 
-def test_a_full_disk_ends_the_recording_only(tmp_path):
+def test_a_full_disk_costs_values_and_calls_only(tmp_path):
     done = run_script(tmp_path, '''
         import resource
         Recorder(sys.argv[1]).start()
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         call = wrapped(lambda x: [x])
         import numpy as np
-        for i in range(100):
+        for i in range(2000):
             call(np.full(300, i))
-            if i % 10 == 0:
+            if i % 200 == 0:
                 time.sleep(0.12)
         print('went on')
     ''', tmp_path / 't.pfd')
@@ -204,9 +196,11 @@ def test_a_full_disk_ends_the_recording_only(tmp_path):
     assert done.stderr.count('\n') == 1
     assert f'{tmp_path / "t.pfd"}: ' in done.stderr and os.strerror(errno.EFBIG) in done.stderr
     with Trace.open(tmp_path / 't.pfd') as trace:
-        calls = trace.calls()
-        assert 10 < len(calls) < 100 and trace.info().damage == ()
-        assert all(c.outputs[0].to_numpy()[0] == i for i, c in enumerate(calls))
+        calls, info = trace.calls(), trace.info()
+        assert 10 < len(calls) < 2000 and info.damage == () and info.complete
+        assert len(calls) + info.dropped['calls'] == 2000
+        kept = [c for c in calls if c.outputs[0].level == 'full']
+        assert len(kept) > 10 and all(c.outputs[0].to_numpy()[0] == c.ordinal for c in kept)
 
 
 def test_a_small_file_system_that_fills(tmp_path):

@@ -134,6 +134,19 @@ def test_jacobians() -> None:
         once.jacobian(y, x)
 
 
+def test_the_batch_jacobian_of_no_examples_is_empty() -> None:
+    """TensorFlow divides by their number."""
+    def of(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.concat([x * x, x], 1)
+        return tape.batch_jacobian(y, x)
+    assert of(tf.zeros([0, 2])).shape.as_list() == [0, 4, 2]
+    unknown = tf.function(of, input_signature=[tf.TensorSpec([None, None])])
+    assert unknown(tf.zeros([0, 2])).shape.as_list() == [0, 4, 2]
+    assert unknown(tf.ones([1, 2])).numpy().tolist() == [[[2, 0], [0, 2], [1, 0], [0, 1]]]
+
+
 def test_batch_jacobian_and_hessian() -> None:
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     with tf.GradientTape() as tape:

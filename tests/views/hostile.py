@@ -18,6 +18,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.record.records import ABSENT, Stats, TensorRecord
+from pyfuncdbg.record.source_text import SourceReader, SourceText
 from pyfuncdbg.record.statistics import stats_of
 from pyfuncdbg.views.sample import tensor
 
@@ -48,8 +49,9 @@ def stored(array: np.ndarray) -> TensorRecord:
     return tensor('', array)
 
 
-_numbers = st.sampled_from([0, 1, 2, 3, 7, 12, 100, 4711, 10**6, 10**12, 2**63])
-_floats = st.sampled_from([0.0, 1e-9, 0.25, 1.5, 1e4, 1e300, 5e-324, -1.0, float('nan'), float('inf')])
+_numbers = st.sampled_from([0, 1, 2, 3, 7, 12, 100, 4711, 10**6, 10**12, 2**63, 2**64 - 1])
+_floats = st.sampled_from([0.0, 1e-9, 0.25, 1.5, 1e4, 1e300, 5e-324, 1e-310, -1.0, -1e300, float('nan'), float('inf'),
+                           float('-inf')])
 _texts = st.sampled_from(TEXTS)
 _arrays = st.sampled_from(ARRAYS)
 
@@ -71,9 +73,12 @@ def tensors(draw: Any) -> TensorRecord:
     return dataclasses.replace(record, name=name, changed=draw(st.booleans()))
 
 
+_sources = _texts.map(lambda text: lambda filename, line: SourceText(line - 1, ('', *text.split('\n')), ''))
+"""Readers of records that name lines of source."""
 _KNOWN: dict[Any, st.SearchStrategy[Any]] = {
     str: _texts, int: _numbers, float: _floats, bool: st.booleans(), bytes: st.just(b'\x1b\xff'), type(None): st.none(),
     np.ndarray: _arrays, TensorRecord: tensors(), Stats: _arrays.map(stats_of).filter(bool),
+    SourceText: _texts.map(lambda text: SourceText(missing=text or 'not here')), SourceReader: _sources,
     object: st.one_of(_texts, _numbers, st.just(True)), Any: st.one_of(_texts, _numbers, st.none()),
     RenderableType: st.none(), Text: _texts.map(Text)}
 

@@ -10,10 +10,11 @@ from rich.cells import cell_len
 from pyfuncdbg import errors
 from pyfuncdbg.commands.plain import plain
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.machinery import is_users
 from pyfuncdbg.record.records import ErrorRecord, FrameRecord, LocalRecord
+from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.views.error import error_panel, innermost
 from pyfuncdbg.views.sample import tensor
-from pyfuncdbg.views.source import of_the_user
 
 X = np.array([[1, 2], [np.nan, 4]], np.float32)
 BIG = np.arange(1200.0)
@@ -27,10 +28,11 @@ def inside(text):
 
 def test_outer_library_frames_are_left_out_and_inner_ones_folded(draw, tmp_path):
     mine = tmp_path / 'mine.py'
-    mine.write_text('import numpy\n\ndef f(x):\n    return numpy.linalg.inv(x)\n')
+    text = SourceText(3, ('def f(x):', '    return numpy.linalg.inv(x)'), '')
     error = ErrorRecord('LinAlgError', 'Singular matrix', (
         Frame(errors.__file__, 3, 'dispatch'), Frame('/v/lib/python3.11/threading.py', 9, 'run'), Frame(str(mine), 4, 'f'),
-        Frame('/v/site-packages/numpy/linalg.py', 5, 'inv'), Frame('/v/site-packages/numpy/linalg.py', 6, 'check')), '')
+        Frame('/v/site-packages/numpy/linalg.py', 5, 'inv'), Frame('/v/site-packages/numpy/linalg.py', 6, 'check')), '',
+        _source=lambda filename, line: text)
     assert inside(draw(error_panel(error, 'call #7 f[0]'), 160)) == [
         f'{mine}:4 in f', '4 | return numpy.linalg.inv(x)', '... 2 library frames, the last linalg.py:6 in check',
         'LinAlgError: Singular matrix']
@@ -46,9 +48,9 @@ def test_without_a_users_frame_the_last_ones_are_shown(draw):
 def test_a_recursion_is_cut(draw):
     error = ErrorRecord('RecursionError', 'too deep', tuple(Frame('user.py', n, 'f') for n in range(1, 1001)), '')
     lines = inside(draw(error_panel(error)))
-    assert lines[:2] == ['user.py:1 in f', 'user.py:2 in f']
+    assert lines[:3] == ['user.py:1 in f', '1 | (source not recorded)', 'user.py:2 in f']
     assert '... 988 frames not shown' in lines
-    assert lines[-2:] == ['user.py:1000 in f', 'RecursionError: too deep']
+    assert lines[-3:] == ['user.py:1000 in f', '1000 | (source not recorded)', 'RecursionError: too deep']
 
 
 def test_a_long_message_keeps_both_ends(draw):
@@ -60,12 +62,12 @@ def test_a_long_message_keeps_both_ends(draw):
 
 
 def test_whose_frame_it_is():
-    assert of_the_user('/home/me/model.py')
-    assert of_the_user('<ipython-input-3>')
-    assert of_the_user('/v/lib/python3.11/site-packages/pyfuncdbg/demo/train.py')
-    assert not of_the_user(errors.__file__)
-    assert not of_the_user('<frozen importlib._bootstrap>')
-    assert not of_the_user('C:\\v\\Lib\\site-packages\\tf\\x.py')
+    assert is_users('/home/me/model.py')
+    assert is_users('<ipython-input-3>')
+    assert is_users('/v/lib/python3.11/site-packages/pyfuncdbg/demo/train.py')
+    assert not is_users(errors.__file__)
+    assert not is_users('<frozen importlib._bootstrap>')
+    assert not is_users('C:\\v\\Lib\\site-packages\\tf\\x.py')
 
 
 def with_locals():
@@ -78,10 +80,11 @@ def with_locals():
 
 def test_variables_stand_under_their_frame(draw):
     assert inside(draw(error_panel(with_locals()), 80)) == [
-        'user.py:3 in main', 'a0   0', 'a1   1', 'a2   2', 'a3   3',
+        'user.py:3 in main', '3 | (source not recorded)', 'a0   0', 'a1   1', 'a2   2', 'a3   3',
         'bad  float32 [2, 2]  16 B  NaN 1  first bad [1, 0]  [[1, 2], [na...', '... 7 more',
         '... library frame a.py:5 in apply',
-        'user.py:8 in scale', 'x           float32 [2, 2]  16 B  NaN 1  first bad [1, 0]  [[1, ...',
+        'user.py:8 in scale', '8 | (source not recorded)',
+        'x           float32 [2, 2]  16 B  NaN 1  first bad [1, 0]  [[1, ...',
         'big         float64 [1200]  9.38 KB', 'eps         nan',
         '[red]x[/] \\...nnnnnnnnnn  [red]x[/] \\x1b[2J\\r\\u202ennnnnnnnnnnnn...', 'ValueError: half']
 

@@ -14,6 +14,7 @@ from pyfuncdbg.debug.run_card import NodeFailure, RunCard, RunEnd, Suggestion, V
 from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
+from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.views.call import call_card
 from pyfuncdbg.views.call_output import call_output
 from pyfuncdbg.views.calls import call_table
@@ -50,7 +51,8 @@ def nasty_trace():
 def _run_cards(trace):
     values = (Value(NASTY, NASTY, (2,) * 30, 10**15), Value(NASTY)) * 20
     typed = (Suggestion(NASTY, NASTY),)
-    failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs)
+    failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs,
+                          SourceText(7, (NASTY,), ''))
     passed = (Passed(NASTY, NASTY, NASTY, (2,) * 30, NASTY),) * 20
     return [run_card_view(RunCard(10**12, NASTY, 10**9, NASTY, 10**9, NASTY, values, (NASTY,) * 50, 10**9, 10**9,
                                   NASTY, (NASTY,) * 50, typed)),

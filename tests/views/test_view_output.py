@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from pyfuncdbg.record.records import OutputRecord
+from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.sample import sample
 
@@ -19,16 +20,15 @@ def test_pieces_of_one_stream_become_lines_in_order(draw):
 
 def test_events_have_category_place_and_source(draw):
     call = sample().call(3)
-    text = draw(output_view(call.output, site=call.site))
+    text = draw(output_view(call.output))
     assert rows(text) == ['+0.08 ms  out  row 1 constant',
                           '+0.11 ms  fp   invalid: invalid value encountered in divide  model.py:44',
                           '               44 | return (x - mu) / sd']
 
 
-def test_source_of_a_file_that_is_there(draw, tmp_path):
-    file = tmp_path / 'user.py'
-    file.write_text('x = 1\n    y = [bold]2\n')
-    record = OutputRecord('warning', 'careful', 'UserWarning', str(file), 2, 'f')
+def test_source_of_a_line_that_the_record_knows(draw):
+    text = SourceText(1, ('x = 1', '    y = [bold]2'), '')
+    record = OutputRecord('warning', 'careful', 'UserWarning', '/home/me/user.py', 2, 'f', 0.0, lambda filename, line: text)
     text = draw(output_view((record,)))
     assert 'warn  UserWarning: careful  user.py:2' in text
     assert '2 | y = [bold]2' in text
@@ -37,9 +37,10 @@ def test_source_of_a_file_that_is_there(draw, tmp_path):
 def test_a_warning_speaks_for_the_error_that_it_repeats(draw):
     both = (OutputRecord('fp', 'invalid value', 'invalid', 'a.py', 3),
             OutputRecord('warning', 'invalid value', 'W', 'a.py', 3))
-    assert rows(draw(output_view(both))) == ['+0.00 ms  warn  W: invalid value  a.py:3']
+    assert rows(draw(output_view(both))) == ['+0.00 ms  warn  W: invalid value  a.py:3',
+                                             '                3 | (source not recorded)']
     other = (both[0], OutputRecord('warning', 'invalid value', 'W', 'a.py', 4))
-    assert len(rows(draw(output_view(other)))) == 2
+    assert len(rows(draw(output_view(other)))) == 4
 
 
 def test_dropped_counts_are_shown(draw):

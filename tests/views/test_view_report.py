@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from pyfuncdbg.debug.fate import fates
+from pyfuncdbg.debug.health import judge
 from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.record.records import OutputRecord, Stats, TensorRecord
+from pyfuncdbg.views.health import health_view
 from pyfuncdbg.views.report import report
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
@@ -85,8 +88,9 @@ def test_without_a_line_from_numpy_it_says_why(draw):
 
 
 def test_first_of_several_errors_leads_and_the_others_follow(draw):
+    known = sample().call(3).site.source_at
     said = (OutputRecord('fp', 'overflow encountered in exp', 'over', 'model.py', 40), OutputRecord('out', 'hello'),
-            OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44))
+            OutputRecord('fp', 'invalid value encountered in divide', 'invalid', 'model.py', 44, _source=known))
     lines = lines_of(reported(draw, trace_of(replace(sample().call(3), output=said))))
     assert lines[2].endswith('at model.py:40')
     assert '  NumPy: overflow encountered in exp' in lines
@@ -107,6 +111,29 @@ def test_value_that_came_in_from_unrecorded_nodes(draw):
     assert "NaN came into call #1 scale[1] by input 0 'norm:0', scale at model.py:50" in text
     assert 'from nodes that --ops would record.' in text
     assert "pt '#1:in0[1]'" in text
+
+
+def test_the_hint_is_not_what_is_done_already(draw):
+    call = replace(sample().call(4), number='1')
+    node = replace(sample().call(1), number='2', site=replace(sample().call(1).site, kind='op'))
+    text = reported(draw, trace_of(call, node))
+    assert 'NaN came into call #1' in text and 'from nodes of which nothing is known.' in text
+    assert '--ops' not in text
+
+
+def test_a_feed_that_no_recorded_call_took(draw):
+    call = sample().call(4)
+    fed = replace(sample().run(2), label='Session.run', feeds=(replace(call.inputs[0], name='x:0'),),
+                  fetches=(replace(call.outputs[0], name='out:0'),))
+    trace = MemoryTrace([replace(call, number='1')], [fed])
+    text = reported(draw, trace)
+    assert "NaN was fed into run #2 as 'x:0'; no recorded call took it" in text
+    assert '1 later call met NaN or Inf after it, by a way that was not recorded' in text
+    assert 'pt x:0 --run 2' in text and '#-2' not in text
+    health = judge(trace)
+    table = draw(health_view(health.findings, 2, {'fed': 1}, fates(trace, health)), width=140)
+    assert 'run #2 ' in table and 'inherited from run #2?' in table and '#-2' not in table
+    assert 'run #2 -> fetch out:0 in run #2' in table
 
 
 def test_fed_values_and_bad_fetches(draw):

@@ -1,7 +1,6 @@
-"""Source text: the recorded one first, files only if they are plain and small."""
+"""Source lines as a record knows them, or the reason why it does not."""
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -12,37 +11,29 @@ from pyfuncdbg.views.source import excerpt, line_text, parameters, place
 SITE = sample().call(3).site
 
 
-def test_the_recorded_text_wins_over_the_file(tmp_path):
-    file = tmp_path / 'model.py'
-    file.write_text('changed\n' * 100)
-    site = replace(SITE, filename=str(file))
-    assert line_text(str(file), 44, site) == 'return (x - mu) / sd'
-    assert line_text(str(file), 50, site) == 'changed'
-    assert line_text(str(file), 101, site) == ''
+def test_a_record_knows_the_lines_of_its_function():
+    assert line_text(SITE.source_at('model.py', 44), 44).plain == 'return (x - mu) / sd'
+    assert line_text(SITE.source_at('model.py', 45), 45).plain == '(source not recorded)'
+    assert line_text(SITE.source_at('other.py', 44), 44).plain == '(source not recorded)'
+    assert line_text(SITE.source_at('other.py', 44), 44, '/v/site-packages/other.py').plain == ''
 
 
 def test_excerpt_marks_the_line():
-    assert excerpt('model.py', 44, SITE).plain.splitlines() == [
+    assert excerpt(SITE.source_at('model.py', 44), 44).plain.splitlines() == [
         '  42 | if sd.min() == 0:', "  43 |     print('row', sd.argmin(), 'constant')", '> 44 | return (x - mu) / sd']
-    assert excerpt('model.py', 39, SITE).plain.startswith('> 39 | def normalize(x, eps=1e-6):\n  40 |     mu')
-    assert not excerpt('nowhere.py', 44, SITE)
+    assert excerpt(SITE.source_at('model.py', 39), 39).plain.startswith('> 39 | def normalize(x, eps=1e-6):\n  40 |     mu')
+    assert excerpt(SITE.source_at('nowhere.py', 44), 44).plain == '(source not recorded)'
 
 
-@pytest.mark.parametrize('name', ['/dev/zero', '/nowhere/x.py', '', 'a\0b', '/', '/proc/self/mem'])
-def test_what_is_no_file_has_no_text(name):
-    assert line_text(name, 1) == ''
+def test_a_form_feed_ends_no_line():
+    site = replace(SITE, source='def f():\n    \x0c\n    a = "\u2028"\n    return 1\n')
+    assert line_text(site.source_at('model.py', 42), 42).plain == 'return 1'
 
 
-def test_a_pipe_is_not_read(tmp_path):
-    pipe = tmp_path / 'pipe.py'
-    os.mkfifo(pipe)
-    assert line_text(str(pipe), 1) == ''
-
-
-def test_a_file_that_cannot_be_decoded_has_no_text(tmp_path):
-    file = tmp_path / 'latin.py'
-    file.write_bytes(b'\xff\xfe\n')
-    assert line_text(str(file), 1) == ''
+def test_a_line_of_source_cannot_act_on_the_terminal():
+    site = replace(SITE, source='\x1b[2J\r[red]x[/]\n')
+    assert line_text(site.source_at('model.py', 39), 39).plain == '\\x1b[2J\\r[red]x[/]'
+    assert '\x1b' not in excerpt(site.source_at('model.py', 39), 39).plain
 
 
 @pytest.mark.parametrize(('source', 'names'), [

@@ -1,9 +1,13 @@
 """Durations, sizes and counts as people write them."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from pyfuncdbg.debug.tape import Gradient
 from pyfuncdbg.views import units
+from pyfuncdbg.views.sample import tensor
+from pyfuncdbg.views.tape import filled, flow_bar
 
 
 @pytest.mark.parametrize(('value', 'text'), [(None, 'running'), (0, '0 s'), (3e-9, '3 ns'), (1.25e-5, '12.5 us'),
@@ -32,3 +36,18 @@ def test_statistics_keep_four_digits():
     assert units.value(-0.0) == '0'
     assert units.value(None) == ''
     assert units.value(123456) == '1.235e+05'
+
+
+@pytest.mark.parametrize('number', [5e-324, 1e-310, -1e-300, 1e300, -1e308, float('inf'), float('-inf'), float('nan')])
+def test_no_number_is_too_small_or_too_large(number: float) -> None:
+    for text in (units.seconds(number), units.milliseconds(number), units.value(number)):
+        assert text and len(text) < 330
+    assert len(units.seconds(number)) < 16 or abs(number) > 1e20
+
+
+@pytest.mark.parametrize(('log10', 'cells'), [
+    (float('inf'), 10), (float('-inf'), 1), (float('nan'), 0), (1e308, 10), (-1e308, 1), (-323.3, 1), (-3.0, 5), (None, 0)])
+def test_a_bar_of_any_magnitude_has_its_width(log10: float | None, cells: int) -> None:
+    gradient = Gradient('w', tensor('w', np.ones(2)), 1.0, log10, ())
+    assert filled(gradient, 10) == cells
+    assert len(flow_bar(gradient, 10)) == 12

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from pyfuncdbg.adapters.tensorflow import (
     calls,
+    conversions,
     creation,
     custom,
     forward,
@@ -21,6 +22,7 @@ from pyfuncdbg.adapters.tensorflow import (
 )
 from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
+from pyfuncdbg.adapters.tensorflow.conversions import Conversions
 from pyfuncdbg.adapters.tensorflow.custom import CustomGradients
 from pyfuncdbg.adapters.tensorflow.examination.examination import FILES, Examination
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
@@ -30,6 +32,7 @@ from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.runs import Runs
 from pyfuncdbg.adapters.tensorflow.stacks import OwnFrames, own_files
 from pyfuncdbg.adapters.tensorflow.tapes import Tapes
+from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.facts import Fact
 
 
@@ -45,6 +48,7 @@ class TensorFlowAttachment:
 
     def __init__(self, examine: bool = False) -> None:
         found = parts()
+        source_map.install(Conversions())
         host = TensorFlowHost(found)
         going = self._runs = Runs(host)
         causes = Causes()
@@ -52,12 +56,13 @@ class TensorFlowAttachment:
         self._calls = Calls(found, host, causes, going, self._ops)
         self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (
-            calls, creation, custom, forward, observers, op_calls, runs, saving, steps, symbolic, tapes)]
+            calls, conversions, creation, custom, forward, observers, op_calls, runs, saving, steps, symbolic, tapes)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(found, causes) if examine else None
         try:
             causes.install(found, self._patches)
+            conversions.install(found, self._patches)
             creation.install(found, self._patches)
             saving.install(found, self._patches)
             self._calls.install(self._patches)

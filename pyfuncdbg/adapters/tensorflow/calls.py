@@ -20,7 +20,7 @@ from pyfuncdbg.adapters.tensorflow.observers import Observer
 from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
-from pyfuncdbg.adapters.tensorflow.runs import Runs, described_by, looked_on
+from pyfuncdbg.adapters.tensorflow.runs import Runs, described_by, ended, looked_on
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Last, Sites, as_list, at_place, given
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
@@ -109,8 +109,7 @@ class Calls:
     def _watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
         original = self._original
         reference = registry._funcs.data.get(token)     # its `get` is Python code, which costs 1 µs where it is cold
-        registered = reference() if reference is not None else None
-        if registered is None or not self.on:
+        if not self.on or reference is None or (registered := reference()) is None:
             return original(registry, token, device, args)
         entry: Entry | None = getattr(registered, MARK, None)
         if entry is None:
@@ -145,6 +144,7 @@ class Calls:
             outputs = around(site, way, run, list(args), thread=get_native_id())
         else:
             outputs = gated(wanted, stamp, site, way, run, list(args))[0]
+        ended(run, site, outputs)
         return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
 
     def _call_own(self, registered: Any, entry: Entry, registry: Any, token: str, device: Any, args: Any) -> Any:

@@ -6,7 +6,6 @@ asked for the run. Here the two meet: the exception becomes the error's `__cause
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.locks import new_lock
 
 _KEPT = 16
 """So many exceptions wait for their error: one that the graph swallows (`ignore_errors`) waits in vain."""
@@ -71,7 +71,7 @@ class Causes:
 
     def __init__(self) -> None:
         self._failures: deque[_Failure] = deque(maxlen=_KEPT)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.aborted: RunAborted | None = None
         self._arrived: weakref.ref[RunAborted] | None = None
 

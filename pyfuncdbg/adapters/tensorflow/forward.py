@@ -113,7 +113,7 @@ class Log:
                 new.dtype = outputs[0]._datatype_enum() if outputs else None
             except AttributeError:
                 _number_each(new, inputs, outputs)
-            new.where = program_line(sys._getframe(1), forward.stacks)
+            new.where = program_line(sys._getframe(1))
             new.token = attr_text(attrs, 'token') if op_type in CALLS else ''
             new.call = 0
             if len(self.by_output) < _MOST:
@@ -129,13 +129,11 @@ class Forward:
 
     Attributes:
         on: Whether ops are noted.
-        stacks: TensorFlow's `tf_stack`.
     """
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.on = True
-        self.stacks = parts.stacks
         kind: Any = parts.tapes.Tape
 
         class Logged(kind):  # type: ignore[misc]
@@ -281,7 +279,7 @@ class Forward:
                 log.add(made('PyFunc', getattr(func, '__name__', '') or 'numpy_function',
                              [getattr(tensor, 'handle', tensor) for tensor in given],
                              [tensor for tensor in results if hasattr(tensor, 'dtype')],
-                             program_line(sys._getframe(1), self._parts.stacks)))
+                             program_line(sys._getframe(1))))
             return found
         return py_func_common
 

@@ -11,6 +11,7 @@ from typing import Any
 from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
+from pyfuncdbg.adapters.tensorflow.references import References, written_slots
 from pyfuncdbg.adapters.tensorflow.units import Units, is_handle
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
@@ -34,11 +35,12 @@ class Plan:
         form: As in `Run`.
         going: The runs of the graph that go on, this plan's and others', in order of their beginning.
         announce: Gives the sites, for a `Run`.
+        writes: Whether a node writes to a v1 variable.
         asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
     """
 
-    __slots__ = ('_kernels', 'announce', 'asked', 'constants', 'feed_names', 'feeds', 'fetch_names', 'fetches', 'form',
-                 'going', 'graph', 'nodes', 'sites', 'targets', 'units')
+    __slots__ = ('_kernels', '_references', 'announce', 'asked', 'constants', 'feed_names', 'feeds', 'fetch_names',
+                 'fetches', 'form', 'going', 'graph', 'nodes', 'sites', 'targets', 'units', 'writes')
 
     def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
                  fetches: Sequence[Any], targets: Sequence[Any], going: list[Run]) -> None:
@@ -56,7 +58,18 @@ class Plan:
         self.feed_names = tuple(tensor.name for tensor in feeds)
         self.fetch_names = tuple(tensor.name for tensor in fetches)
         self.constants: dict[str, Any] = {}
+        self.writes = any(written_slots(op) for op in self.nodes)
         self._kernels: dict[str, Kernel] = {}
+        self._references: References | None = None
+
+    @property
+    def references(self) -> References:
+        """Which assignments its nodes see in v1 variables."""
+        if self._references is None:
+            self._references = References(
+                self.nodes, self.units.flowing, {op for op in self.nodes if self.units.sorts[op] == 'effect'},
+                frozenset(self.feed_names), self.fetch_names)
+        return self._references
 
     def kernel(self, op: Any) -> Kernel:
         """What computes a node without state."""

@@ -22,7 +22,7 @@ class Kernel:
         self._constant = op.get_attr('value') if op.type == 'Const' else None
         attrs: list[Any] = []
         for attr in op.op_def.attr:
-            attrs += [attr.name, _eager_attr(attr.type, op.get_attr(attr.name))]
+            attrs += [attr.name, eager_attr(attr.type, op.get_attr(attr.name))]
         self.attrs = tuple(attrs)
 
     @staticmethod
@@ -72,7 +72,7 @@ def is_constant(op: Any) -> bool:
     return op.type == 'Const' and not op.control_inputs
 
 
-def _eager_attr(kind: str, value: Any) -> Any:
+def eager_attr(kind: str, value: Any) -> Any:
     if kind == 'type':
         return value.as_datatype_enum
     if kind == 'list(type)':

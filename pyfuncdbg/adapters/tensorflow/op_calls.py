@@ -25,6 +25,7 @@ from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.objects import living
 
@@ -65,7 +66,7 @@ class OpCalls:
         self._observers = Observers(parts, host, parts.scripts.FuncRegistry.insert, self._seen)
         self._going: dict[int, list[Run]] = {}
         self._last: Run | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._inside = threading.local()
         self._sites: dict[tuple[Any, ...], CallSite] = {}
         self._told: set[str] = set()

@@ -26,7 +26,7 @@ class Parts:
         core: How a failed status becomes an exception.
         errors: The exceptions.
         ops: Graphs, tensors, nodes.
-        conversion: AutoGraph's wrapper around a function that is not to be converted.
+        conversion: AutoGraph: what converts a function, and the wrapper around one that is not to be converted.
         stacks: How TensorFlow takes the stack under which a node is made.
         session: `Session`.
         record: Whether a tape may be recording.
@@ -84,7 +84,7 @@ _MODULES = {
     'core': ('tensorflow.python.eager.core', '_status_to_exception'),
     'errors': ('tensorflow.python.framework.errors_impl', 'OpError'),
     'ops': ('tensorflow.python.framework.ops', 'Graph get_default_graph EagerTensor convert_to_tensor _create_c_op'),
-    'conversion': ('tensorflow.python.autograph.impl.api', 'do_not_convert'),
+    'conversion': ('tensorflow.python.autograph.impl.api', 'do_not_convert _convert_actual'),
     'stacks': ('tensorflow.python.util.tf_stack', 'StackTraceFilter SentinelFilter _source_filter_stacks'),
     'session': ('tensorflow.python.client.session', 'BaseSession'),
     'record': ('tensorflow.python.eager.record', 'could_possibly_record stop_recording record_operation '

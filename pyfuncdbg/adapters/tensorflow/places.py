@@ -2,28 +2,22 @@
 from __future__ import annotations
 
 from types import CodeType, FrameType
-from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.source_map import place
 
 NOWHERE = Frame('', 0, '')
-_GENERATED = '__autograph_generated_file'
 _MOST = 1 << 12
-_BETWEEN, _PROGRAM, _LIBRARY, _WRITTEN = range(4)
+_BETWEEN, _PROGRAM, _LIBRARY = range(3)
 _sorts: dict[str, int] = {}
-"""What a file's code is: of what runs or watches the program, the program's, a library's, or written by AutoGraph."""
+"""What a file's code is: of what runs or watches the program, the program's, a library's."""
 _lines: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
 """By a code's id and the instruction: reading the line off a frame costs 1 µs, and most lines come again and again."""
 
 
-def program_line(frame: FrameType | None, stacks: Any) -> Frame | None:
-    """The innermost line of the program from a frame on outwards; that of a library where the program has none.
-
-    Args:
-        frame: Where to begin.
-        stacks: TensorFlow's `tf_stack`, which knows the lines behind AutoGraph's generated code.
-    """
+def program_line(frame: FrameType | None) -> Frame | None:
+    """The innermost line of the program from a frame on outwards; that of a library where the program has none."""
     library = None
     sorts = _sorts
     while frame is not None:
@@ -32,8 +26,6 @@ def program_line(frame: FrameType | None, stacks: Any) -> Frame | None:
         if sort is None:
             sort = sorts[code.co_filename] = _sort(code.co_filename)
         if sort:
-            if sort == _WRITTEN:
-                return _behind(stacks)
             key = id(code), frame.f_lasti
             known = _lines.get(key)
             found = known[1] if known is not None else _line(key, frame)
@@ -47,20 +39,13 @@ def program_line(frame: FrameType | None, stacks: Any) -> Frame | None:
 def _sort(filename: str) -> int:
     if is_machinery(filename):
         return _BETWEEN
-    return _WRITTEN if _GENERATED in filename else _LIBRARY if is_library(filename) else _PROGRAM
+    return _LIBRARY if is_library(filename) else _PROGRAM
 
 
 def _line(key: tuple[int, int], frame: FrameType) -> Frame:
     code = frame.f_code
     if len(_lines) >= _MOST:
         _lines.clear()
-    found = Frame(code.co_filename, frame.f_lineno, code.co_name)
+    found = place(frame)
     _lines[key] = code, found                   # with its code: else another one may get the id
     return found
-
-
-def _behind(stacks: Any) -> Frame | None:
-    for frame in reversed(list(stacks.extract_stack())):
-        if not is_machinery(frame.filename) and not is_library(frame.filename) and _GENERATED not in frame.filename:
-            return Frame(frame.filename, frame.lineno, frame.name)
-    return None

@@ -48,6 +48,7 @@ class Runs:
         self._host = host
         self._thread = threading.local()
         self.graphs = self._endless('functions and datasets')
+        self._writing: set[int] = set()         # ids of those that write to v1 variables
         self._going: dict[int, list[Run]] = {}      # by id of the graph; what no thread removes needs no lock
         self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
         self._plans: Plans | None = None
@@ -101,8 +102,17 @@ class Runs:
                     fetches=plan.fetch_names)
         going.thread = threading.get_native_id()
         going.form = plan.form if label == 'Session.run' else None
+        if plan.writes:
+            self._writing.add(going.id)
+            for other in plan.going:
+                if isinstance(other.control, Pending):
+                    other.control.alone = False
         plan.going.append(going)
         return going
+
+    def _end(self, plan: Plan, going: Run) -> None:
+        plan.going.remove(going)
+        self._writing.discard(going.id)
 
     def _do_run(self, original: _DoRun) -> _DoRun:
         """What every run of a session goes through once its fetches and feeds are found to be right."""
@@ -134,11 +144,13 @@ class Runs:
                             session, handle, target_list, fetch_list, feed_dict, options, run_metadata), fed)
                     if handle is None and not session.sess_str:
                         going.control, going.remark = Pending(plan), _DIFFERENCE
+                        going.control.alone &= not any(
+                            other.id in self._writing for other in list(plan.going) if other is not going)
                     plainly = partial(_run_of, original, session, handle, options, run_metadata)
                     in_part = partial(_run_of, original, session, None, options, None)  # metadata is of one whole run
                     return self._watched(label, going, partial(self._steered, plan, going, plainly, in_part, feed_dict), fed)
                 finally:
-                    plan.going.remove(going)
+                    self._end(plan, going)
             except BaseException as error:
                 without_our_frames(error)
                 raise
@@ -201,7 +213,7 @@ class Runs:
                     try:
                         return self._whole(going, lambda: made(*args, **settings))
                     finally:
-                        plan.going.remove(going)
+                        self._end(plan, going)
                 except BaseException as error:
                     without_our_frames(error)
                     raise
@@ -219,6 +231,12 @@ class Runs:
             return flat if len(flat) == len(going.fetches) else []
         self._watched('Session.run', going, proceed, [])
         return given[0]
+
+
+def ended(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
+    """A Python call of a run has ended."""
+    if isinstance(run.control, Pending):
+        run.control.calls.ended(site, outputs)
 
 
 def looked_on(inputs: Any) -> tuple[Call | None, Any]:

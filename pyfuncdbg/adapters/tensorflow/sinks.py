@@ -68,7 +68,7 @@ class Sinks:
         if not hooks.gradient:
             return given
         numbers = [getattr(source, '_id', 0) for source in sources]
-        line = program_line(sys._getframe(1), self._parts.stacks)
+        line = program_line(sys._getframe(1))
         asked = (line.filename, line.line) if line is not None else None
         for i, gradient in enumerate(found):
             flows = going.of_source(gradient, numbers[i]) if gradient is not None else []

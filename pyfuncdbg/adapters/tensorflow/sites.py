@@ -23,6 +23,8 @@ from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 from pyfuncdbg.hooks.objects import living
+from pyfuncdbg.hooks.original import original
+from pyfuncdbg.hooks.source_map import place as place_of
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 TYPES = frozenset((EAGER, NUMPY, STATELESS))
@@ -186,7 +188,7 @@ class Sites:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
-        where = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ('', 0)
+        where = place_of(frame)[:2] if frame is not None else ('', 0)
         key = op_type, name, _code_of(function), *where
         place = self._places.get(key)
         if place is None:
@@ -272,7 +274,7 @@ def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:
     found: list[Frame] = []
     while frame is not None and len(found) < _DEEPEST and not runs_cells(frame.f_code):
         if not is_machinery(frame.f_code.co_filename):
-            found.append(Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+            found.append(place_of(frame))
         frame = frame.f_back
     return tuple(reversed(found))
 
@@ -284,6 +286,7 @@ def _code_of(function: Any) -> int:
     code = getattr(function, '__code__', None)
     if not isinstance(code, CodeType):
         return hash(type(function))
+    code = original(code)
     return hash((code.co_filename, code.co_firstlineno, code.co_name))
 
 

@@ -43,24 +43,42 @@ class Calls:
 
     Attributes:
         given: What the session gave them, by the names of tensors; None if nobody wants to know.
+        inputs, outputs: What each site was given and gave in its first call, by its id.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._sites: dict[int, int] = {}
         self.given: dict[str, Any] | None = None
+        self.inputs: dict[int, list[Any]] = {}
+        self.outputs: dict[int, list[Any]] = {}
 
     def began(self, site: CallSite, inputs: Sequence[Any] = ()) -> None:
         """This thread begins a call."""
         self._sites[threading.get_ident()] = site.id
         if self.given is not None:
-            for name, value in zip(site.inputs, inputs, strict=False):      # copied, for the function may write to it
-                self.given.setdefault(name, value.copy() if isinstance(value, np.ndarray) else value)
+            copies = _copied(inputs)
+            if copies:
+                self.inputs.setdefault(site.id, copies)
+            for name, value in zip(site.inputs, copies, strict=False):
+                self.given.setdefault(name, value)
+
+    def ended(self, site: CallSite, outputs: Sequence[Any]) -> None:
+        """A call has given what may be what it was given."""
+        if self.given is not None:
+            self.outputs.setdefault(site.id, _copied(outputs))
 
     def place(self) -> int | None:
         """Where in the run the call of this thread is; None on one that makes none."""
         known = self._sites.get(threading.get_ident())
         return next((place for place, site in enumerate(self._plan.sites) if site.id == known), None)
+
+
+def _copied(values: Sequence[Any]) -> list[Any]:
+    """Values of their own: the function may write to them, and the memory may be a variable's."""
+    return [value.copy() if isinstance(value, np.ndarray) else
+            value.numpy() if hasattr(value, '_numpy_internal') and value.dtype.name not in ('resource', 'variant') else value
+            for value in values]
 
 
 class Pending:
@@ -72,10 +90,12 @@ class Pending:
         place: Before which node.
         known: What is known of it meanwhile.
         calls: In which Python calls its threads are.
+        alone: Whether no other run of the graph that writes to v1 variables has gone on meanwhile.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self.alone = True
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.place = 0

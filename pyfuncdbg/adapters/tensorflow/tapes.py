@@ -196,7 +196,7 @@ class Tapes:
         def record_operation(op_type: Any, output_tensors: Any, input_tensors: Any, backward_function: Any, *rest: Any,
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):
-                where = program_line(sys._getframe(1), self._parts.stacks)
+                where = program_line(sys._getframe(1))
                 new = made(op_type, '', list(input_tensors), list(output_tensors), where)
                 number, name = self._custom.going
                 if number and name == op_type:          # its body has ended just now

@@ -57,16 +57,17 @@ class Units:
         all: In an order in which they can run.
         of: The unit of each place.
         sorts: Of every node.
+        flowing: Those in conditions and loops that are parts of the graph itself.
     """
 
     def __init__(self, ops: Iterable[Any], made: Mapping[Any, int], fetches: Iterable[Any], targets: Iterable[Any]) -> None:
         nodes = sorted(ops, key=made.__getitem__)
         together = _flowing(nodes)
-        self._flowing = {op for pair in together for op in pair}
+        self.flowing = {op for pair in together for op in pair}
         self.sorts: dict[Any, Sort] = {}
         self._late = _late_readers(nodes)
         for op in nodes:
-            self.sorts[op] = 'effect' if op in self._flowing else self._sort(op)
+            self.sorts[op] = 'effect' if op in self.flowing else self._sort(op)
         groups = _Groups(nodes)
         for one, other in together:
             groups.join(one, other)
@@ -96,7 +97,8 @@ class Units:
             return 'handle'
         if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
             return 'effect'
-        if not Kernel.fits(op) or any(not self._given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
+        if not Kernel.fits(op) or any(
+                not self.is_given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
             return 'read'
         return 'pure'
 
@@ -104,7 +106,7 @@ class Units:
         """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else."""
         effects: set[Any] = set()
         seen: dict[Any, None] = {}
-        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not self._given(tensor, op))]
+        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not self.is_given(tensor, op))]
         while stack:
             other = stack.pop()
             if other in seen or other not in self.sorts or other is op:
@@ -113,10 +115,10 @@ class Units:
                 effects.add(other)
                 continue
             seen[other] = None
-            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not self._given(tensor, other))]
+            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not self.is_given(tensor, other))]
         return effects, list(seen)
 
-    def _given(self, tensor: Any, op: Any) -> bool:
+    def is_given(self, tensor: Any, op: Any) -> bool:
         """Whether a node is given the value of an input: a v1 variable that was assigned meanwhile is read anew."""
         return feedable(tensor) and op not in self._late.get(tensor.name, ())
 
@@ -127,14 +129,14 @@ class Units:
     def _complete(self, unit: Unit, wanted: set[str], targets: set[Any]) -> None:
         """What a unit takes and gives."""
         own = set(unit.nodes)
-        unit.flows = any(op in self._flowing for op in unit.nodes)
+        unit.flows = any(op in self.flowing for op in unit.nodes)
         unit.session = any(self.sorts[op] in ('read', 'effect') for op in unit.nodes)
         if not unit.session:
             return
         beside = dict.fromkeys(other for op in unit.nodes for other in self._reached(op)[1])
         for op in (*unit.nodes, *beside):
-            unit.feeds += [t for t in op.inputs if t.op not in own and self._given(t, op) and not is_constant(t.op)]
-            unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not self._given(t, op)]
+            unit.feeds += [t for t in op.inputs if t.op not in own and self.is_given(t, op) and not is_constant(t.op)]
+            unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not self.is_given(t, op)]
         for op in unit.nodes:
             if self.sorts[op] in ('nothing', 'handle'):
                 continue

@@ -37,25 +37,33 @@ class Variables:
 
     def read(self, run: SessionRun) -> dict[Any, Any]:
         """The values; of one that is not initialized there is none."""
-        if not self._ways:
-            return {}
-        try:
-            values = run([], [reader for reader, _ in self._ways.values()], {})
-            return dict(zip(self._ways, values, strict=True))
-        except Exception:                       # one of them has no value yet: each is asked for by itself
-            found = {}
-            for op, (reader, _) in self._ways.items():
-                try:
-                    found[op] = run([], [reader], {})[0]
-                except Exception:               # this one has none: it is left out
-                    continue
-            return found
+        return _read({op: reader for op, (reader, _) in self._ways.items()}, run)
 
     def write(self, run: SessionRun, values: Mapping[Any, Any]) -> None:
         """Put values back."""
         for op, value in values.items():
             assigner = self._ways[op][1]
             run([assigner], [], {assigner.inputs[1].ref(): value})
+
+
+def values_of(variables: Sequence[Any], run: SessionRun) -> dict[Any, Any]:
+    """The values of v1 variables; of one that is not initialized there is none."""
+    return _read({op: op.outputs[0] for op in variables}, run)
+
+
+def _read(readers: Mapping[Any, Any], run: SessionRun) -> dict[Any, Any]:
+    if not readers:
+        return {}
+    try:
+        return dict(zip(readers, run([], list(readers.values()), {}), strict=True))
+    except Exception:                           # one of them has no value yet: each is asked for by itself
+        found = {}
+        for op, reader in readers.items():
+            try:
+                found[op] = run([], [reader], {})[0]
+            except Exception:                   # this one has none: it is left out
+                continue
+        return found
 
 
 def written(nodes: Sequence[Any], wanted: Callable[[Any], bool], run: SessionRun) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow import kernels
-from pyfuncdbg.adapters.tensorflow.agreement import agree, remark
+from pyfuncdbg.adapters.tensorflow.at_once import AtOnce
 from pyfuncdbg.adapters.tensorflow.graphs import Plan
+from pyfuncdbg.adapters.tensorflow.late_reads import current_inputs
 from pyfuncdbg.adapters.tensorflow.outcomes import Outcomes
 from pyfuncdbg.adapters.tensorflow.standing import Calls, Pending, Standing
 from pyfuncdbg.adapters.tensorflow.units import Unit
-from pyfuncdbg.adapters.tensorflow.variables import SessionRun, written
+from pyfuncdbg.adapters.tensorflow.variables import SessionRun
 from pyfuncdbg.adapters.tensorflow.walk_values import Handle, WalkValues, own
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
@@ -58,7 +59,7 @@ class Walk:
         self._op_site = op_site
         self._values = WalkValues(plan, run.host, feeds)
         self._outcomes = Outcomes(run.host, session_run)
-        self._given: dict[str, Any] | None = None
+        self._once: AtOnce | None = None
         self._on_pause: Callable[[], None] | None = None
         self._goal: int | None = None
         self._asking = False
@@ -73,9 +74,14 @@ class Walk:
         Args:
             at_once: The session runs everything first.
         """
-        results = self._run_at_once() if at_once else None
-        pending, self._run.control = self._run.control, self
-        if isinstance(pending, Pending) and pending.paused:
+        pending = self._run.control if isinstance(self._run.control, Pending) else None
+        results = None
+        if at_once:
+            once = AtOnce(self._plan, self._values, self._run.host, pending)
+            results = once.run(self._session_run, self._again)
+            self._once = once
+        self._run.control = self
+        if pending is not None and pending.paused:
             self._on_pause, self._goal = pending.on_pause, pending.place
         try:
             self._go_through()
@@ -86,26 +92,6 @@ class Walk:
         finally:
             self._run.control = None
         return results if results is not None else self._results()
-
-    def _run_at_once(self) -> list[Any]:
-        """What the program asked for, and beside it what nodes with state or effects gave."""
-        plan = self._plan
-        asked = {tensor.name for tensor in plan.fetches}
-        beside = [tensor for unit in plan.units.all for tensor in unit.fetches
-                  if plan.units.sorts[tensor.op] != 'pure' and tensor.name not in asked]
-        feeds = {tensor.ref(): self._values.known[tensor.name] for tensor in plan.feeds}
-        pending = self._run.control
-        given: dict[str, Any] = {}
-        if isinstance(pending, Pending):
-            pending.calls.given = given
-        found = self._session_run(plan.targets, [*plan.fetches, *beside], feeds)
-        results = found[:len(plan.fetches)]
-        given |= {tensor.name: value for tensor, value in zip((*plan.fetches, *beside), found, strict=True)}
-        if len(plan.going) == 1:                # nobody else can have written to variables since
-            given |= written(plan.nodes, lambda tensor: tensor.name not in given and plan.units.sorts.get(
-                tensor.op) == 'pure', self._again)
-        self._given = given
-        return results
 
     def _results(self) -> list[Any]:
         known = self._values.known
@@ -149,7 +135,7 @@ class Walk:
 
     def _remark(self) -> str:
         """What is to be known of the nodes that come next."""
-        if self._given is not None:
+        if self._once is not None:
             return 'TensorFlow has done this run in one go already: these are its values, and nothing can be changed'
         unit = self._plan.units.of[self.position] if self.position < len(self._plan.nodes) else None
         if unit is None or not unit.session or len(unit.nodes) == 1:
@@ -174,7 +160,7 @@ class Walk:
     def _execute(self, index: int) -> int:
         """Run the node at a place, or the unit that begins there; the place after it."""
         unit = self._plan.units.of[index]
-        if self._given is not None or not unit.session:
+        if self._once is not None or not unit.session:
             self._call(self._plan.nodes[index], self._computed)
             return index + 1
         first, *others = unit.nodes
@@ -194,47 +180,31 @@ class Walk:
     def _call(self, op: Any, compute: Callable[[Any, Sequence[Any]], list[Any] | None]) -> None:
         """Make a node's call, seen by who watches ops."""
         values = self._values
-        inputs = values.inputs(op)
-        if not hooks.op or not self._can_be_seen(op, inputs):
+        once = self._once
+        inputs = values.inputs(op) if once is None else once.inputs(op)
+        unit = self._plan.units.of[self.position]
+        if once is None and unit.session and hooks.op and self._plan.references.writers:
+            inputs = current_inputs(self._plan, op, unit, inputs, values.injected, self._again)
+        seen = self._plan.units.sorts[op] != 'handle' if once is None else once.can_be_seen(op, inputs)
+        if not hooks.op or not seen:
             outputs = compute(op, inputs)
         else:
             outputs = list(around(self._op_site(op), lambda *given: compute(op, given) or (), self._run, inputs))
         if outputs:
             values.keep(op, outputs)
 
-    def _can_be_seen(self, op: Any, inputs: Sequence[Any]) -> bool:
-        """Whether there is anything to tell of it: what a session kept for itself is not recorded."""
-        if self._given is None:
-            return self._plan.units.sorts[op] != 'handle'
-        sort = self._plan.units.sorts[op]
-        if sort == 'pure':
-            return kernels.Kernel.fits(op) and all(value is not None for value in inputs)
-        return sort != 'handle' and (not op.outputs or any(tensor.name in self._given for tensor in op.outputs))
-
     def _computed(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
         """What a node gives without a run of the session of its own; None if that is not known."""
-        if self._given is not None and self._plan.units.sorts[op] not in ('pure', 'handle'):
-            return [self._given.get(tensor.name) for tensor in op.outputs]
+        if self._once is not None:
+            return self._once.outputs(op, inputs)
         if self._plan.units.sorts[op] == 'handle':
             return self._values.name_handles(op)
         if self._plan.units.sorts[op] != 'pure' or any(value is None for value in inputs):
             return None
-        kernel = self._plan.kernel(op)
         try:
-            outputs = kernel(*inputs)
+            return self._plan.kernel(op)(*inputs)
         except Exception as error:              # whatever it is: the session's own error is what the program would get
-            if self._given is not None:
-                return None
             return self._failed(op, inputs, error)
-        return outputs if self._given is None else self._had(op, outputs, self._given)
-
-    def _had(self, op: Any, outputs: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
-        """The outputs of a node as the session had them, where that is known; a remark where the node alone gives others."""
-        read = self._run.host.to_numpy
-        had = [given.get(tensor.name, value) for tensor, value in zip(op.outputs, outputs, strict=True)]
-        if not all(one is other or agree(read(one), read(other)) for one, other in zip(had, outputs, strict=True)):
-            remark()
-        return had
 
     def _failed(self, op: Any, inputs: Sequence[Any], error: Exception) -> list[Any]:
         """Run a node that failed in the session: it raises what the program would get, which names the node."""
@@ -303,7 +273,7 @@ class Walk:
 
     def _snapped(self, position: int) -> int:
         """A place where the run can pause."""
-        if position >= len(self._plan.nodes) or self._given is not None:
+        if position >= len(self._plan.nodes) or self._once is not None:
             return position
         unit = self._plan.units.of[position]
         if position == unit.start or not unit.session:
@@ -317,7 +287,7 @@ class Walk:
             ValueError: It is called no more; nothing is changed.
         """
         if self.position < len(self.sites) and (site := self.sites[self.position]).kind == 'python':
-            if self._given is not None:
+            if self._once is not None:
                 raise ValueError(_DONE)
             if self._outcomes.stands(self._plan.units.of[self.position], self._values):
                 raise ValueError(result_stands(site.name))
@@ -334,11 +304,11 @@ class Walk:
         if obstacle := self.obstacle(position):
             raise ValueError(obstacle)
         nodes, units = self._plan.nodes, self._plan.units
-        if self._given is None and position < len(nodes) and units.of[position].session:
+        if self._once is None and position < len(nodes) and units.of[position].session:
             position = units.of[position].start
         last = self.position + (1 if self.error is not None else 0)
         for unit in reversed(list({id(unit): unit for unit in units.of[position:last]}.values())):
-            if self._given is None:
+            if self._once is None:
                 self._outcomes.take_back(unit)
         for op in nodes[position:self.position]:
             self._values.forget(op)
@@ -353,7 +323,7 @@ class Walk:
             KeyError: No such tensor, or it has no value yet.
         """
         old = self.value(tensor)
-        if self._given is not None:
+        if self._once is not None:
             raise ValueError(_DONE)
         self._values.known[tensor] = self._run.host.from_numpy(np.asarray(value), old)
         self._values.injected.add(tensor)
@@ -368,8 +338,8 @@ class Walk:
         index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
         if index is None:
             raise ValueError(f'{site.name!r} is no Python call of this run')
-        made = index < self.position or self._given is not None
-        if made and self._given is not None:
+        made = index < self.position or self._once is not None
+        if made and self._once is not None:
             raise ValueError(_DONE)
         if made and (obstacle := self.obstacle(index)):
             raise ValueError(obstacle)
@@ -384,7 +354,7 @@ class Walk:
         Raises:
             ValueError: There is none, or it cannot be gone back to.
         """
-        if self._given is not None:
+        if self._once is not None:
             raise ValueError(_DONE)
         position = self.position if self.error is not None else self.position - 1
         if position < 0:

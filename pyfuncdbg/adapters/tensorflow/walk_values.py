@@ -15,6 +15,7 @@ from pyfuncdbg.adapters.tensorflow.kernels import Kernel, is_constant
 from pyfuncdbg.adapters.tensorflow.units import Unit
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.unknown import NOT_KNOWN, Unknown
 
 
 class WalkValues:
@@ -36,15 +37,17 @@ class WalkValues:
 
     def holds(self, tensor: str) -> bool:
         """Whether a value is there."""
-        return tensor in self.known or tensor in self._constants
+        return tensor in self._constants if tensor not in self.known else type(self.known[tensor]) is not Unknown
 
     def value(self, tensor: str) -> Any:
         """The value of a tensor.
 
         Raises:
-            KeyError: It is not of this run, not computed yet, or in the hands of TensorFlow alone.
+            KeyError: It is not of this run, not computed yet, not known, or in the hands of TensorFlow alone.
         """
         found = self._found(tensor)
+        if type(found) is Unknown:
+            raise KeyError(f'{tensor}: {NOT_KNOWN}: {found.why}')
         if found is not None:
             return found
         if tensor not in self._names:

@@ -29,7 +29,8 @@ def diagnose(trace: Queries) -> Diagnosis:
     ended = evidence.having('ended')
     versions = [known.text('version') for known in evidence.having('tensorflow')]
     return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),
-                     sum(spot.count for spot in evidence.spots), len({spot.place for spot in evidence.spots}),
+                     sum(spot.count for spot in evidence.spots),
+                     len({(spot.place, name) for spot in evidence.spots for name in spot.names}),
                      bool(evidence.sampled), versions[0] if versions else '',
                      next((known.text('raised') for known in ended if known.text('raised')), ''),
                      bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),

@@ -49,6 +49,17 @@ class Spot:
         """Of the node."""
         return self.site.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all its nodes: a line that is executed again may make one of another name."""
+        return tuple(dict.fromkeys(site.name for site in self.sites))
+
+    @property
+    def title(self) -> str:
+        """'left, right', or 'left and 3 more'."""
+        first, *more = self.names
+        return f'{first} and {len(more)} more' if len(more) > 1 else ', '.join(self.names)
+
 
 @dataclass(frozen=True, slots=True)
 class Known:

@@ -91,7 +91,7 @@ class Diagnosis:
 
     Attributes:
         findings: By place in the program.
-        calls: How many calls of Python functions were judged, at `sites` places.
+        calls: How many calls of Python functions were judged, of `sites` script ops.
         examined: Whether the program ran under doctor: else only calls could be judged.
         tensorflow: Version of the TensorFlow that was examined, '' if there was none.
         raised: The exception that ended the program, as one line.

@@ -6,17 +6,17 @@ functions run, how long somebody waits for the GIL.
 from __future__ import annotations
 
 import _thread
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import Call, Frame, Kind
+from pyfuncdbg.hooks.call import Call, CallSite, Frame, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.record.recorder import DEPTH
 
 _EVERY = 0.02
@@ -24,13 +24,15 @@ _LOOKED_AT = 64
 
 
 class _Use:
-    """What is known of one site; numbers of nanoseconds."""
+    """What is known of one function at one place, whose nodes may be several: they take turns all the same. Numbers of
+    nanoseconds."""
 
-    __slots__ = ('active', 'asked', 'began', 'busy', 'calls', 'cpu', 'ended', 'most', 'since', 'stack', 'texts', 'threads',
-                 'waited', 'wall')
+    __slots__ = ('active', 'asked', 'began', 'busy', 'calls', 'cpu', 'ended', 'most', 'since', 'site', 'stack', 'texts',
+                 'threads', 'waited', 'wall')
 
-    def __init__(self, stack: Any) -> None:
-        self.stack = stack
+    def __init__(self, site: CallSite) -> None:
+        self.site = site.id
+        self.stack: Any = site.stack
         self.calls = self.cpu = self.wall = self.active = self.most = self.since = self.busy = self.ended = 0
         self.began = perf_counter_ns()
         self.asked = self.waited = 0
@@ -45,8 +47,9 @@ class Occupancy:
     passive = True
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._uses: dict[int, _Use] = {}
+        self._lock = new_lock()
+        self._uses: dict[Hashable, _Use] = {}
+        self._by_site: dict[int, _Use] = {}
         self._active = 0
         self._on = False
 
@@ -65,9 +68,9 @@ class Occupancy:
         """Measure one call."""
         site = call.site
         with self._lock:
-            use = self._uses.get(site.id)
+            use = self._by_site.get(site.id)
             if use is None:
-                use = self._uses[site.id] = _Use(site.stack)
+                use = self._by_site[site.id] = self._uses.setdefault(_at(site), _Use(site))
             began = perf_counter_ns()
             self._active += 1
             use.active += 1
@@ -115,15 +118,23 @@ class Occupancy:
             return [tuple(use.stack) for use in self._uses.values()]
 
     def facts(self) -> Iterator[Fact]:
-        """What each site took."""
+        """What each function took, told of the first of its sites."""
         now = perf_counter_ns()
         with self._lock:
-            for id, use in self._uses.items():
+            for use in self._uses.values():
                 busy = use.busy + (now - use.since if use.active else 0)
-                yield Fact('occupancy', id, data={
+                yield Fact('occupancy', use.site, data={
                     'calls': use.calls, 'cpu': use.cpu, 'wall': use.wall, 'busy': busy, 'together': use.most,
                     'span': (use.ended or now) - use.began, 'threads': len(use.threads), 'asked': use.asked,
                     'waited': use.waited, 'texts': {str(slot): kind for slot, kind in use.texts.items()}})
+
+
+def _at(site: CallSite) -> Hashable:
+    """What sites share that a diagnosis takes together: place, op type and function."""
+    function = site.function
+    code = getattr(function, '__code__', None)
+    place = site.stack[-1][:2] if site.stack else (code.co_filename, code.co_firstlineno) if code is not None else site.id
+    return place, site.op_type, getattr(function, '__qualname__', type(function).__name__)
 
 
 def _text_kind(value: Any) -> str:

@@ -29,7 +29,7 @@ def _use(spot: Spot, facts: list[Known]) -> Use:
     def seconds(name: str) -> float:
         return max(sum(known.number(name) for known in facts), 0) / 1e9
     asked = sum(known.number('asked') for known in facts)
-    return Use(spot.name, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
+    return Use(spot.title, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
                seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
                seconds('waited') / asked if asked > 0 else None)
 
@@ -57,7 +57,7 @@ def _crowded(evidence: Evidence, spot: Spot, use: Use) -> Iterator[Finding]:
         what = (f'Up to {use.together} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
                 f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
         fix = _batched(evidence, spot) if graph.startswith('Dataset_') else ''
-        yield Finding('gil', spot.name, spot.place, what, figures, fix,
+        yield Finding('gil', spot.title, spot.place, what, figures, fix,
                       'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
                       'of Python over elements; so do TensorFlow ops, which need no GIL')
     elif use.together == 1 and graph.startswith('Dataset_map') and spot.count > 1:

@@ -99,7 +99,7 @@ class Condition:
             module = ast.fix_missing_locations(ast.Module([body], []))
             code = compile(module, '<condition>', 'exec', dont_inherit=True)
             space = {**{name: vocabulary[name] for name in self.names if name in vocabulary}, **self.functions,
-                     '__builtins__': {}}
+                     '__builtins__': {'__import__': __import__}}     # NumPy's own code imports, at first use
             known = self._functions[key] = FunctionType(_inner(code, '<lambda>'), space)
         return known
 

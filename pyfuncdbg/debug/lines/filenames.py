@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 
 from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.machinery import is_library
 
 
 def loaded(name: str, known: Iterable[str]) -> str | None:
@@ -35,16 +36,16 @@ def loaded(name: str, known: Iterable[str]) -> str | None:
     return fitting[0] if fitting else None
 
 
-def findable(name: str, known: Iterable[str]) -> str:
-    """The path of a file that is not loaded.
-
-    Raises:
-        CommandError: There is none, where Python would look.
-    """
+def findable(name: str) -> str | None:
+    """The path of a file that is not loaded; None if there is none where Python would look now."""
     for folder in ('', *sys.path):
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             return os.path.abspath(path)
-    names = {os.path.basename(one): one for one in known}
-    close = nearest(os.path.basename(name), names)
-    raise CommandError(f'no file {name!r}: neither loaded by the program, nor where it would be found.{close}')
+    return None
+
+
+def unknown(name: str, known: Iterable[str]) -> str:
+    """What to say of a file that is neither loaded nor found: a program may yet add its folder to `sys.path`."""
+    close = nearest(os.path.basename(name), {os.path.basename(one): one for one in known if not is_library(one)})
+    return f'no file {name!r} is loaded, or found where Python looks now.{close}'

@@ -12,11 +12,12 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
-from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.objects import living
+from pyfuncdbg.hooks.source_map import is_written, program_code
 
 _FRAMES: dict[type, str] = {GeneratorType: 'gi_frame', CoroutineType: 'cr_frame', AsyncGeneratorType: 'ag_frame'}
 
@@ -53,12 +54,19 @@ class Population:
             elif kind in _FRAMES:
                 self._suspended.append(weakref.ref(item))
         self._functions = functions
-        self.filenames = {name for name in functions if not is_machinery(name)}
+        self._generated = [name for name in functions if is_written(name)]
+        self.filenames = {name for name in functions if not is_machinery(name)} - set(self._generated)
         self.made = time.monotonic()
 
     def functions(self, filename: str) -> list[FunctionType]:
         """Those of a file that live still."""
         return [function for known in self._functions.get(filename, ()) if (function := known()) is not None]
+
+    def generated(self, filename: str) -> list[CodeType]:
+        """Code that a framework generated from functions of a file, and that lives."""
+        codes = {id(code): code for name in self._generated for function in self.functions(name)
+                 if program_code(code := function.__code__).co_filename == filename}
+        return list(codes.values())
 
     def suspended(self, filename: str) -> list[FrameType]:
         """Frames of a file's generators and coroutines that wait or run."""

@@ -13,10 +13,12 @@ from types import CodeType, FunctionType
 from pyfuncdbg.debug.lines.arrival import Arrival
 from pyfuncdbg.debug.lines.file import File, Point
 from pyfuncdbg.debug.lines.functions import Activation, Population, running
-from pyfuncdbg.debug.lines.loose import line_in
+from pyfuncdbg.debug.lines.loose import lines_in
 from pyfuncdbg.debug.lines.monitoring import Watch, Watched
+from pyfuncdbg.debug.lines.naming import nested, qualified
 from pyfuncdbg.debug.lines.version import Version
 from pyfuncdbg.hooks.original import original, publish
+from pyfuncdbg.hooks.source_map import exact_line, program_code
 
 _OPTIMIZED = 0x1                # of code flags: functions have it, modules and classes do not
 _Lines = dict[int, tuple[tuple[Arrival, str], ...]]
@@ -28,6 +30,7 @@ class Installation:
     Attributes:
         stale: A function that got code has gone: perhaps the program made another one in its place.
         running: Breakpoints with activations that began without their tests.
+        copied: Breakpoints with lines in code that a framework generated from the file's, and runs instead.
         unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
     """
 
@@ -37,6 +40,7 @@ class Installation:
         self.stale = False
         self.unmade: dict[int, tuple[CodeType, int]] = {}
         self.running: set[int] = set()
+        self.copied: frozenset[int] = frozenset()
         self._functions: dict[int, weakref.ref[FunctionType]] = {}
         self._made: list[Version] = []
         self._older: list[Version] = []
@@ -110,6 +114,9 @@ class Installation:
                 if older.original is version.original:
                     _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
         self.unmade = {}
+        self.copied = frozenset()
+        for code in population.generated(self.file.filename):
+            self._watch_copy(watch, code)
         activations = list(self.activations(population))
         codes = {id(activation.frame.f_code) for activation in activations}
         self.running = {arrival.number for number in codes & set(watch) for arrivals in watch[number].lines.values()
@@ -118,12 +125,27 @@ class Installation:
         bodies = [activation.frame.f_code for activation in activations if not activation.frame.f_code.co_flags & _OPTIMIZED]
         for point in self.file.points.values():
             for code in (*self.file.loose.values(), *(bodies if point.number not in tested else ())):
-                found = line_in(code, self._line_for(point, code))
-                if found is not None and point.number not in self.file.refused:
+                for found in lines_in(code, self._line_for(point, code)) if point.number not in self.file.refused else ():
                     inner, line = found
                     self.unmade[point.number] = found
                     _add(watch, inner, {line: ((point.arrival, _owner(inner)),)})
         return watch
+
+    def _watch_copy(self, watch: Watch, generated: CodeType) -> None:
+        """Code that a framework runs instead of the program's: its first line of each line with a breakpoint."""
+        wanted: dict[tuple[str, int], _Lines] = {}
+        for point in self.file.points.values():
+            for spot in self.file.spots(point.line):
+                wanted.setdefault((qualified(spot.scope), spot.line), {})[point.number] = ((point.arrival, spot.owner),)
+        for code in (generated, *nested(generated)):
+            name = program_code(code).co_qualname
+            first: dict[tuple[str, int], int] = {}
+            for line in sorted({line for _, _, line in code.co_lines() if line}):
+                first.setdefault((name, exact_line(code, line)), line)
+            for place, line in first.items():
+                found = wanted.get(place, {})
+                self.copied |= found.keys()
+                _add(watch, code, {line: tuple(one for arrivals in found.values() for one in arrivals)} if found else {})
 
     def _line_for(self, point: Point, code: CodeType) -> int:
         if id(code) in self.file.loose:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from typing import Any, Literal
 from pyfuncdbg.debug.lines.arrival import Arrival, OnHit
 from pyfuncdbg.debug.lines.condition import Condition
 from pyfuncdbg.debug.lines.file import File, Point
-from pyfuncdbg.debug.lines.filenames import findable, loaded
+from pyfuncdbg.debug.lines.filenames import findable, loaded, unknown
 from pyfuncdbg.debug.lines.functions import Population, running
 from pyfuncdbg.debug.lines.install import Installation
 from pyfuncdbg.debug.lines.loose import check_names
@@ -27,9 +26,11 @@ from pyfuncdbg.debug.lines.naming import qualified
 from pyfuncdbg.debug.lines.tracing import tracer
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.source_map import program_code
 
-How = Literal['compiled', 'monitored', 'traced', 'waiting']
+How = Literal['compiled', 'monitored', 'traced', 'pending']
 _MONITORING = hasattr(sys, 'monitoring')
 _FRESH = 0.5
 """Seconds for which a look at the heap serves further breakpoints; the next call of a wrapped function looks anew."""
@@ -65,7 +66,7 @@ class Lines:
 
     def __init__(self, vocabulary: Mapping[str, Callable[..., Any]]) -> None:
         self._vocabulary = vocabulary
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._files: dict[str, Installation] = {}
         self._points: dict[int, tuple[Installation, Point, str]] = {}
         self.waiting = False
@@ -91,7 +92,7 @@ class Lines:
                 condition raised, if it did. `frame.f_lineno` is None then: the test has no line.
 
         Raises:
-            CommandError: No such file or line, or a condition that cannot be tested there; nothing has changed then.
+            CommandError: No such line, or a condition that cannot be tested there; nothing has changed then.
         """
         asked = Condition(condition) if isinstance(condition, str) else condition
         with self._lock:
@@ -101,7 +102,7 @@ class Lines:
             if loaded(filename, _filenames(population)) is None:
                 population = self._look(0)
             names = _filenames(population)
-            name = loaded(filename, names) or findable(filename, names)
+            name = loaded(filename, names) or findable(filename) or filename
             installation = self._files.get(name) or Installation(File(name, self._vocabulary), self._wake)
             arrival = Arrival(number, asked, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
             point = Point(number, line, arrival)
@@ -170,7 +171,8 @@ class Lines:
                 tested |= self._install(installation, population)
                 for point in list(installation.file.points.values()):
                     try:
-                        self._settle(installation, point, True)
+                        file = installation.file
+                        self._settle(installation, point, bool(file.sources) or file.filename in _filenames(population))
                     except CommandError as error:
                         self._give_up(point, error)
             self._sum_up()
@@ -187,9 +189,9 @@ class Lines:
             return True
         if not _MONITORING and self._made_again():
             return True
-        waits = any(placed.how == 'waiting' for placed in list(self._placed.values()))
+        waits = any(placed.how == 'pending' for placed in list(self._placed.values()))
         if code is not None and not self._knows(code):
-            if waits or code.co_filename in self._files:
+            if waits or program_code(code).co_filename in self._files:
                 return True
             self._seen[id(code)] = weakref.ref(code)
         if not waits:
@@ -211,7 +213,7 @@ class Lines:
     # ------------------------------------------------------------------ under the lock
     def _sum_up(self) -> None:
         stale = any(known.stale for known in self._files.values())
-        waits = any(placed.how == 'waiting' for placed in self._placed.values())
+        waits = any(placed.how == 'pending' for placed in self._placed.values())
         self.waiting = bool(self._points) and (self._dirty or not _MONITORING or self._traced or stale or waits)
 
     def _wake(self) -> None:
@@ -237,7 +239,7 @@ class Lines:
         for known in {*self._files.values(), installation}:
             watch |= known.watch(population)
         self._traced = not (_MONITORING and self._monitor.watch(watch))
-        tracer.watch(watch, always=self._traced and any(known.unmade for known in self._files.values()))
+        tracer.watch(watch, always=self._traced and any(known.unmade or known.copied for known in self._files.values()))
         if self._traced:
             tracer.join(population.suspended(installation.file.filename))
         del watch                               # it refers to code
@@ -256,7 +258,7 @@ class Lines:
         except CommandError:
             if not self._dirty:
                 raise
-        if self._dirty and (point.number not in self._placed or self._placed[point.number].how == 'waiting'):
+        if self._dirty and (point.number not in self._placed or self._placed[point.number].how == 'pending'):
             self._install(installation, self._look(0))
             self._settle(installation, point, is_loaded)
 
@@ -273,6 +275,8 @@ class Lines:
         number = point.number
         if any(number in version.numbers for version in file.versions()):
             runs = f'calls of it that run already are {watched}' if number in installation.running else ''
+            if number in installation.copied:
+                runs = '; '.join(filter(None, (runs, f'in the copy of it that AutoGraph made the line is {watched}')))
             self._placed[number] = Placed('compiled', file.filename, inside[0].line, qualified(inside[0].scope), runs)
         elif number in file.refused:
             raise CommandError(file.refused[number])
@@ -284,12 +288,15 @@ class Lines:
                    else 'it is at module level, which runs already')
             self._placed[number] = Placed(watched, file.filename, line, code.co_qualname,
                                           f'not compiled in: {why}')
+        elif not is_loaded and not os.path.isfile(file.filename):
+            note = unknown(file.filename, _filenames(self._look(None)))
+            self._placed[number] = Placed('pending', file.filename, point.line, '', note)
         elif not file.sources or (is_loaded and not inside) or (not spots):
             self._refuse(file, point)
         else:
             file.check(point)
             note = 'its function does not exist yet' if is_loaded else 'the file is not loaded yet'
-            self._placed[number] = Placed('waiting', file.filename, spots[0].line, qualified(spots[0].scope), note)
+            self._placed[number] = Placed('pending', file.filename, spots[0].line, qualified(spots[0].scope), note)
 
     def _refuse(self, file: File, point: Point) -> None:
         name = os.path.basename(file.filename)
@@ -305,7 +312,7 @@ class Lines:
         names = _filenames(population)
         for number, placed in list(self._placed.items()):
             installation, point, typed = self._points[number]
-            if placed.how != 'waiting' or installation.file.filename in names or number not in installation.file.points:
+            if placed.how != 'pending' or installation.file.filename in names or number not in installation.file.points:
                 continue
             try:
                 name = loaded(typed, names)
@@ -329,7 +336,7 @@ class Lines:
         installation.file.remove(point.number)
         self._install(installation, self._look(None))
         note = f'cannot be set: {error}'
-        self._placed[point.number] = Placed('waiting', before.filename, before.line, before.function, note)
+        self._placed[point.number] = Placed('pending', before.filename, before.line, before.function, note)
         say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
 
 

@@ -14,16 +14,18 @@ from pyfuncdbg.debug.lines.naming import nested
 from pyfuncdbg.errors import CommandError, nearest
 
 
-def line_in(code: CodeType, line: int) -> tuple[CodeType, int] | None:
-    """The innermost code that begins a line there, and the line: the one asked for, or the next of the same function."""
+def lines_in(code: CodeType, line: int) -> list[tuple[CodeType, int]]:
+    """The innermost code that begins a line there, and the lambdas on it; else the innermost around, with its next line."""
     trees = [code, *nested(code)]
     exact = [inner for inner in trees if line in lines_of(inner)]
     if exact:
-        return exact[-1], line
+        statements = [inner for inner in exact if inner.co_name == '<module>' or not inner.co_name.startswith('<')]
+        found = [*statements[-1:], *(inner for inner in exact if inner.co_name == '<lambda>')]
+        return [(inner, line) for inner in found or exact[-1:]]
     around = [inner for inner in trees if inner.co_firstlineno <= line <= last_line(inner)]
     if not around:
-        return None
-    return around[-1], min(known for known in lines_of(around[-1]) if known > line)
+        return []
+    return [(around[-1], min(known for known in lines_of(around[-1]) if known > line))]
 
 
 def lines_of(code: CodeType) -> set[int]:

@@ -19,8 +19,8 @@ def output(desk: Desk, scene: Scene, width: int) -> Picture:
         return nothing('output', desk)
     parts = []
     if call.error is not None:
-        panel = error_panel(call.error, f'call #{call.number} {call.label}', site=call.site)
+        panel = error_panel(call.error, f'call #{call.number} {call.label}')
         parts.append(Part(panel, f'call {call.number}'))
     if call.output or call.error is None or any(call.dropped.values()):
-        parts.append(Part(output_view(call.output, call.dropped, site=call.site), f'out {call.number}'))
+        parts.append(Part(output_view(call.output, call.dropped), f'out {call.number}'))
     return Picture(f'output  #{call.number}', parts)

@@ -14,6 +14,7 @@ from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord, SiteRecord
+from pyfuncdbg.record.source_text import lines_of
 from pyfuncdbg.views.beside import beside_lines, tensor_note
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.source import excerpt, parameters, place
@@ -47,7 +48,7 @@ def _of_call(call: CallRecord) -> Picture:
     title = f'source  {site.function or site.name}  {place(site.filename, site.line).plain if site.filename else ""}'
     if not site.source:
         return Picture(title.rstrip(), _without(site))
-    lines = tuple(site.source.splitlines())
+    lines = tuple(lines_of(site.source))
     current = _current(call, len(lines))
     listing = Listing(site.filename, site.function, site.line, lines, current=current)
     notes = _notes(call)
@@ -66,11 +67,7 @@ def _without(site: SiteRecord) -> list[Part]:
         made = site.stack[-1]
         parts.append(Part(Text.assemble('created at ', place(made.filename, made.line, full=True),
                                         f' in {one_line(made.function, 80)}', overflow='fold')))
-        shown = excerpt(made.filename, made.line, before=5, after=5)
-        if shown:
-            parts.append(Part(shown))
-        else:
-            parts.append(Part(Text('this file is not on this machine', 'dim')))
+        parts.append(Part(excerpt(site.source_at(made.filename, made.line), made.line, before=5, after=5)))
     elif (reason := unlocated_text(unlocated(site))) is not None:
         parts.append(Part(reason))
     return parts
@@ -125,7 +122,7 @@ def _places(text: str) -> tuple[int, list[int]]:
     function = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)),
                     None) if tree is not None else None
     if function is None:
-        return 0, [0] if len(text.splitlines()) == 1 else []
+        return 0, [0] if len(lines_of(text)) == 1 else []
     returns: list[int] = []
     stack: list[ast.AST] = list(function.body)
     while stack:

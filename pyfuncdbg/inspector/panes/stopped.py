@@ -114,7 +114,7 @@ def output(desk: Desk, width: int) -> Picture:
     parts = []
     for call in reversed(said):
         parts.append(Part(Text(f'#{one_line(call.number, 20)} {one_line(call.label, 60)}', 'bold'), f'out {call.number}'))
-        parts.append(Part(output_view(call.output, call.dropped, site=call.site), f'out {call.number}'))
+        parts.append(Part(output_view(call.output, call.dropped), f'out {call.number}'))
     if desk.printed:
         parts.append(Part(Text('written since, to be on the terminal when the program goes on', 'bold')))
         parts.append(Part(Text(_as_shown(desk.printed), overflow='fold'), chosen=True))

@@ -3,16 +3,20 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.tape import tape_of
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.panes.nothing import nothing
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
+from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.tape import tape_view
 
 _MOST = 20_000
 """Gradient steps of a trace up to which the tape is drawn without being asked for."""
+_SEARCHED = 2_000
+"""Newest gradient steps that are searched for the one that differentiates a call."""
 
 
 def tape(desk: Desk, scene: Scene, width: int) -> Picture:
@@ -39,3 +43,12 @@ def _newest(desk: Desk) -> Picture:
         text = '"tape" draws the newest gradients' if count else 'no gradients so far'
         return Picture('tape', [Part(Text(text, 'dim'), 'tape' if count else '')])
     return Picture('tape', [Part(tape_view(tape_of(desk.trace)))])
+
+
+def tape_line(trace: Queries, call: CallRecord) -> str:
+    """What the key types: the tape of the run that is looked at, or that differentiates the call, or else of the newest."""
+    run = call.run
+    if not trace.count(kind='gradient', run=run):
+        steps = trace.calls(kind='gradient', newest_first=True, limit=_SEARCHED)
+        run = next((step.run for step in steps if step.forward == call.number), 0)
+    return f'tape --run {run}' if run else 'tape'

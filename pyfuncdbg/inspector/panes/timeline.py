@@ -27,7 +27,7 @@ from pyfuncdbg.inspector.panes.time_window import TimeWindow, looked_at
 from pyfuncdbg.inspector.panes.time_wish import TimeWish, time_wish
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.inspector.sheet import Sheet
-from pyfuncdbg.record.side_index import QueryCancelledError
+from pyfuncdbg.record.query import QueryCancelledError
 from pyfuncdbg.record.spans import Extent, SpanRecord, Spans
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.timeline import MARGIN, axis_row

@@ -7,7 +7,7 @@ from typing import Any
 from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
-from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.graph.shapes import common
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor, get_static_value
 from pyfuncdbg.ops.control.parts import (
@@ -103,7 +103,7 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
     pool = Pool()
     feeds = tuple(tuple(pool.place(outer) for outer, _ in part.graph.captures) for part in parts)
     count = len(parts[0].outputs)
-    types = tuple((parts[0].outputs[i].dtype, _common([part.outputs[i].shape for part in parts])) for i in range(count))
+    types = tuple((parts[0].outputs[i].dtype, common([part.outputs[i].shape for part in parts])) for i in range(count))
     branches = Branches(tuple(parts), feeds, (tuple(range(count)),) * len(parts), types)
     stateful = any(has_state(part.graph) for part in parts)
     op_type = (IF if stateful else STATELESS_IF) if kind == 'cond' else (CASE if stateful else STATELESS_CASE)
@@ -112,14 +112,6 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
                          {'_lower_using_switch_merge': True, '_read_only_resource_inputs': []}, scope)
     identity = 'Merge' if named_as_first(graph) else None
     return returned[0].pack([apply(IDENTITY, (output,), None, identity) for output in outputs])
-
-
-def _common(shapes: Sequence[TensorShape]) -> TensorShape:
-    """The narrowest shape that all of them are."""
-    common = shapes[0]
-    for shape in shapes[1:]:
-        common = common.most_specific_compatible_shape(shape)
-    return common
 
 
 def _check_captures(parts: Sequence[Traced], kind: str) -> None:

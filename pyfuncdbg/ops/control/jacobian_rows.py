@@ -7,13 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyfuncdbg.ops.assertions import assert_equal
+from pyfuncdbg.ops.binary import maximum
 from pyfuncdbg.ops.broadcast import broadcast_to
 from pyfuncdbg.ops.control.mapping import map_fn
-from pyfuncdbg.ops.filling import one_hot
+from pyfuncdbg.ops.filling import one_hot, zeros
 from pyfuncdbg.ops.filling import range as numbers
 from pyfuncdbg.ops.joining import concat
 from pyfuncdbg.ops.reduction import reduce_prod
-from pyfuncdbg.ops.shaping import reshape, transpose
+from pyfuncdbg.ops.scopes import control_dependencies
+from pyfuncdbg.ops.shaping import identity, reshape, transpose
 from pyfuncdbg.ops.shaping import shape as shape_of
 from pyfuncdbg.runtime import jacobian
 from pyfuncdbg.runtime.indexed_slices import dense
@@ -31,15 +34,19 @@ def _rows(pull: Pull, target: Any, sources: Sequence[Any]) -> list[Any]:
 
 def _columns(pull: Pull, target: Any, source: Any) -> Any:
     """The jacobian of each element of the first axis by the same element of the source."""
-    sizes = shape_of(target)
+    same = assert_equal(shape_of(target)[0], shape_of(source)[0])
+    with control_dependencies([] if same is None else [same]):
+        sizes = identity(shape_of(target))
     (columns,) = _looped(pull, target, [source], sizes, sizes[1:])
+    if columns is None:
+        return zeros(concat([shape_of(target), shape_of(source)[1:]], 0), target.dtype)
     moved = transpose(columns, [1, 0, *range(2, 1 + source.shape.rank)])
     return reshape(moved, concat([sizes, shape_of(source)[1:]], 0))
 
 
 def _looped(pull: Pull, target: Any, sources: Sequence[Any], sizes: Any, hot: Any) -> list[Any]:
     """For each place in the axes `hot` what is pulled back from a gradient that is 1 there."""
-    count = reduce_prod(hot)
+    count = reduce_prod(hot)                        # a loop without iterations would not know the shape of its rows
     places = [i for i, found in enumerate(pull(None)) if found is not None]
 
     def row(number: Any) -> list[Any]:
@@ -47,10 +54,11 @@ def _looped(pull: Pull, target: Any, sources: Sequence[Any], sizes: Any, hot: An
         found = pull(seed)
         return [dense(found[i]) for i in places]
 
-    rows = map_fn(row, numbers(count), fn_output_signature=[sources[i].dtype for i in places]) if places else []
+    kinds = [sources[i].dtype for i in places]
+    rows = map_fn(row, numbers(maximum(count, 1)), fn_output_signature=kinds) if places else []
     found: list[Any] = [None] * len(sources)
     for i, value in zip(places, rows, strict=True):
-        found[i] = value
+        found[i] = value[:count]
     return found
 
 

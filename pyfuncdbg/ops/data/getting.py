@@ -4,8 +4,7 @@ Sessions and functions run them; eager iterators call the resource directly. On 
 """
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,13 @@ import numpy as np
 from pyfuncdbg.errors import FailedPreconditionError, OpError, OutOfRangeError
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.dtypes import DType
-from pyfuncdbg.graph.registry import Attrs, OpDef, Output, no_gradient, register
+from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.ops.data.function import USER_ERROR
 from pyfuncdbg.ops.data.source import Element, EndOfSequence, Pull, Reading, Source
 from pyfuncdbg.ops.inference import invalid
+from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.execution import Execution
 
 _UNINITIALIZED = ('GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer '
@@ -30,7 +31,7 @@ class Cursor:
     __slots__ = ('__weakref__', '_lock', '_pull', '_reading')
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._pull: Pull | None = None
         self._reading: Reading | None = None
 
@@ -151,8 +152,13 @@ def _element_types(inputs: Any, attrs: Attrs) -> list[Output]:
     return list(zip(attrs['output_types'], attrs['output_shapes'], strict=True))
 
 
+def _from_value_gradient(node: Node, grad: Any) -> Sequence[Any]:
+    types = {'output_types': [t.dtype for t in node.inputs], 'output_shapes': [t.shape for t in node.inputs]}
+    return list(apply('OptionalGetValue', (grad,), types))
+
+
 def _op(name: str, kernel: Any, infer: Any, *attrs: str, outputs: int = 1) -> None:
-    register(OpDef(name, kernel, infer, no_gradient, outputs=outputs, stateful=True, in_execution=True, python=True,
+    register(OpDef(name, kernel, infer, outputs=outputs, stateful=True, in_execution=True, python=True,
                    kernel_attrs=attrs, retains=True))
 
 
@@ -164,8 +170,9 @@ _op('IteratorGetNext', _get_next, _element_types, 'node', outputs=-1)
 _op('IteratorGetNextAsOptional', _get_optional, _one(dtypes.variant), 'node')
 _op('IteratorToStringHandle', _handle, _one(dtypes.string))
 _op('IteratorFromStringHandleV2', _by_handle, _one(dtypes.resource))
-register(OpDef('OptionalFromValue', lambda *values: Maybe(values), _one(dtypes.variant), no_gradient, retains=True))
+register(OpDef('OptionalFromValue', lambda *values: Maybe(values), _one(dtypes.variant), _from_value_gradient, retains=True))
 register(OpDef('OptionalNone', lambda: Maybe(None), _one(dtypes.variant), no_gradient, retains=True))
 register(OpDef('OptionalHasValue', lambda maybe: np.bool_(maybe.element is not None), _one(dtypes.bool), no_gradient))
-register(OpDef('OptionalGetValue', lambda maybe: maybe.value(), _element_types, no_gradient, outputs=-1, retains=True))
+register(OpDef('OptionalGetValue', lambda maybe: maybe.value(), _element_types,
+               lambda node, *grads: [apply('OptionalFromValue', grads)], outputs=-1, retains=True))
 register(OpDef('DatasetCardinality', lambda source: np.int64(source.cardinality()), _one(dtypes.int64), no_gradient))

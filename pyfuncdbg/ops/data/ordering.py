@@ -1,13 +1,13 @@
 """Which elements come when: repeat, take, skip, concatenate, zip, shuffle, cache, prefetch, shard, enumerate."""
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.ops.data.parallel import opened_ahead
 from pyfuncdbg.ops.data.source import INFINITE, UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
 from pyfuncdbg.ops.data.sources import dataset_op
@@ -202,7 +202,7 @@ class Seeds:
 
     def __init__(self, seeds: tuple[int, int]) -> None:
         self._generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in seeds] if any(seeds) else None))
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def next(self) -> np.random.Generator:
         """A generator for one reading."""

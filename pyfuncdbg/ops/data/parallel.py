@@ -12,7 +12,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.ops.data.source import Element, EndOfSequence, Pull, Reading
+
+THREAD = 'pyfuncdbg data'
+"""What the names of the threads begin with."""
 
 Work = Callable[[int, Element], Element]
 
@@ -38,7 +42,8 @@ class _Workers:
         self._count = count
         self._started = 0
         self._waiting: deque[_Task] = deque()
-        self._changed = threading.Condition()       # reentrant: a finalizer may call `close` in the middle of anything
+        # Re-entrant: a finalizer may call `close` in the middle of anything.
+        self._changed = threading.Condition(new_rlock())
         self._closed = False
 
     def begin(self, task: _Task) -> None:
@@ -47,7 +52,7 @@ class _Workers:
             self._waiting.append(task)
             if self._started < self._count and not self._closed:
                 self._started += 1
-                threading.Thread(target=self._run, name=f'pyfuncdbg data {self._started}', daemon=True).start()
+                threading.Thread(target=self._run, name=f'{THREAD} {self._started}', daemon=True).start()
             self._changed.notify_all()
 
     def wait(self, tasks: deque[_Task], ordered: bool) -> _Task:
@@ -146,7 +151,7 @@ class _Ahead:
         self._upstream = upstream
         self._size = size
         self._found: deque[tuple[Element | None, BaseException | None]] = deque()
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(new_rlock())
         self._closed = self._started = False
 
     def pull(self) -> Element:
@@ -155,7 +160,7 @@ class _Ahead:
             if not self._started and not self._closed:
                 self._started = True
                 context = contextvars.copy_context()
-                threading.Thread(target=context.run, args=(self._run,), name='pyfuncdbg data ahead', daemon=True).start()
+                threading.Thread(target=context.run, args=(self._run,), name=f'{THREAD} ahead', daemon=True).start()
             while not self._found:
                 if self._closed:
                     raise EndOfSequence

@@ -79,5 +79,5 @@ def _single(execution: Execution, source: Source, owned: Any = ()) -> Element:
 
 register(OpDef('ReduceDataset', _reduce, _types, no_gradient, outputs=-1, stateful=True, in_execution=True, python=True,
                kernel_attrs=('_py_trace', '_py_states'), retains=True))
-register(OpDef('DatasetToSingleElement', _single, _types, no_gradient, outputs=-1, stateful=True, in_execution=True,
+register(OpDef('DatasetToSingleElement', _single, _types, outputs=-1, stateful=True, in_execution=True,
                python=True, retains=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.registry import OpDef, no_gradient, register
+from pyfuncdbg.graph.registry import OpDef, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.ops.data.source import INFINITE, Element, EndOfSequence, Pull, Reading
 from pyfuncdbg.ops.inference import invalid
@@ -18,7 +18,7 @@ DATASET = [(dtypes.variant, TensorShape(()))]
 
 def dataset_op(name: str, kernel: Callable[..., Any], *attrs: str, stateful: bool = False) -> None:
     """Define an op that gives a dataset."""
-    register(OpDef(name, kernel, lambda inputs, given: DATASET, no_gradient, kernel_attrs=attrs, stateful=stateful,
+    register(OpDef(name, kernel, lambda inputs, given: DATASET, kernel_attrs=attrs, stateful=stateful,
                    retains=True))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.dtypes import DType, int32, int64
-from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, register
+from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.assertions import assert_equal, assert_less, assert_less_equal, assert_non_negative
@@ -180,7 +180,7 @@ def _ranges_kernel(starts: Any, limits: Any, deltas: Any, Tsplits: DType = int64
     return splits.astype(Tsplits.array), values
 
 
-register(OpDef('RaggedRange', _ranges_kernel, _ranges_types, outputs=2, kernel_attrs=('Tsplits',)))
+register(OpDef('RaggedRange', _ranges_kernel, _ranges_types, no_gradient, outputs=2, kernel_attrs=('Tsplits',)))
 
 
 def ranges(starts: Any, limits: Any, deltas: Any, splits_dtype: DType) -> tuple[Tensor, Tensor]:

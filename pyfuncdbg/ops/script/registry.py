@@ -6,11 +6,12 @@ remembered by token are enough to make the record again. Any thread may call it.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.hooks.locks import new_lock
 
 if TYPE_CHECKING:
     from pyfuncdbg.ops.script.function import PythonFunction
@@ -22,7 +23,7 @@ numbers = itertools.count()
 """Numbers of tokens, one per public call."""
 _living: weakref.WeakValueDictionary[str, PythonFunction] = weakref.WeakValueDictionary()
 _remembered: OrderedDict[str, Callable[[], PythonFunction | None]] = OrderedDict()
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def register(function: PythonFunction) -> None:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.graph.composite_spec import CompositeTypeSpec
 from pyfuncdbg.graph.dtypes import DType, as_dtype, float32, int64
-from pyfuncdbg.graph.registry import SHAPE
-from pyfuncdbg.graph.shapes import UNKNOWN, TensorShape, as_shape, unknown
+from pyfuncdbg.graph.shapes import TensorShape, as_shape
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import evaluated
-from pyfuncdbg.ops.constant import constant_value, convert_to_tensor
+from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.inference import as_static_shape
 from pyfuncdbg.ops.scope import scope
 
 
@@ -42,7 +42,7 @@ class SparseTensor:
             self.indices = convert_to_tensor(indices, int64, name='indices')
             self.values = convert_to_tensor(values, name='values')
             self.dense_shape = convert_to_tensor(dense_shape, int64, name='dense_shape')
-        self.shape = _static(self.dense_shape)
+        self.shape = as_static_shape(self.dense_shape, captures=True)
         places, values_shape = self.indices.shape.with_rank(2), self.values.shape.with_rank(1)
         sizes = self.dense_shape.shape.with_rank(1)
         places.dims[0].assert_is_compatible_with(values_shape.dims[0])
@@ -187,21 +187,6 @@ class SparseTensorSpec(CompositeTypeSpec):
         made = SparseTensor(*components)
         made.shape = made.shape.merge_with(self.shape)
         return made
-
-
-def _static(tensor: Any) -> TensorShape:
-    """The shape that a vector of sizes describes, as far as it is known."""
-    value = constant_value(tensor)
-    if value is not None:
-        return TensorShape([None if size < 0 else int(size) for size in value.tolist()])
-    op = getattr(tensor, 'op', None)
-    if op is not None and op.type == SHAPE:
-        return op.inputs[0].shape
-    if op is not None and op.type == 'Pack':
-        parts = [constant_value(part) for part in op.inputs]
-        return TensorShape([None if part is None else int(part) for part in parts])
-    rank = tensor.shape[0] if tensor.shape.rank == 1 else None
-    return UNKNOWN if rank is None else unknown(rank)
 
 
 def is_sparse(x: Any) -> bool:

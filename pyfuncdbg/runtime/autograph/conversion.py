@@ -10,12 +10,12 @@ import ast
 import builtins
 import copy
 import re
-import threading
 from collections.abc import Mapping
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from pyfuncdbg.hooks.by_code import ByCode
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.original import original
 from pyfuncdbg.runtime.autograph.calling import OPERATORS, is_foreign
 from pyfuncdbg.runtime.autograph.expressions import LATER, Expressions
@@ -34,7 +34,7 @@ for _name in __future__.all_feature_names:
         _FUTURE |= getattr(__future__, _name).compiler_flag
 
 _templates = ByCode[tuple[CodeType | None]]()
-_lock = threading.RLock()
+_lock = new_rlock()
 
 
 def converted(function: FunctionType, operators: CellType) -> FunctionType:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import ast
 import linecache
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
+
+from pyfuncdbg.hooks.locks import new_lock
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -54,7 +55,7 @@ class _Definitions(ast.NodeVisitor):
 
 
 _files: dict[str, tuple[list[str], dict[tuple[int, str], list[Found]]]] = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def definition(code: CodeType) -> Found:

@@ -1,6 +1,7 @@
 """Setting line breakpoints: which functions get them, what is refused, what comes later, and that nothing else changes."""
 from __future__ import annotations
 
+import datetime
 import gc
 import inspect
 import os
@@ -17,6 +18,7 @@ import pytest
 from debug_program import loaded
 
 from pyfuncdbg import tf
+from pyfuncdbg.debug.lines.condition import Condition
 from pyfuncdbg.debug.lines.lines import Lines
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
@@ -190,8 +192,10 @@ def test_lines_without_code_move_or_are_refused(lines: Lines, program: ModuleTyp
     assert 'is at module level, which has run already. The nearest line with code of a function is 8.' in refused(
         lines, file, line_of('LIMIT = 2'), None)
     assert 'line 999 of program_of_lines.py has no code of a function' in refused(lines, file, 999, None)
-    assert "no file 'program_of_lins.py'" in refused(lines, 'program_of_lins.py', 3, None)
-    assert "Did you mean 'program_of_lines.py'" in refused(lines, 'program_of_lins.py', 3, None)
+    unknown = lines.set(1, 'program_of_lins.py', 3, None, Hits())
+    assert (unknown.how, unknown.line) == ('pending', 3)
+    assert unknown.note.startswith("no file 'program_of_lins.py' is loaded")
+    assert "Did you mean 'program_of_lines.py'" in unknown.note
 
 
 # ---------------------------------------------------------------------- conditions
@@ -267,7 +271,7 @@ def test_a_file_that_is_imported_later(lines: Lines, tmp_path: Path) -> None:
     path, hits = tmp_path / 'comes_late.py', Hits()
     path.write_text(PROGRAM)
     placed = lines.set(1, str(path), line_of('y = x * k'), 'x == 3', hits)
-    assert (placed.how, placed.line, placed.function, lines.waiting) == ('waiting', 8, 'named', True)
+    assert (placed.how, placed.line, placed.function, lines.waiting) == ('pending', 8, 'named', True)
     module = loaded('comes_late', PROGRAM, tmp_path)
     assert lines.look_again(module.named.__code__)
     assert lines.placed(1).how == 'compiled'
@@ -293,7 +297,7 @@ def test_a_function_that_is_made_later(lines: Lines, tmp_path: Path) -> None:
     code = made.__code__
     del made
     gc.collect()
-    assert lines.set(1, module.__file__, line_of('y = x * k'), None, hits).how == 'waiting'
+    assert lines.set(1, module.__file__, line_of('y = x * k'), None, hits).how == 'pending'
     module.named = type(module.outer)(code, vars(module), 'named', (2,))
     module.named.__kwdefaults__ = {'deep': True}
     assert lines.look_again(code)
@@ -387,3 +391,11 @@ def test_set_and_cleared_while_threads_run_the_function(lines: Lines, program: M
     assert not wrong
     assert seen <= {7, 14} and seen
     assert program.named.__code__ is code
+
+
+def test_what_a_condition_calls_may_import() -> None:
+    """As C code of NumPy and of the standard library does, by the built-ins of the Python code around it."""
+    def frame() -> FrameType:
+        moment = datetime.datetime.now()        # noqa: F841  # the condition reads it
+        return sys._getframe()
+    assert Condition('moment.strptime("7", "%d").day == 7').value(frame(), {}, '')

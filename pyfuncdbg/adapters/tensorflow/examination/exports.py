@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from pyfuncdbg.adapters.tensorflow.places import NOWHERE
 from pyfuncdbg.adapters.tensorflow.sites import TYPES
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
 
 
 class Exports:
@@ -27,7 +27,7 @@ class Exports:
         """`place_of` tells where the op of a token was made."""
         self._parts = parts
         self._place_of = place_of
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._saved: dict[tuple[str, str, str], Frame] = {}
         self._missing: Counter[str] = Counter()
 

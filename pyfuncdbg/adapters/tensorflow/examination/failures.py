@@ -4,7 +4,6 @@ Notices each exception on the thread of its call, and each error that is made of
 """
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -13,6 +12,8 @@ from pyfuncdbg.adapters.tensorflow.causes import CAUSE, Causes
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.source_map import place
 
 
 class _Origin(NamedTuple):
@@ -29,7 +30,7 @@ class Failures:
     def __init__(self, parts: Parts, causes: Causes) -> None:
         self._parts = parts
         self._causes = causes
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._raised: Counter[_Origin] = Counter()
         self._told: Counter[_Origin] = Counter()
 
@@ -70,4 +71,5 @@ def _origin(error: BaseException) -> _Origin:
         entry = entry.tb_next
     if entry is None:
         return _Origin(type(error).__name__, '', 0)
-    return _Origin(type(error).__name__, entry.tb_frame.f_code.co_filename, entry.tb_lineno)
+    here = place(entry.tb_frame, entry.tb_lineno)
+    return _Origin(type(error).__name__, here.filename, here.line)

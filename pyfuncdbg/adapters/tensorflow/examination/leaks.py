@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from pyfuncdbg.adapters.tensorflow.places import NOWHERE, program_line
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, STATELESS
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Leaks:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._entries: dict[str, _Entry] = {}
         self._known: dict[_Entry, _Entry] = {}
         self._graphs: dict[str, weakref.ref[Any]] = {}
@@ -67,7 +67,7 @@ class Leaks:
         backward = is_gradient(registered)
         function = None if backward else user_function(registered)
         name = str(getattr(function, '__qualname__', None) or type(function).__name__) if function is not None else ''
-        place = program_line(sys._getframe(1), self._parts.stacks) or NOWHERE
+        place = program_line(sys._getframe(1)) or NOWHERE
         made = _Entry(place, EAGER if eager else NUMPY if stateful else STATELESS, name, backward)
         with self._lock:
             made = self._known.setdefault(made, made)

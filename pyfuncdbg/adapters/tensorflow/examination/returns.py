@@ -5,7 +5,6 @@ Runs around each call, on its thread. The other script ops check what they get, 
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
 
 _MOST = 4096
 
@@ -25,7 +25,7 @@ class Returns:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._forms: dict[int, Counter[tuple[str, ...]]] = {}
         self._declared: dict[int, list[str]] = {}
         self._lost: dict[tuple[int, int], list[float]] = {}

@@ -1,0 +1,250 @@
+"""Order analysis of v1 variables: which assignment each node of a plan finds in a variable's memory.
+
+A read of such a variable (`w/read`) is no copy but the memory itself, and so is what Identity or Reshape make of it: a node
+finds there what was assigned before it runs. Only what edges of the graph put in order is known. Made with a plan; pure.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+VARIABLES = frozenset(('VariableV2', 'Variable'))
+AS_IS = frozenset(('Identity', 'IdentityN', 'StopGradient', 'PreventGradient', 'EnsureShape', 'CheckNumerics',
+                   'PlaceholderWithDefault'))
+"""Ops that hand on their input's memory."""
+_RESHAPING = frozenset(('Reshape', 'Squeeze', 'ExpandDims'))
+"""Ops that hand on its memory in another shape."""
+_MAYBE = frozenset((
+    'AccumulateNV2', 'AddN', 'All', 'Any', 'BatchToSpace', 'BatchToSpaceND', 'Bitcast', 'BroadcastTo', 'Cast',
+    'CheckNumericsV2', 'Concat', 'ConcatV2', 'Conj', 'ConjugateTranspose', 'Copy', 'CopyHost', 'DebugGradientIdentity',
+    'Einsum', 'Enter', 'EuclideanNorm', 'Exit', 'Max', 'Mean', 'Merge', 'Min', 'MirrorPad', 'NextIteration', 'Pack', 'Pad',
+    'PadV2', 'ParallelConcat', 'Prod', 'Real', 'ResizeBilinear', 'Reverse', 'ReverseV2', 'Roll', 'Slice', 'SpaceToBatch',
+    'SpaceToBatchND', 'Split', 'SplitV', 'StridedSlice', 'Sum', 'Switch', 'Tile', 'Transpose', 'Unpack'))
+"""Ops that hand on its memory, or a part of it, where there is nothing to compute."""
+_SHAPES = frozenset(('Shape', 'ShapeN', 'Rank', 'Size', 'ZerosLike', 'OnesLike'))
+"""Ops that need no element, so that TensorFlow may work them out before a run, and wait for nothing."""
+_MERGES = frozenset(('Merge', 'RefMerge'))
+_BACK = frozenset(('NextIteration', 'RefNextIteration'))
+_NOT_WRITING = frozenset(('RefIdentity', 'RefEnter', 'RefExit', 'RefSwitch', 'RefMerge', 'RefSelect', 'RefNextIteration',
+                          'IsVariableInitialized', 'DebugGradientRefIdentity'))
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A tensor that lies in the memory of variables.
+
+    Attributes:
+        op: That gives it.
+        variables: Whose memory.
+        exact: It is that of the one variable, as a whole; else it may be, or a part of it, or a copy.
+    """
+
+    op: Any
+    variables: tuple[Any, ...]
+    exact: bool
+
+
+def written_slots(op: Any) -> list[int]:
+    """Places of the inputs that a node writes to: v1 variables."""
+    if op.type in _NOT_WRITING or not any(arg.is_ref for arg in op.op_def.input_arg):
+        return []
+    slots: list[int] = []
+    place = 0
+    for arg in op.op_def.input_arg:
+        count = (op.get_attr(arg.number_attr) if arg.number_attr else
+                 len(op.get_attr(arg.type_list_attr)) if arg.type_list_attr else 1)
+        if arg.is_ref:
+            slots += range(place, place + count)
+        place += count
+    return slots
+
+
+class References:
+    """The v1 variables of one plan. A version is the node that wrote what is there; the variable itself before any has.
+
+    Args:
+        nodes: Of the plan.
+        flowing: Those of them that are in conditions and loops: they may run several times, or not at all.
+        effects: Those that have effects.
+        feeds, fetches: Names of tensors.
+
+    Attributes:
+        aliases: Tensors that lie in a variable's memory, by name.
+        whole: Names of those that are a variable's memory in its own shape, by variable.
+        writers: The nodes that write to a variable.
+    """
+
+    def __init__(self, nodes: Sequence[Any], flowing: Collection[Any], effects: Collection[Any], feeds: Collection[str],
+                 fetches: Collection[str]) -> None:
+        self._feeds, self._fetches, self._flowing = feeds, fetches, flowing
+        self._nodes = frozenset(nodes)
+        self.aliases: dict[str, Alias] = {}
+        self.whole: dict[Any, list[str]] = {}
+        self.writers: dict[Any, list[Any]] = {}
+        self._bits: dict[Any, int] = {}
+        self._behind: dict[Any, int] = {}
+        self._versions: dict[tuple[Any, Any], Any] = {}
+        if not any(tensor.dtype._is_ref_dtype for op in nodes for tensor in op.outputs):
+            return
+        order = list(self._ordered(nodes))
+        for op in order:
+            self._note(op, op in effects)
+        if self.writers:
+            self._put_in_order(order)
+
+    # ------------------------------------------------------------------ whose memory
+    def _note(self, op: Any, effect: bool) -> None:
+        """The memory that a node's outputs lie in, and the variables that it writes to."""
+        for slot in written_slots(op):
+            for variable in self._variables(op.inputs[slot:slot + 1]):
+                self.writers.setdefault(variable, []).append(op)
+        for slot, tensor in enumerate(op.outputs):
+            if tensor.name in self._feeds:
+                continue
+            if tensor.dtype._is_ref_dtype:
+                several = [one for one in op.inputs if one.dtype._is_ref_dtype]
+                below = several if op.type in ('RefMerge', 'RefSelect') else several[:1]
+                variables = self._variables(below) if below else (op,)
+                exact = len(variables) == 1
+            elif op.type in AS_IS or op.type in _RESHAPING:
+                below = op.inputs[slot:slot + 1] if op.type == 'IdentityN' else op.inputs[:1]
+                variables, exact = self._variables(below), all(self._is_exact(one) for one in below)
+            elif effect or op.type in _MAYBE or any(attr.type in ('func', 'list(func)') for attr in op.op_def.attr):
+                variables, exact = self._variables(op.inputs), False
+            else:
+                continue
+            if variables:
+                alias = self.aliases[tensor.name] = Alias(op, variables, exact and op not in self._flowing)
+                names = self.whole.setdefault(variables[0], [])
+                if alias.exact and (tensor.dtype._is_ref_dtype or (op.type in AS_IS and below[0].name in names)):
+                    names.append(tensor.name)
+
+    def _variables(self, tensors: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(variable for tensor in tensors if (alias := self.aliases.get(tensor.name)) is not None
+                                   for variable in alias.variables))
+
+    def _is_exact(self, tensor: Any) -> bool:
+        alias = self.aliases.get(tensor.name)
+        return alias is not None and alias.exact
+
+    # ------------------------------------------------------------------ the order
+    def _before(self, op: Any) -> list[Any]:
+        """The nodes that one waits for in an iteration."""
+        found = [tensor.op for tensor in op.inputs if tensor.name not in self._feeds and not (
+            op.type in _MERGES and tensor.op.type in _BACK)]
+        return [other for other in (*found, *op.control_inputs) if other in self._nodes]
+
+    def _ordered(self, nodes: Sequence[Any]) -> Iterable[Any]:
+        """All nodes, each after those it waits for."""
+        done: set[Any] = set()
+        for root in nodes:
+            path = [(root, iter(self._before(root)))] if root not in done else []
+            done.add(root)
+            while path:
+                op, rest = path[-1]
+                other = next((one for one in rest if one not in done), None)
+                if other is None:
+                    path.pop()
+                    yield op
+                else:
+                    done.add(other)
+                    path.append((other, iter(self._before(other))))
+
+    def _put_in_order(self, order: Sequence[Any]) -> None:
+        """Which of the nodes that use a variable's memory have run whenever a node runs, as a set of bits."""
+        for op in order:
+            if op not in self._flowing and any(
+                    tensor.name in self.aliases for tensor in (*op.inputs, *op.outputs)):
+                self._bits[op] = 1 << len(self._bits)
+
+        def reached(other: Any) -> int:
+            return self._behind.get(other, 0) | self._bits.get(other, 0)
+        for op in order:
+            behind = 0
+            for other in op.control_inputs:
+                behind |= reached(other)
+            ways = [reached(tensor.op) for tensor in op.inputs if tensor.name not in self._feeds
+                    and op.type not in _SHAPES and not (op.type in _MERGES and tensor.op.type in _BACK)]
+            if op.type in _MERGES and ways:     # one of them comes
+                common = ways[0]
+                for way in ways[1:]:
+                    common &= way
+                ways = [common]
+            for way in ways:
+                behind |= way
+            self._behind[op] = behind
+
+    def version(self, op: Any, variable: Any) -> Any:
+        """The version of a variable that a node finds when it runs; None if edges do not say."""
+        key = op, variable
+        if key not in self._versions:
+            self._versions[key] = self._version(op, variable)
+        return self._versions[key]
+
+    def _version(self, op: Any, variable: Any) -> Any:
+        behind, bit = self._behind.get(op, 0), self._bits.get(op, 0)
+        earlier = []
+        for writer in self.writers.get(variable, ()):
+            if behind & self._bits.get(writer, 0):
+                earlier.append(writer)
+            elif writer is not op and not bit & self._behind[writer]:
+                return None
+        return self.latest(earlier) if earlier else variable
+
+    def latest(self, writers: Sequence[Any]) -> Any:
+        """The one of them that waits for all others."""
+        together = 0
+        for writer in writers:
+            together |= self._bits.get(writer, 0)
+        return next((writer for writer in writers if (bit := self._bits.get(writer, 0))
+                     and (self._behind[writer] | bit) & together == together), None)
+
+    def last(self, variable: Any) -> Any:
+        """The version at the end of a run; None if edges do not say."""
+        writers = self.writers.get(variable, ())
+        if not writers:
+            return variable
+        return self.latest(writers) if all(writer in self._bits for writer in writers) else None
+
+    def is_settled(self, name: str) -> bool:
+        """Whether nothing writes any more to the memory that a tensor lies in once it is there."""
+        alias = self.aliases.get(name)
+        if alias is None:
+            return True
+        reached = self._behind.get(alias.op, 0) | self._bits.get(alias.op, 0)
+        return all((bit := self._bits.get(writer, 0)) and bit & reached
+                   for variable in alias.variables for writer in self.writers.get(variable, ()))
+
+    def used(self, tensor: Any, variable: Any) -> Any:
+        """The version of a variable that all who take a tensor of its memory find there; None if that is not one."""
+        found: set[Any] = {self.last(variable)} if tensor.name in self._fetches else set()
+        stack, seen = [tensor], {tensor.name}
+        while stack:
+            for user in stack.pop().consumers():
+                if user not in self._nodes:
+                    continue
+                version = self.version(user, variable)
+                on = [one for one in user.outputs if version is None and self._is_exact(one)]
+                found |= {version} if not on else set()
+                stack += [one for one in on if one.name not in seen]
+                seen |= {one.name for one in on}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def read_before(self) -> list[Any]:
+        """The variables whose values before a run have to be known, of those that it writes to."""
+        found: dict[Any, None] = {}
+        for op in self._bits:
+            slots = written_slots(op)
+            # What the last one wrote is there at the end of the run: it need not be worked out.
+            ended = all(self.last(variable) is op for variable in self._variables(op.inputs[slot] for slot in slots))
+            for slot, tensor in enumerate(op.inputs):
+                alias = self.aliases.get(tensor.name)
+                for variable in alias.variables if alias is not None else ():
+                    replaced = slot in slots and (op.type == 'Assign' or ended)
+                    if (variable.type in VARIABLES and self.writers.get(variable) and not replaced
+                            and self.version(op, variable) is variable):
+                        found[variable] = None
+        return list(found)

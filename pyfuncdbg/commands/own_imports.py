@@ -1,0 +1,274 @@
+"""Import system of this package while modules of the program shadow the standard library's.
+
+A program whose folder holds a `json.py` imports that, though we have loaded the library's: `script` takes such names out of
+`sys.modules`. Here they stay, for our modules and the libraries that they load: those have builtins of their own, whose
+`__import__` asks here first. A program that finds the library's after all gets ours, so that no module exists twice. A
+program that has no such files knows nothing of this. Any thread.
+"""
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dis
+import os
+import sys
+import threading
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial, update_wrapper
+from importlib import _bootstrap
+from importlib.machinery import (
+    BuiltinImporter,
+    FrozenImporter,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
+from importlib.util import module_from_spec, resolve_name
+from types import FunctionType, ModuleType
+from typing import Any
+
+_PACKAGE = __name__.partition('.')[0]
+_IMPORT = dis.opmap['IMPORT_NAME']
+_SYSTEM = (sys.modules['_frozen_importlib'], sys.modules['_frozen_importlib_external'])
+_ALWAYS_SHARED = (_PACKAGE, '__main__', 'builtins', 'sys')
+
+
+class _Thread(threading.local):
+    """How many imports of ours are under way on this thread: what they load is ours too."""
+
+    depth = 0
+
+
+class _Sys(ModuleType):
+    """`sys` with our modules among `modules`, for those of the standard library that look for themselves there."""
+
+    def __init__(self, modules: ChainMap[str, ModuleType]) -> None:
+        super().__init__('sys')
+        self.modules = modules
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+
+class _Lent:
+    """Loader of a module that is loaded."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+class OwnImports:
+    """Modules that only we see, and the `__import__` that finds them.
+
+    Args:
+        path: Where we look for what is not loaded yet: `sys.path` before the program's folder was put into it.
+    """
+
+    def __init__(self, path: Sequence[str]) -> None:
+        self._path = list(path)
+        self._modules: dict[str, ModuleType] = {}
+        self._shared: dict[str, ModuleType] = {}
+        self._loading: set[str] = set()
+        self._withdrawn: set[str] = set()
+        self._thread = _Thread()
+        self._sys = _Sys(ChainMap(self._modules, sys.modules))
+        self._import: Callable[..., ModuleType] = builtins.__import__
+        self._builtins = {**vars(builtins), '__import__': self.import_module}
+
+    def install(self) -> None:
+        """From now on what is loaded of this package imports through here."""
+        sys.meta_path.insert(0, self)
+
+    def withdraw(self, names: Collection[str], before: Collection[str]) -> None:
+        """Take modules and their submodules out of `sys.modules`; who imports one gets what the path has then.
+
+        Args:
+            names: Of modules, without submodules.
+            before: Names of what plain Python has loaded too: that imports as it does there.
+        """
+        for name in list(sys.modules):
+            top, _, rest = name.partition('.')
+            if top in names:
+                self._modules[name] = sys.modules[name]
+                # NumPy's compiled code looks for its private modules there each time; a program's `numpy.py` has none.
+                if top in sys.stdlib_module_names or '._' not in f'.{rest}':
+                    del sys.modules[name]
+        self._withdrawn.update(names)
+        for module in {**sys.modules, **self._modules}.values():
+            if module.__name__ not in before:
+                self._rebuild(module, module.__name__, frozenset(names))
+        self._adapt(self._modules.values(), self._sys)
+        if 'json' in names:
+            _decode(self._modules, 'py_')
+        dataclasses = sys.modules.get('dataclasses')
+        if dataclasses is not None:             # it looks for `typing` there
+            self._adapt([dataclasses], self._sys)
+
+    def complete(self) -> None:
+        """Let the interpreter's exit find `threading`, whose threads it waits for, unless the program has its own."""
+        if 'threading' in self._withdrawn:
+            sys.modules.setdefault('threading', self._modules['threading'])
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """What the import system asks every finder: the others' answer, to be executed with our builtins if it is for us."""
+        ours = self._thread.depth or name.startswith(_PACKAGE + '.')
+        if not ours and name not in self._withdrawn:
+            return None
+        found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
+        spec = next((spec for spec in found if spec is not None), None)
+        if not ours:
+            return self._lent(name) if is_same(self._modules[name].__spec__, spec) else spec
+        if spec is not None and isinstance(spec.loader, SourceFileLoader | SourcelessFileLoader):
+            spec.loader.exec_module = partial(self._execute, spec.loader.exec_module)  # type: ignore[method-assign]
+        return spec
+
+    def import_module(self, name: str, space: Mapping[str, Any] | None = None, names: Mapping[str, Any] | None = None,
+                      wanted: Sequence[str] | None = (), level: int = 0) -> ModuleType:
+        """`__import__` of our modules."""
+        asking = str((space or {}).get('__package__') or '') if level else name
+        top = asking.partition('.')[0]
+        if self._is_shared(top):
+            self._thread.depth += 1
+            try:
+                return self._import(name, space, names, wanted, level)
+            finally:
+                self._thread.depth -= 1
+        full = resolve_name('.' * level + name, asking) if level else name
+        module = self._load(full)
+        for each in wanted or ():
+            if each != '*' and not hasattr(module, each) and hasattr(module, '__path__'):
+                with contextlib.suppress(ModuleNotFoundError):      # the statement itself says what is missing
+                    self._load(f'{full}.{each}')
+        return module if wanted or level else self._load(top)
+
+    def _lent(self, name: str) -> ModuleSpec:
+        """A module of ours that is the program's too, as the import system wants it."""
+        modules = {each: module for each, module in self._modules.items() if each.partition('.')[0] == name}
+        if name == 'json':
+            _decode(modules, 'c_')
+        self._adapt(modules.values(), sys)
+        sys.modules.update({each: module for each, module in modules.items() if each != name})
+        self._withdrawn.discard(name)
+        for each in modules:
+            del self._modules[each]
+        return ModuleSpec(name, _Lent(modules[name]))  # type: ignore[arg-type]
+
+    def _rebuild(self, owner: ModuleType | type, name: str, names: frozenset[str]) -> None:
+        """Make functions of a module anew that import one of these names: each keeps the builtins it was made with."""
+        for key, value in list(vars(owner).items()):
+            if isinstance(value, type) and isinstance(owner, ModuleType) and value.__module__ == name:
+                self._rebuild(value, name, names)
+            elif isinstance(value, FunctionType) and value.__module__ == name and not names.isdisjoint(_imported(value)):
+                space = value.__globals__
+                before = space.get('__builtins__')
+                space['__builtins__'] = self._builtins
+                again = FunctionType(value.__code__, space, value.__name__, value.__defaults__, value.__closure__)
+                space['__builtins__'] = before
+                again.__kwdefaults__ = value.__kwdefaults__
+                setattr(owner, key, update_wrapper(again, value, updated=('__dict__',)))
+                del again.__wrapped__  # type: ignore[attr-defined]
+
+    def _adapt(self, modules: Iterable[ModuleType], view: ModuleType) -> None:
+        for module in modules:
+            # The import system itself, which goes by the name of importlib's too, makes every module of `type(sys)`.
+            if module not in _SYSTEM and vars(module).get('sys') in (sys, self._sys):
+                vars(module)['sys'] = view
+
+    def _is_shared(self, top: str) -> bool:
+        """Whether the program's module of this name is the one that we want."""
+        if top in _ALWAYS_SHARED:
+            return True
+        if top in self._modules:
+            return False
+        loaded = sys.modules.get(top)
+        if loaded is not None and self._shared.get(top) is loaded:
+            return True
+        ours = find(top, self._path)
+        theirs = getattr(loaded, '__spec__', None) if loaded is not None else find(top, sys.path)
+        shared = ours is None or is_same(ours, theirs)
+        if shared and loaded is not None:
+            self._shared[top] = loaded
+        return shared
+
+    def _load(self, name: str) -> ModuleType:
+        """One of our modules, loaded if it is not yet; `sys.modules` does not come to know it."""
+        module = self._modules.get(name)
+        if module is not None and name not in self._loading:
+            return module
+        parent, _, last = name.rpartition('.')
+        above = self._load(parent) if parent else None
+        # The import system's own lock: it sees threads that wait for each other.
+        with _bootstrap._ModuleLockManager(name):  # type: ignore[attr-defined]
+            module = self._modules.get(name)
+            if module is not None:
+                return module
+            spec = find(name, self._path if above is None else getattr(above, '__path__', []))
+            if spec is None or spec.loader is None:
+                raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+            module = self._modules[name] = module_from_spec(spec)
+            self._loading.add(name)
+            self._thread.depth += 1
+            try:
+                self._execute(spec.loader.exec_module, module)
+            except BaseException:
+                del self._modules[name]
+                raise
+            finally:
+                self._thread.depth -= 1
+                self._loading.discard(name)
+        self._adapt([module], self._sys)
+        if above is not None:
+            setattr(above, last, module)
+        return module
+
+    def _execute(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        vars(module)['__builtins__'] = self._builtins
+        execute(module)
+
+
+def find(name: str, path: Sequence[str]) -> ModuleSpec | None:
+    """What a path has under a name; what is built into the interpreter comes before every path."""
+    for finder in (BuiltinImporter, FrozenImporter):
+        spec = finder.find_spec(name)
+        if spec is not None:
+            return spec
+    return PathFinder.find_spec(name, path)
+
+
+def is_same(one: ModuleSpec | None, other: ModuleSpec | None) -> bool:
+    """Whether two specs are of one file, or both of a namespace package."""
+    if one is None or other is None or one.origin == other.origin:
+        return one is not None and other is not None
+    if not (one.has_location and other.has_location and one.origin and other.origin):
+        return False
+    try:
+        return os.path.samefile(one.origin, other.origin)
+    except OSError:
+        return False
+
+
+def _imported(function: FunctionType) -> set[str]:
+    """Top-level names of the modules that a function imports itself."""
+    code = function.__code__
+    if _IMPORT not in code.co_code[::2]:
+        return set()
+    return {str(each.argval).partition('.')[0] for each in dis.get_instructions(code) if each.opname == 'IMPORT_NAME'}
+
+
+def _decode(modules: Mapping[str, ModuleType], prefix: str) -> None:
+    """Let `json` do with or without its C scanner, which looks for the class of its errors in `sys.modules`."""
+    if 'json.decoder' not in modules:
+        return
+    decoder, scanner = vars(modules['json.decoder']), vars(modules['json.scanner'])
+    decoder['scanstring'] = decoder[prefix + 'scanstring'] or decoder['py_scanstring']
+    scanner['make_scanner'] = scanner[prefix + 'make_scanner'] or scanner['py_make_scanner']
+    vars(modules['json'])['_default_decoder'].__init__()

@@ -1,0 +1,27 @@
+"""The exception that ended the program, as one line. Asked at its exit, on its main thread."""
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+
+_ERROR = re.compile(r'\w+(Error|Exception): ')
+"""In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
+_KERAS = 'Exception encountered when calling '
+"""How the message of an error in a layer begins; what was wrong is on the next line, in bold."""
+_COLOUR = re.compile('\x1b\\[[0-9;]*m')
+
+
+def uncaught() -> str:
+    """The exception that ended the program, as one line; '' if none did."""
+    error = getattr(sys, 'last_value', None)
+    if not isinstance(error, BaseException):
+        return ''
+    error = error.__cause__ or error                # what the function raised, not TensorFlow's error with all its text
+    with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
+        lines = [line.strip() for line in _COLOUR.sub('', str(error)).splitlines() if line.strip()] or ['']
+        inner = next((line for line in lines if _ERROR.match(line)), '') if lines[0].endswith(':') else ''
+        if lines[0].startswith(_KERAS):
+            inner = f'{type(error).__name__}: {next(iter(lines[1:]), lines[0])}'
+        return (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
+    return type(error).__name__

@@ -1,0 +1,23 @@
+"""The forking thread: its native id in the parent, by which a forked child finds the calls and stops that it goes on with.
+
+The handlers run on the thread that forks; several threads may fork at once, so each has its own note.
+"""
+from __future__ import annotations
+
+import os
+import threading
+
+_thread = threading.local()
+
+
+def former_id() -> int:
+    """In a forked child, on the thread that came along: its native id in the parent. Other threads' is the parent's."""
+    return _thread.id  # type: ignore[no-any-return]
+
+
+def _note() -> None:
+    _thread.id = threading.get_native_id()
+
+
+if hasattr(os, 'register_at_fork'):
+    os.register_at_fork(before=_note)

@@ -1,0 +1,171 @@
+"""Source maps of code that a framework generates from the program's: the program's own code and line behind it.
+
+An adapter installs the map of its framework; records, stops and stacks ask here before they name a file, a line or a
+function. Any thread. What Python itself prints to the program stays as the framework made it.
+"""
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from pyfuncdbg.hooks import traced
+from pyfuncdbg.hooks.by_code import ByCode
+from pyfuncdbg.hooks.call import Frame
+
+
+class SourceMap(Protocol):
+    """What a framework knows of the code that it generated."""
+
+    def is_generated(self, filename: str) -> bool:
+        """Whether the framework has written this file."""
+
+    def is_relay(self, filename: str) -> bool:
+        """Whether functions of this file call others on behalf of generated code."""
+
+    def code(self, generated: CodeType) -> CodeType | None:
+        """The program's code that this one was generated from; None if that is not known."""
+
+    def is_part(self, generated: CodeType) -> bool:
+        """Whether it is a block of a function, such as a branch, that became a function of its own."""
+
+    def is_unset(self, value: Any) -> bool:
+        """Whether a value stands for a variable that has none."""
+
+    def line(self, generated: CodeType, line: int) -> int:
+        """The program's line behind a line of generated code; 0 if it is of none."""
+
+
+_RELAYS = os.path.join('pyfuncdbg', 'ops', 'autograph') + os.sep
+"""What our own runtime puts between a function and its blocks."""
+_maps: tuple[SourceMap, ...] = ()
+_codes = ByCode[CodeType]()
+
+
+def install(source_map: SourceMap) -> None:
+    """Ask this map too. It stays: code that was generated runs on after its framework is detached."""
+    global _maps
+    if not any(type(known) is type(source_map) for known in _maps):
+        _maps = (*_maps, source_map)
+
+
+def _map_of(filename: str) -> SourceMap | None:
+    for known in _maps:
+        if known.is_generated(filename):
+            return known
+    return None
+
+
+def is_written(filename: str) -> bool:
+    """Whether a framework has written this file."""
+    return bool(_maps) and _map_of(filename) is not None
+
+
+def is_generated(code: CodeType) -> bool:
+    """Whether a framework has generated this code from the program's."""
+    return is_written(code.co_filename)
+
+
+def program_code(code: CodeType) -> CodeType:
+    """The program's code behind a code object; the same where it is the program's own, or what is behind it is unknown."""
+    if not _maps or (source_map := _map_of(code.co_filename)) is None:
+        return code
+    found = _codes.get(code)
+    if found is None:
+        found = source_map.code(code)
+        if found is None:
+            return code                         # asked again: the conversion may not be over
+        _codes.put(code, found)
+    return found
+
+
+def program_line(code: CodeType, line: int) -> int:
+    """The program's line behind a line of a code object; the same where the code is the program's own.
+
+    A line that belongs to none of the program, such as the end of a scope of the framework, is the one before it.
+    """
+    own = program_code(code)
+    if own is code or (source_map := _map_of(code.co_filename)) is None:
+        return line
+    found = source_map.line(code, line)
+    if not found:
+        lines_before = range(line - 1, code.co_firstlineno, -1)
+        found = next((known for one in lines_before if (known := source_map.line(code, one)) > own.co_firstlineno), 0)
+    if not found:                               # the scope around it all, which is come to once more at the end
+        ends = sorted({one for _, _, one in code.co_lines() if one}, reverse=True)
+        found = next((known for one in ends if (known := source_map.line(code, one))), 0)
+    lines = [known for _, _, known in own.co_lines() if known]
+    return found if found and min(lines) <= found <= max(lines) else own.co_firstlineno
+
+
+def exact_line(code: CodeType, line: int) -> int:
+    """As `program_line`, but 0 for a line of generated code that belongs to none of the program."""
+    own = program_code(code)
+    if own is code:
+        return line if not is_generated(code) else 0
+    source_map = _map_of(code.co_filename)
+    return program_line(code, line) if source_map is not None and source_map.line(code, line) else 0
+
+
+def frame_line(frame: FrameType) -> int:
+    """The program's line that a frame is at."""
+    return program_line(frame.f_code, frame.f_lineno) if _maps else frame.f_lineno
+
+
+def place(frame: FrameType, line: int | None = None) -> Frame:
+    """File, line and function of a frame as the program has them.
+
+    Args:
+        frame: It.
+        line: In its code; by default the one that it is at.
+    """
+    code = program_code(frame.f_code)
+    return Frame(code.co_filename, program_line(frame.f_code, frame.f_lineno if line is None else line), code.co_name)
+
+
+def is_part(code: CodeType) -> bool:
+    """Whether code is a block of a function of the program that a host runs as a function of its own."""
+    if not _maps or (source_map := _map_of(code.co_filename)) is None:
+        return traced.is_part(code)
+    return source_map.is_part(code)
+
+
+def variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of the variables of a frame those that the program's function has: generated code has others too."""
+    own = program_code(code)
+    if own is code or (source_map := _map_of(code.co_filename)) is None:
+        return values
+    names = frozenset((*own.co_varnames, *own.co_cellvars, *own.co_freevars))
+    return {name: value for name, value in values.items() if name in names and not source_map.is_unset(value)}
+
+
+def owner(frame: FrameType) -> FrameType:
+    """The frame of the program's function that a frame is a block of; itself if it is none."""
+    if not is_part(frame.f_code):
+        return frame
+    code = program_code(frame.f_code)
+    name = traced.whole(code.co_qualname)
+    outer = frame.f_back
+    while outer is not None:
+        known = program_code(outer.f_code)
+        same = known is code or (known.co_qualname == name and known.co_filename == code.co_filename)
+        if same and not is_part(outer.f_code):
+            return outer
+        outer = outer.f_back
+    return frame
+
+
+def is_relay(filename: str) -> bool:
+    """Whether frames of this file stand between generated code and the functions that it calls."""
+    return _RELAYS in filename or any(known.is_relay(filename) for known in _maps)
+
+
+def behind_relays(frame: FrameType | None) -> FrameType | None:
+    """The frame of generated code on whose behalf a frame's function was called; the frame itself if it is none of these."""
+    if not _maps or frame is None or not is_relay(frame.f_code.co_filename):
+        return frame
+    outer: FrameType | None = frame
+    while outer is not None and is_relay(outer.f_code.co_filename):
+        outer = outer.f_back
+    return outer if outer is not None and is_generated(outer.f_code) else frame

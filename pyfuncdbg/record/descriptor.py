@@ -1,0 +1,59 @@
+"""A file descriptor that is used only while it is the file that was opened.
+
+A program may close descriptors that it has not opened, as daemons do (`os.closerange`), and soon its own file has the
+number. Used by the log and the ledger, one thread at a time.
+"""
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from pyfuncdbg.hooks.signal_handlers import pass_on
+
+
+class Descriptor:
+    """One open file."""
+
+    __slots__ = ('_identity', '_number')
+
+    def __init__(self, path: Path, flags: int) -> None:
+        """Open it.
+
+        Raises:
+            OSError: It cannot be.
+        """
+        self._number = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        self._identity = _identity(os.fstat(self._number))
+
+    def fileno(self) -> int:
+        """The descriptor.
+
+        Raises:
+            OSError: It was closed, by the program perhaps.
+        """
+        if self._number >= 0 and _identity(os.fstat(self._number)) == self._identity:
+            return self._number
+        raise OSError(errno.EBADF, 'its file was closed by the program')
+
+    def is_at(self, path: Path) -> bool:
+        """Whether `path` leads to it; True where that cannot be found out, because of permissions, say."""
+        try:
+            return _identity(os.stat(path, follow_symlinks=False)) == self._identity
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            pass_on(error)        # a timeout of the program's is one of these
+            return True
+
+    def close(self) -> None:
+        """Close it, if it still is this file; closing twice is allowed."""
+        with contextlib.suppress(OSError):      # the program has done so
+            number = self.fileno()
+            self._number = -1                   # first: a child that is forked meanwhile would close it once more
+            os.close(number)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino

@@ -1,0 +1,162 @@
+"""Column tables of the calls and runs of a trace: what they are found, filtered, sorted and counted by.
+
+Filled by `record.indexing` while it reads the logs, in their order. A query works on a `View` of the columns as they were,
+so it needs no lock and may take its time on any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from pyfuncdbg.hooks.locks import new_lock
+
+FAILED, BAD, PRINTED, RETRY = 1, 2, 4, 8
+"""Bits of the column `flags`."""
+
+SITE_BITS = 40
+"""A site's key is `process << SITE_BITS | id`."""
+
+UNFINISHED = -1
+"""Duration of a call that had not returned when it was written."""
+
+NO_ELEMENT = -1 << 63
+"""Element of a run that works on none of a dataset."""
+
+MOST_ROWS = 1 << 26
+"""Rows of a table: of a log that claims more, the rest is damage. So many calls take 6 GB."""
+
+_FIRST = 1024
+
+Columns = Mapping[str, np.ndarray]
+
+
+def site_key(process: int, site: int) -> int:
+    """The key of a site among all processes; ids out of range share 0."""
+    return process << SITE_BITS | (site if 0 <= site < 1 << SITE_BITS else 0)
+
+
+class View:
+    """Every call, or run, once by (process, id). Immutable.
+
+    Attributes:
+        columns: By name, a row for each record in the order of the logs. A call that was written while it ran and again when
+            it was over has several; `rows` names the one that stands.
+        rows: Row numbers of all of them, sorted by (process, id); as calls, runs have negative ids.
+    """
+
+    __slots__ = ('columns', 'rows')
+
+    def __init__(self, columns: Columns, rows: np.ndarray) -> None:
+        self.columns = columns
+        self.rows = rows
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def row(self, process: int, id_: int) -> int | None:
+        """The row of this number, None if there is none."""
+        at = self._insertion(process, id_)
+        if at < len(self.rows):
+            row = int(self.rows[at])
+            if self.columns['process'][row] == process and self.columns['id'][row] == id_:
+                return row
+        return None
+
+    def near(self, process: int, id_: int, most: int = 3) -> list[int]:
+        """Positive ids of the process, those next to `id_` first."""
+        at = self._insertion(process, id_)
+        some = self.rows[max(0, at - most):at + most]
+        ids = [int(self.columns['id'][row]) for row in some.tolist() if self.columns['process'][row] == process]
+        return sorted([i for i in ids if i > 0], key=lambda i: (abs(i - id_), i))[:most]
+
+    def _insertion(self, process: int, id_: int) -> int:
+        processes, ids = self.columns['process'], self.columns['id']
+        low, high = 0, len(self.rows)
+        while low < high:
+            middle = (low + high) // 2
+            row = self.rows[middle]
+            if (int(processes[row]), int(ids[row])) < (process, id_):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+class Table:
+    """Growing columns. One thread appends at a time; any may ask for a view."""
+
+    def __init__(self, types: Mapping[str, type[np.generic]], standing: Callable[[Columns], np.ndarray]) -> None:
+        self.count = 0
+        self._columns = {name: np.empty(_FIRST, kind) for name, kind in types.items()}
+        self._standing = standing
+        self._view: View | None = None
+        self._lock = new_lock()
+
+    def append(self, rows: int, columns: Mapping[str, np.ndarray | int]) -> None:
+        """Add rows, by column; a number stands for a column of it.
+
+        Raises:
+            ValueError: There would be too many.
+        """
+        start, end = self.count, self.count + rows
+        if end > MOST_ROWS:
+            raise ValueError(f'more than {MOST_ROWS:,} rows')
+        if end > len(self._columns['id']):
+            # Views that were given out keep the memory they have.
+            for name, column in self._columns.items():
+                larger = np.empty(max(end, 2 * len(column)), column.dtype)
+                larger[:start] = column[:start]
+                self._columns[name] = larger
+        for name, column in self._columns.items():
+            column[start:end] = columns[name]
+        self.count = end
+
+    def view(self) -> View:
+        """What there is so far."""
+        with self._lock:
+            known = self._view
+            if known is None or len(known['id']) != self.count:
+                columns = {name: column[:self.count] for name, column in self._columns.items()}
+                known = self._view = View(columns, self._standing(columns))
+            return known
+
+
+def call_table() -> Table:
+    """An empty table of calls; of several records of one the last that is finished stands, else the last."""
+    return Table({'process': np.uint32, 'id': np.int64, 'run': np.int64, 'site': np.int64, 'ordinal': np.int64,
+                  'thread': np.int64, 'started': np.int64, 'duration': np.int64, 'flags': np.uint8, 'forward': np.int64,
+                  'parent': np.int64, 'position': np.int64, 'place': np.uint16, 'size': np.int64}, _last_finished)
+
+
+def run_table() -> Table:
+    """An empty table of runs; of several records of one the first stands."""
+    return Table({'process': np.uint32, 'id': np.int64, 'plan': np.int64, 'started': np.int64, 'element': np.int64}, _first)
+
+
+def _sorted(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers by (process, id), those of one number in the order of the log; and where in that a new number begins."""
+    ids, processes = columns['id'], columns['process']
+    order = np.argsort(ids, kind='stable')      # nearly sorted as they come, so it costs little
+    if len(order) and processes.min() != processes.max():
+        order = order[np.argsort(processes[order], kind='stable')]
+    ids, processes = ids[order], processes[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (ids[1:] != ids[:-1]) | (processes[1:] != processes[:-1])
+    return order, begins
+
+
+def _first(columns: Columns) -> np.ndarray:
+    order, begins = _sorted(columns)
+    rows: np.ndarray = order[begins]
+    return rows
+
+
+def _last_finished(columns: Columns) -> np.ndarray:
+    order, begins = _sorted(columns)
+    if begins.all():
+        return order
+    finished = columns['duration'][order] != UNFINISHED
+    rank = np.arange(len(order)) + np.where(finished, len(order), 0)
+    rows: np.ndarray = order[np.maximum.reduceat(rank, np.flatnonzero(begins)) % len(order)]
+    return rows

@@ -1,0 +1,298 @@
+"""What a program imports under `pyfuncdbg run` and under plain Python: its own modules, where they shadow others."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyfuncdbg.commands import script
+
+ROOT = Path(script.__file__).resolve().parents[2]
+LIBRARIES = {'numpy', 'rich', 'msgpack', 'xxhash', 'ml_dtypes', 'google', 'IPython', 'textual', 'pygments', 'pyte'}
+NAMES = sorted((sys.stdlib_module_names | LIBRARIES) - {'__future__', 'antigravity', 'this'})
+ALONE = ('json', 'argparse', 'dataclasses', 'threading', 'struct', 'importlib', 'numpy', 'msgpack')
+"""Those by which most of ours would break."""
+SURVEY = f'''\
+import sys
+for name in {NAMES!r}:
+    try:
+        print(name, getattr(__import__(name), 'MINE', 'library'))
+    except Exception as error:
+        print(name, type(error), error)
+'''
+WRAPPED = '''
+from pyfuncdbg import tf
+def norm(x):
+    print('in norm')
+    return x * 2
+print('result', tf.numpy_function(norm, [tf.constant([1., 2.])], tf.float32).numpy())
+'''
+COMMANDS = 'locals\np x.sum()\ncalls --json\nbt\nhealth\nlt\nn\nw\ncont\n'
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def ran(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = dict(os.environ, PYTHONHASHSEED='0', **environment)
+    return subprocess.run([sys.executable, *command], cwd=folder, env=given, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=100)
+
+
+@pytest.fixture(scope='module')
+def launcher(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The console script: a file of its own, in a folder that has nothing else."""
+    path = tmp_path_factory.mktemp('bin') / 'pyfuncdbg'
+    path.write_text(f'import sys\nsys.path.append({str(ROOT)!r})\nfrom pyfuncdbg.cli import main\n'
+                    "if __name__ == '__main__':\n    sys.exit(main())\n")
+    return str(path), 'run'
+
+
+def both(folder: Path, launcher: tuple[str, ...], *target: str, **environment: str) -> str:
+    """What a program prints, which is the same under both."""
+    plain = ran(folder, *target, **environment)
+    ours = ran(folder, *launcher, *target, **environment)
+    assert (ours.stdout, ours.returncode) == (plain.stdout, plain.returncode), ours.stderr
+    assert plain.returncode == 0, plain.stderr
+    return plain.stdout
+
+
+@pytest.mark.parametrize('kind', ['{}.py', '{}/__init__.py'])
+def test_every_name_at_once(kind: str, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {kind.format(name): 'MINE = "mine"' for name in NAMES} | {'prog.py': SURVEY})
+    plain, ours = (ran(tmp_path, *command, 'prog.py').stdout.splitlines() for command in ((), launcher))
+    # A library module that finds the program's where it needs the library's fails in plain Python; it may work here.
+    broken = {line.split()[0] for line in plain if '<class' in line}
+    assert [line for line in ours if line.split()[0] not in broken] == [line for line in plain if '<class' not in line]
+    assert broken <= {'runpy', 'distutils'}
+    assert sum(line.endswith(' mine') for line in ours) > 200
+    assert 'json mine' in ours and 'sys library' in ours
+
+
+def test_a_program_that_shadows_every_name_is_debugged(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {f'{name}.py': 'MINE = "mine"' for name in NAMES} | {'prog.py': SURVEY + WRAPPED, 'commands': COMMANDS})
+    assert_debugged(tmp_path, launcher)
+
+
+@pytest.mark.parametrize('name', ALONE)
+def test_a_program_that_shadows_one_name_is_debugged(name: str, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {f'{name}.py': 'MINE = "mine"', 'commands': COMMANDS,
+                     'plain.py': f'import {name}\nprint({name}.MINE)\n',
+                     'prog.py': f'import {name}\nprint(getattr({name}, "MINE", "library"))\n{WRAPPED}'})
+    plain = ran(tmp_path, 'plain.py', PYTHONPATH='')    # what site has imported is the library's
+    assert assert_debugged(tmp_path, launcher).startswith('library\n' if plain.returncode else 'mine\n')
+
+
+def assert_debugged(folder: Path, launcher: tuple[str, ...]) -> str:
+    done = ran(folder, *launcher, '--break', 'norm', '-x', 'commands', 'prog.py', PYTHONPATH='')
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text
+    assert 'result [2. 4.]' in done.stdout
+    assert 'STOPPED before call 1' in text
+    assert '***' not in text
+    assert 'Traceback' not in text
+    calls = next(line for line in text.splitlines() if line.startswith('{"calls"'))
+    assert json.loads(calls)['total'] == 0
+    assert 'pyfuncdbg show prog.pfd calls' in text          # the report at the end
+    stack = text[text.index('(pfd) bt'):text.index('(pfd) health')]
+    assert stack.splitlines()[1].startswith('  prog.py:')   # no frame of the launcher
+    return done.stdout
+
+
+NEAR = {
+    'a module that the program adds to its path later': '''
+import sys
+sys.path.insert(0, 'src')
+import json, token, platform
+print(json.MINE, token.MINE, hasattr(platform, 'system'))
+''',
+    'the library, imported before the path is changed': '''
+import sys, json, token
+first = json
+sys.path.insert(0, 'src')
+import json, token
+print(json is first, json.dumps([1]), hasattr(token, 'EXACT_TOKEN_TYPES'))
+print(json.decoder, json.__spec__.name, json.__loader__ is json.__spec__.loader, json.scanner.make_scanner)
+''',
+    'a path that is replaced': '''
+import sys
+sys.path = ['src', *sys.path]
+import json.extra
+print(json.extra.X)
+try:
+    import json.decoder
+except ImportError as error:
+    print(error)
+''',
+    'a namespace package shadows nothing': '''
+import sys
+sys.path.insert(0, 'namespaces')
+import uuid, struct
+print(uuid.uuid5(uuid.NAMESPACE_DNS, 'x'), struct.calcsize('i'))
+''',
+    'what is in sys.modules at the beginning': '''
+import sys
+print([name in sys.modules for name in ('json', 'token')])
+''',
+    'threads are waited for': '''
+import threading, time
+def work():
+    time.sleep(0.3)
+    print('done')
+threading.Thread(target=work).start()
+''',
+    'threads of a library are waited for': '''
+from concurrent.futures import ThreadPoolExecutor
+import time
+ThreadPoolExecutor(1).submit(lambda: time.sleep(0.3) or print('done'))
+''',
+}
+
+
+@pytest.mark.parametrize('case', NEAR)
+def test_names_in_folders_beside_the_program(case: str, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {'prog.py': NEAR[case], 'src/json/__init__.py': 'MINE = "json"\nclass Thing: pass',
+                     'src/json/extra.py': 'X = 1', 'src/token.py': 'MINE = "token"',
+                     'namespaces/uuid/x.txt': '', 'namespaces/struct/x.txt': '',
+                     'data/threading/x.txt': '', 'data/platform/x.txt': ''})
+    assert both(tmp_path, launcher, 'prog.py')
+
+
+PROCESSES = '''
+import sys
+sys.path.insert(0, 'src')
+import json, multiprocessing, pickle
+def module(x):
+    import json
+    return json.MINE, x
+if __name__ == '__main__':
+    print(pickle.loads(pickle.dumps(json.Thing())).__class__ is json.Thing)
+    for way in ('fork', 'spawn'):
+        with multiprocessing.get_context(way).Pool(1) as pool:
+            print(way, pool.map(module, [1, 2]))
+'''
+
+
+def test_pickles_and_spawned_processes(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {'prog.py': PROCESSES, 'src/json.py': 'MINE = "json"\nclass Thing: pass'})
+    assert both(tmp_path, launcher, 'prog.py').startswith('True\nfork')
+
+
+@pytest.mark.parametrize('flags', [(), ('-P',)])
+def test_the_path_of_the_environment(flags: tuple[str, ...], tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    names = ('json', 'dataclasses', 'argparse', 'threading', 'uuid')
+    source = 'import sys\n' + ''.join(f'import {name}; print({name}.MINE)\n' for name in names) + 'print(sys.path[:3])'
+    write(tmp_path, {f'lib/{name}.py': 'MINE = __name__' for name in names} | {'prog.py': source})
+    folder = str(tmp_path / 'lib')
+    plain = ran(tmp_path, *flags, 'prog.py', PYTHONPATH=folder)
+    ours = ran(tmp_path, *flags, *launcher, 'prog.py', PYTHONPATH=folder)
+    assert ours.stdout == plain.stdout
+    assert plain.stdout.startswith('json\ndataclasses\n')
+    assert 'pyfuncdbg show prog.pfd' in ours.stderr
+
+
+def test_safe_path(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {'json.py': 'MINE = 1', 'prog.py': 'import json, sys; print(hasattr(json, "MINE"), sys.path[:1])'})
+    plain = ran(tmp_path, '-P', 'prog.py')
+    assert ran(tmp_path, '-P', *launcher, 'prog.py').stdout == plain.stdout
+    assert plain.stdout.startswith('False')
+
+
+@pytest.mark.parametrize('target', [('-m', 'pkg.mod'), ('pkg/mod.py',), ('app.zip',), ('pkg',)])
+def test_modules_folders_and_zip_files(target: tuple[str, ...], tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    source = 'import json, uuid, inspect; print(*(hasattr(each, "MINE") for each in (json, uuid, inspect)))'
+    write(tmp_path, {'json.py': 'MINE = 1', 'uuid/__init__.py': 'MINE = 1', 'pkg/__init__.py': '', 'pkg/mod.py': source,
+                     'pkg/__main__.py': source, 'pkg/uuid.py': 'MINE = 1',
+                     'app/__main__.py': source, 'app/inspect.py': 'MINE = 1'})
+    shutil.make_archive(str(tmp_path / 'app'), 'zip', tmp_path / 'app')
+    expected = {'-m': 'True True False', 'pkg/mod.py': 'False True False', 'app.zip': 'False False True',
+                'pkg': 'False True False'}
+    assert both(tmp_path, launcher, *target).strip() == expected[target[0]]
+
+
+def test_python_m_pyfuncdbg_where_the_current_folder_shadows(tmp_path: Path) -> None:
+    write(tmp_path, {f'{name}.py': 'MINE = __name__' for name in ('json', 'dataclasses', 'argparse', 'rich')} | {
+        'prog.py': 'import json, dataclasses, argparse, rich\nprint(json.MINE, dataclasses.MINE, argparse.MINE, rich.MINE)'})
+    done = ran(tmp_path, '-m', 'pyfuncdbg', 'run', 'prog.py', PYTHONPATH=str(ROOT))
+    assert done.stdout == 'json dataclasses argparse rich\n', done.stderr
+    assert 'pyfuncdbg show prog.pfd' in done.stderr
+
+
+def test_verify_where_the_current_folder_shadows(tmp_path: Path) -> None:
+    write(tmp_path, {f'{name}.py': 'MINE = __name__' for name in ('json', 'dataclasses')} | {
+        'prog.py': 'import json, dataclasses\nprint(json.MINE, dataclasses.MINE)'})
+    done = ran(tmp_path, '-m', 'pyfuncdbg', 'verify', '--repeat', '1', '--json', 'prog.py', PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)['answer'] == 'equal'
+
+
+IDENTITY = '''
+import json, socket, dataclasses, uuid
+assert json.MINE and socket.MINE and dataclasses.MINE and uuid.MINE
+import sys, gc
+import pyfuncdbg
+from pyfuncdbg.debug import dotfile
+from pyfuncdbg.commands import protocol, server, calls, timeline
+from pyfuncdbg.record import folder, writer
+ours = folder.json
+error = ours.JSONDecodeError
+print('json', error.__module__, ours is protocol.json is dotfile.json, ours.decoder.JSONDecodeError is error)
+for text in ('{', '"', '[1,', 'nul', '{"a" 1}'):
+    try:
+        ours.loads(text)
+    except ours.JSONDecodeError as error:
+        print(error)
+print('socket', server.socket.socket.__module__, issubclass(server.socket.socket, __import__('_socket').socket))
+from pyfuncdbg.hooks.entrance import Entrance
+from pyfuncdbg.views.columns import Column
+fields = [next(iter(each.__dataclass_fields__.values())) for each in (Entrance, Column)]
+print('Field', type(fields[0]) is type(fields[1]), type(fields[0]).__module__, hasattr(dataclasses, 'Field'))
+spaces = {}
+for module in gc.get_objects():
+    if type(module) is type(sys) and getattr(module, '__file__', None) and getattr(module, '__spec__', None):
+        spaces.setdefault((module.__spec__.name, module.__file__), []).append(module)
+print('twice', [name for name, each in spaces.items() if len(each) > 1])
+'''
+
+
+def test_our_objects_have_the_librarys_classes_and_no_module_exists_twice(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {f'{name}.py': 'MINE = 1' for name in ('json', 'socket', 'dataclasses', 'uuid')} | {'prog.py': IDENTITY})
+    done = ran(tmp_path, *launcher, '--listen', 'prog.py', XDG_RUNTIME_DIR=str(tmp_path), TMPDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    json_line, *errors, socket_line, field_line, twice = done.stdout.splitlines()
+    assert json_line == 'json json.decoder True True'
+    assert len(errors) == 5
+    assert all('line 1 column' in error for error in errors)
+    assert (socket_line, field_line, twice) == ('socket socket True', 'Field True dataclasses False', 'twice []')
+
+
+def test_stacks_have_no_frame_of_the_launcher(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    source = """
+from pyfuncdbg.tf import compat
+tf = compat.v1
+tf.disable_v2_behavior()
+def bad(x):
+    raise ValueError('bad')
+op = tf.py_func(bad, [tf.constant(1.0)], tf.float32)
+print([(frame.name, frame.lineno) for frame in op.op.traceback])
+try:
+    tf.Session().run(op)
+except tf.errors.OpError as error:
+    print(error)
+"""
+    write(tmp_path, {'prog.py': source})
+    done = ran(tmp_path, *launcher, 'prog.py')
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[('<module>', 7)]\n")
+    assert 'Original stack trace' in done.stdout
+    assert launcher[0] not in done.stdout
+    assert 'sys.exit(main())' not in done.stdout

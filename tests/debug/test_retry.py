@@ -1,0 +1,268 @@
+"""`retry`: on which inputs a call is executed again, and what the trace says of its executions."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyfuncdbg import tf
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.summary import summarized
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.trace import Trace
+from tests.scripted_user import ScriptedUser
+
+v1 = tf.compat.v1
+GIVEN = [3.0, -0.0, np.nan, 1.0]
+
+
+class Writer:
+    """Writes to what it gets, each time in its own way; remembers what it was given, and the very object."""
+
+    def __init__(self, *ways: Callable[[np.ndarray], object]) -> None:
+        self.ways = ways
+        self.seen: list[bytes] = []
+        self.objects: list[np.ndarray] = []
+
+    def __call__(self, x: np.ndarray, k: np.int32) -> np.float64:
+        self.seen.append(x.tobytes())
+        self.objects.append(x)
+        self.ways[min(len(self.seen), len(self.ways)) - 1](x)
+        return np.float64(len(self.seen))
+
+
+def _raise(x: np.ndarray) -> None:
+    x[:] = 7
+    raise ValueError('first')
+
+
+def _resize(x: np.ndarray) -> None:
+    x[0] = 9
+    x.shape = (2, 2)
+
+
+def _close(x: np.ndarray) -> None:
+    x[:] = 5
+    x.setflags(write=False)
+
+
+def _negate_zero(x: np.ndarray) -> None:
+    x[1] = 0.0                                  # equal, and other bits
+
+
+@pytest.fixture
+def user() -> Iterator[Callable[..., ScriptedUser]]:
+    before = list(debugger.breakpoints.entries)
+    yield lambda *lines: ScriptedUser(lines)
+    for number in set(debugger.breakpoints.entries) - set(before):
+        debugger.breakpoints.clear(number)
+    debugger.catching = False
+
+
+def called(function: Callable[..., Any], size: int = 4) -> float:
+    given = np.resize(np.array(GIVEN), size)
+    return float(tf.numpy_function(function, [tf.constant(given), tf.constant(3)], tf.float64, name='f'))
+
+
+@pytest.mark.parametrize('size', [4, 40_000], ids=['small', 'pooled'])
+@pytest.mark.parametrize('way', [np.ndarray.sort, _close, _negate_zero])
+def test_a_call_is_retried_on_the_very_arrays_that_it_got_as_they_were(way, size, user):
+    writer = Writer(way)
+    with user('retry', 'cont') as typed:
+        debugger.breakpoints.set('f', 'out > 0')
+        debugger.start()
+        assert called(writer, size) == 2
+    assert writer.seen == [np.resize(np.array(GIVEN), size).tobytes()] * 2
+    assert writer.objects[0] is writer.objects[1]
+    answer = typed.answers[0]
+    assert answer.inputs == 'restored' and [one.tensor for one in answer.changed] == ['in0']
+
+
+def test_an_array_of_another_shape_is_given_anew(user):
+    writer = Writer(_resize, np.ndarray.sort)
+    with user('retry', 'cont') as typed:
+        debugger.breakpoints.set('f', 'out > 0')
+        debugger.start()
+        called(writer)
+    assert writer.seen == [np.array(GIVEN).tobytes()] * 2 and writer.objects[1].shape == (4,)
+    assert [one.elements for one in typed.answers[0].changed] == [-1]
+
+
+def test_inputs_are_restored_from_an_error_and_from_inside_of_the_function(user):
+    for way, setting, lines in (
+            (_raise, lambda: setattr(debugger, 'catching', True), ['retry', 'cont']),
+            (np.ndarray.sort, lambda: debugger.breakpoints.set('f'), ['step', 'next', 'next', 'next', 'retry', 'cont'])):
+        writer = Writer(way, np.ndarray.sort)
+        with user(*lines) as typed:
+            setting()
+            debugger.start()
+            assert called(writer) == 2, (typed.stops, typed.answers)
+        assert writer.seen == [np.array(GIVEN).tobytes()] * 2
+        assert typed.answers[-2].inputs == 'restored'
+        debugger.catching = False
+
+
+class Looker:
+    """Between the debugger and the function: whether inputs were saved for each call."""
+
+    kinds = frozenset(('python',))
+    passive = True
+
+    def __init__(self) -> None:
+        self.saved: list[bool] = []
+
+    def around(self, call: Any, proceed: Callable[[], Any]) -> Any:
+        self.saved.append(call.saved is not None)
+        return proceed()
+
+
+@pytest.mark.parametrize(('condition', 'timing', 'saved'), [('k > 5', None, False), ('k > 5 or k == 3', None, True),
+                                                             ('out > 9', None, True), (None, 'error', True)])
+def test_inputs_are_saved_only_where_the_call_may_stop(condition, timing, saved, user):
+    with user('cont') as typed:
+        debugger.breakpoints.set('f', condition, timing=timing)
+        debugger.start()
+        hooks.add(looker := Looker())
+        called(Writer(np.ndarray.sort))
+        hooks.remove(looker)
+    assert looker.saved == [saved] and len(typed.stops) == (condition == 'k > 5 or k == 3')
+
+
+def test_a_call_that_nothing_was_to_stop_at_says_that_its_inputs_are_as_they_were_left(user):
+    def f(x, k):
+        x.sort()
+        debugger.catching = True                # the user, at a stop of another thread
+        if not again:
+            again.append(1)
+            raise ValueError('now')
+        return x[0]
+    again: list[int] = []
+    with user('retry', 'cont') as typed:
+        debugger.breakpoints.set('f', 'k > 5')
+        debugger.start()
+        hooks.add(looker := Looker())           # it wants the call, which the breakpoint does not
+        called(f)
+        hooks.remove(looker)
+    answer = typed.answers[0]
+    assert (answer.inputs, answer.changed) == ('as left', ())
+
+
+def executions(path: Path) -> list[tuple[str, str, str, bool]]:
+    with Trace.open(path) as trace:
+        return [(call.number, call.label, call.retry_of, call.broken_off) for call in trace.calls(kind='python')]
+
+
+def test_every_execution_is_in_the_trace_the_later_ones_as_retries_of_the_first(tmp_path, user):
+    writer = Writer(np.ndarray.sort)
+    recorder = Recorder(tmp_path / 't.pfd').start()
+    with user('retry', 'retry --into', 'retry', 'cont') as typed:
+        debugger.breakpoints.set('f[1]', 'out > 0')
+        debugger.start()
+        results = []
+        site = tf.function(lambda x: tf.numpy_function(writer, [x, 3], tf.float64, name='f'))
+        for _ in range(3):
+            results.append(float(site(tf.constant(np.array(GIVEN)))))
+        recorder.stop()
+    assert results == [1, 4, 5] and typed.phases == ['after', 'after', 'line', 'after']
+    found = executions(tmp_path / 't.pfd')
+    first, one, two, three, four, last = (int(number) for number, *_ in found)
+    assert [(label, of, off) for _, label, of, off in found] == [
+        ('f[0]', '', False), ('f[1]', '', False), ('f[1]', str(one), False), ('f[1]', str(one), True),
+        ('f[1]', str(one), False), ('f[2]', '', False)]
+    assert first < one < two < three < four < last
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        calls = trace.calls(kind='python')
+        assert [call.inputs[0].to_numpy().tobytes() for call in calls] == [np.array(GIVEN).tobytes()] * 6
+        assert [call.inputs[0].changed for call in calls] == [True, True, True, False, True, True]
+        assert [[float(out.to_numpy()) for out in call.outputs] for call in calls] == [[1], [2], [3], [], [4], [5]]
+        assert trace.call('f[1]').number == str(four) == trace.newest(calls[1].site, limit=2)[1].number
+        assert trace.info().retries == (3, 0) and not trace.count(kind='python', failed=True)
+        summary = summarized(trace)
+        assert not summary.failed and summary.retries == 3 and summary.sites[0].retries == 3 and summary.sites[0].calls == 6
+        context = Context(trace, None, 100)     # type: ignore[call-arg]
+        shown = {line: execute(line, context) for line in ('calls', f'call {three}', 'report', 'info')}
+        assert f'ok, retry of #{one}' in shown['calls'].text(120)
+        assert f'broken off, retry of #{one}' in shown[f'call {three}'].text(100)
+        assert '6 calls (3 retries) of 1 Python function' in shown['report'].text(100)
+        assert '6 calls (3 retries)' in shown['info'].text(100)
+        assert shown[f'call {three}'].result.retry_of == str(one)
+
+
+def test_the_time_of_an_execution_is_its_own(tmp_path, user):
+    recorder = Recorder(tmp_path / 't.pfd').start()
+    with user('retry --into', lambda stop: threading.Event().wait(0.3), 'cont', 'cont'):
+        debugger.breakpoints.set('f', 'out > 0')
+        debugger.start()
+        called(Writer(np.ndarray.sort))
+        recorder.stop()
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [call.duration < 0.25 for call in trace.calls(kind='python')] == [True, True]
+
+
+def test_what_each_execution_said_is_its_own(tmp_path, user):
+    said = iter(['one', 'two'])
+    recorder = Recorder(tmp_path / 't.pfd', capture='only').start()
+    with user('retry', 'cont'):
+        debugger.breakpoints.set('f', 'out > 0')
+        debugger.start()
+        called(lambda x, k: (print(next(said)), np.float64(1))[1])
+        recorder.stop()
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [[entry.text for entry in call.output] for call in trace.calls(kind='python')] == [['one\n'], ['two\n']]
+
+
+def test_history_has_what_the_retried_call_got(user):
+    writer = Writer(lambda x: x.__setitem__(0, 8))
+    with user('retry', 'cont', 'cont') as typed:
+        debugger.breakpoints.set('f', 'call.ordinal == 0 and out > 0')
+        second = debugger.breakpoints.set('f', 'out == 3 and history[-1].inputs[0][0] == 3')
+        debugger.start()
+        run = tf.function(lambda x: tf.numpy_function(writer, [x, 3], tf.float64, name='f'))
+        for _ in range(2):
+            run(tf.constant(GIVEN))
+    assert [reason for _, reason in typed.stops][2:] == [f'breakpoint {second.number}']
+
+
+def test_a_node_that_is_retried_is_marked(tmp_path, user):
+    writer = Writer(np.ndarray.sort)
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float64, [4], name='x')
+        total = tf.identity(tf.numpy_function(writer, [x * 1.0, 3], tf.float64, name='f'), name='total')
+        recorder = Recorder(tmp_path / 't.pfd', ops=True).start()
+        with v1.Session() as session, user('to total', 'retry', 'retry', 'cont'):
+            debugger.breakpoints.set('mul')
+            debugger.start()
+            assert session.run(total, {x: GIVEN}) == 3
+            assert session.run(total, {x: GIVEN}) == 4
+            recorder.stop()
+    assert writer.seen == [np.array(GIVEN).tobytes()] * 4
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        for kind in ('python', 'op'):
+            calls = [call for call in trace.calls(kind=kind) if call.site.name == 'f']
+            assert [call.retry_of for call in calls] == ['', calls[0].number, calls[0].number, '']
+
+
+def test_a_run_that_is_retried_has_a_record_of_its_own(tmp_path, user):
+    import pyfuncdbg
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float64, [4], name='x')
+        y = tf.numpy_function(Writer(np.ndarray.sort), [x, 3], tf.float64, name='f')
+        recorder = Recorder(tmp_path / 't.pfd').start()
+        with pyfuncdbg.DebugSession(v1.Session()) as session, user('run', 'retry', 'cont'):
+            assert session.run(y, {x: GIVEN}) == 2
+            assert not debugger.runs.count
+            recorder.stop()
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        first, second = trace.runs()
+        assert (first.retry_of, second.retry_of) == ('', str(first.id))
+        assert [float(run.fetches[0].to_numpy()) for run in (first, second)] == [1, 2]
+        assert second.started > first.started + first.duration
+        assert [call.run for call in trace.calls(kind='python')] == [first.id, second.id]
+        assert trace.info().retries == (0, 1)
