@@ -4,9 +4,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.chain import hooks
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
 # A change lands or not for what it does: CI tries the same examples each time, people try new ones.
@@ -38,3 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker('tensorflow'):
                 item.add_marker(absent)
+
+
+@pytest.fixture(autouse=True)
+def leaves_the_process_as_it_was() -> Iterator[None]:
+    """The next test of this process finds no hook of this one, and NumPy reports its errors as before."""
+    before, state = (np.geterr(), np.geterrcall(), list(hooks._all)), errstate.current()
+    yield
+    after = np.geterr(), np.geterrcall(), list(hooks._all)
+    errstate.state.set(state)
+    assert after == before

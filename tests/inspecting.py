@@ -54,7 +54,8 @@ async def settled(pilot: Pilot[int]) -> None:
     async with asyncio.timeout(PATIENCE):
         while quiet < 3:
             await pilot._wait_for_screen()      # `pause` would wait for an idle processor, which a shared one rarely is
-            busy = inspector(pilot)._lines.asked or any(not worker.is_finished for worker in pilot.app.workers)
+            app = inspector(pilot)
+            busy = app._lines.asked or app._seeker.busy or any(not worker.is_finished for worker in pilot.app.workers)
             quiet = 0 if busy else quiet + 1
             await asyncio.sleep(0.01)
 

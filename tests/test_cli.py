@@ -284,6 +284,7 @@ def test_a_disk_that_fills_up_does_not_stop_the_program(tmp_path: Path) -> None:
     script = program(tmp_path, SITE + '''
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+sys.dont_write_bytecode = True                  # else what is compiled would be cut off, for all who come after
 double = wrapped(lambda x: x * 2, 'double')
 total = sum(double(np.ones(10)).sum() > 0 for _ in range(5))
 import time; time.sleep(0.6)                    # by now these are on disk

@@ -241,7 +241,8 @@ class Inspector(KeyByKey):
     @while_open
     def on_found(self, message: Found) -> None:
         """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
-        if message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number)):
+        late = message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number))
+        if late or not self._seeker.is_current(message):
             return
         if message.call is not None:
             if message.quiet and not self.desk.live:
@@ -253,6 +254,7 @@ class Inspector(KeyByKey):
             self.say(message.why, 'yellow')
         elif message.quiet:
             self.follow(Scene(None, self.desk.stop()))
+        self._seeker.go_on(self.scene)
 
     # ------------------------------------------------------------------ events
     @while_open
@@ -331,13 +333,13 @@ class Inspector(KeyByKey):
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
-        self._seeker.seek(lambda desk, scene: call_after(desk, scene, by), self.scene, leave=True,
-                          none='there is no further call' if by > 0 else 'there is no call before')
+        self._seeker.step(lambda desk, scene: call_after(desk, scene, by), self.scene,
+                          'there is no further call' if by > 0 else 'there is no call before')
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
-        self._seeker.seek(lambda desk, scene: flagged_after(desk, scene, by), self.scene, leave=True,
-                          none=f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
+        self._seeker.step(lambda desk, scene: flagged_after(desk, scene, by), self.scene,
+                          f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
 
     def action_screen_back(self) -> None:
         """To the screen before."""
@@ -351,6 +353,7 @@ class Inspector(KeyByKey):
 
     def action_leave(self) -> None:
         """Break off what runs or waits; else to the panes."""
+        self._seeker.drop()
         if self._lines.busy:
             self._break_off()
             return

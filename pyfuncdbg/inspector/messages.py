@@ -35,11 +35,15 @@ class Answered(Message):
 
 
 class Found(Message):
-    """A call to look at was found, or none: why. `quiet`: it was not the user who asked; `leave`: show the panes."""
+    """A call to look at was found, or none: why.
 
-    def __init__(self, call: CallRecord | None, why: str = '', *, quiet: bool = False, leave: bool = False) -> None:
+    `quiet`: it was not the user who asked; `leave`: show the panes; `search`: which of the user's searches found it.
+    """
+
+    def __init__(self, call: CallRecord | None, why: str = '', *, quiet: bool = False, leave: bool = False,
+                 search: object | None = None) -> None:
         super().__init__()
-        self.call, self.why, self.quiet, self.leave = call, why, quiet, leave
+        self.call, self.why, self.quiet, self.leave, self.search = call, why, quiet, leave, search
 
 
 class Happened(Message):

@@ -17,7 +17,7 @@ from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
-from tests.scripted_user import ScriptedUser
+from scripted_user import ScriptedUser
 
 v1 = tf.compat.v1
 GIVEN = [3.0, -0.0, np.nan, 1.0]

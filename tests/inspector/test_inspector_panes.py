@@ -1,8 +1,12 @@
 """The panes on a saved trace: what they show of a call, and that all follow when another is looked at."""
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
 import pytest
-from inspecting import click, drive, inspector, opened, press, screen, settled, type_line
+from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
 from pyfuncdbg.inspector.desk import Event
 from pyfuncdbg.inspector.messages import Found, Happened, Picked, Told
@@ -59,6 +63,39 @@ def test_going_to_another_call_leaves_an_answer_for_the_panes(trace, key) -> Non
             await press(pilot, 'f', 'f')
             assert 'report' in await press(pilot, 'right_square_bracket')       # it can be looked at again
             assert 'no further call raised' in await press(pilot, 'f') and inspector(pilot).result.here
+    drive(test)
+
+
+def test_keys_in_one_burst_go_as_many_calls(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, (110, 32)) as pilot:
+            await type_line(pilot, 'call 14')
+            await press(pilot, 'escape')
+            assert '#14 ' in screen(pilot).split('\n')[0]
+            for keys, number in ((['comma'] * 4, 10), (['full_stop'] * 3, 13), (['comma', 'full_stop', 'comma', 'comma'], 11)):
+                assert f'#{number} ' in (await press(pilot, *keys)).split('\n')[0]
+            shown = await press(pilot, *['full_stop'] * 9)
+            assert '#14 ' in shown.split('\n')[0] and 'there is no further call' in shown
+    drive(test)
+
+
+def test_what_a_replaced_search_finds_late_is_not_shown(trace) -> None:
+    async def test() -> None:
+        async with opened(trace, (110, 32)) as pilot:
+            app, slow, begun = inspector(pilot), threading.Event(), threading.Event()
+
+            def late(desk: Any, scene: Any) -> Any:
+                begun.set()
+                slow.wait(20)
+                return desk.trace.call('14')
+            app._seeker.step(late, app.scene, '')
+            await asyncio.to_thread(begun.wait, 20)
+            app.select_call('3')
+            await until(pilot, '#3 ')
+            slow.set()
+            await asyncio.sleep(0.3)
+            await settled(pilot)
+            assert '#3 ' in screen(pilot).split('\n')[0]
     drive(test)
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.parent.parent)])}
+# Some of these programs may write no large files: what they compiled would be cut off, and that for all who come after.
+ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.parent.parent)]),
+               'PYTHONDONTWRITEBYTECODE': '1'}
 
 
 def run_script(tmp_path: Path, text: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -27,19 +27,25 @@ from pyfuncdbg.record.trace import Trace
 HERE = Path(__file__).parent
 
 
+def said(side):
+    """The times, processor times and calls that a program has said to have finished."""
+    lines = side.read_text().splitlines(keepends=True)[1:]
+    return [(float(at), float(worked), int(call)) for at, worked, call in (line.split() for line in lines if line.endswith('\n'))]
+
+
 def kill_once(folder, delay):
+    """Kill a program when it has worked for `delay` seconds; what it finished half a second of work before is kept."""
     trace, side = folder / 't.pfd', folder / 'side'
     folder.mkdir()
     process = subprocess.Popen([sys.executable, HERE / 'killed_program.py', trace, side], env=ENVIRONMENT)
-    while not side.exists() or not side.stat().st_size:
+    while not side.exists() or not (lines := said(side)) or lines[-1][1] - lines[0][1] < delay:
         assert process.poll() is None
-        time.sleep(0.002)
-    time.sleep(delay)
+        time.sleep(0.02)
     killed = time.time()
     process.send_signal(signal.SIGKILL)
     process.wait()
-    lines = [line.split() for line in side.read_text().splitlines()[1:]]
-    finished = [int(call) for at, call in lines if float(at) < killed - 0.5]
+    lines = said(side)
+    finished = [call for at, worked, call in lines if at < killed - 0.5 and worked < lines[-1][1] - 0.5]
     with Trace.open(trace) as seen:
         assert not seen.info().complete
         known = {int(call.number) for call in seen.calls() if call.duration is not None}
