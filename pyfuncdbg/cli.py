@@ -263,7 +263,10 @@ def _show(args: Sequence[str]) -> Action:
     from rich.console import Console
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
-    with Trace.open(path) as trace:
+    from pyfuncdbg.views.progress import reading
+    with reading(path) as progress:
+        trace = Trace.open(path, progress)
+    with trace:
         console = Console(highlight=False, markup=False)
         try:
             answer = _answer(words, Context(trace, width=console.width))

@@ -36,8 +36,10 @@ def open_trace(path: str) -> int:
     from pyfuncdbg.prompt.line_editor import history
     from pyfuncdbg.prompt.terminal_guard import guard_of
     from pyfuncdbg.prompt.terminal_modes import LEAVE_SCREEN
+    from pyfuncdbg.views.progress import reading
     spare_loaded()
-    desk = SavedDesk(path)
+    with reading(path) as progress:
+        desk = SavedDesk(path, progress)
     try:
         kept = history()
         past = tuple(reversed(list(kept.load_history_strings())))

@@ -19,6 +19,7 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.desk import Event, Reply
 from pyfuncdbg.inspector.request import Request
+from pyfuncdbg.record.indexing import Progress
 from pyfuncdbg.record.trace import Trace
 
 _PERIOD = 0.5
@@ -38,13 +39,13 @@ class SavedDesk:
     live = False
     printed = ''
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open the trace.
+    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+        """Open the trace; `progress` is told how far the reading has come.
 
         Raises:
             TraceError: There is none, or it cannot be read.
         """
-        self._trace = Trace.open(path)
+        self._trace = Trace.open(path, progress)
         self.trace: Queries = self._trace
         self.title = os.fspath(path)
         self._closed = threading.Event()

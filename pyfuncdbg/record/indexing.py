@@ -4,8 +4,10 @@ Streams: the values of calls are not decoded. Called by `Trace.open` and `Trace.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,14 +21,22 @@ from pyfuncdbg.record.snapshot import array_from
 from pyfuncdbg.record.statistics import all_finite
 from pyfuncdbg.record.tables import NO_ELEMENT, SITE_BITS, UNFINISHED, site_key
 
+Progress: TypeAlias = Callable[[int, int], None]
+"""Takes how many bytes of the logs are read, and how many there are."""
+
+_PROGRESS_BYTES = 1 << 20
 _MOST_PROCESSES = 1 << 20
 _MOST_DAMAGE = 20
 _FAR = 1 << 60
 """Nanoseconds, 36 years: sums of four such times do not overflow, whatever a log says."""
 
 
-def update(index: Index) -> bool:
+def update(index: Index, progress: Progress | None = None) -> bool:
     """Index what the logs hold beyond what is indexed; True if there was anything.
+
+    Args:
+        index: Of the trace.
+        progress: Is told about every megabyte.
 
     Raises:
         TraceError: No log can be read.
@@ -34,13 +44,13 @@ def update(index: Index) -> bool:
     """
     found = False
     failure: TraceError | None = None
-    for process, path in folder.logs(index.path):
-        if process >= _MOST_PROCESSES:
-            continue
+    logs = [(process, path) for process, path in folder.logs(index.path) if process < _MOST_PROCESSES]
+    reading = _Reading(progress, logs) if progress is not None else None
+    for process, path in logs:
         try:
             reader = index.readers.get(process) or LogReader(path)
             index.readers[process] = reader
-            found |= _LogIndexing(index, process, reader).run()
+            found |= _LogIndexing(index, process, reader).run(reading)
         except TraceVersionError:
             raise
         except TraceError as error:
@@ -52,6 +62,26 @@ def update(index: Index) -> bool:
     if failure is not None and not index.readers:
         raise failure
     return found
+
+
+class _Reading:
+    """How far the logs are read, told to somebody."""
+
+    def __init__(self, progress: Progress, logs: list[tuple[int, Path]]) -> None:
+        self._progress = progress
+        self._before = self._told = 0
+        self._total = sum(path.stat().st_size for _, path in logs if path.exists())
+
+    def at(self, position: int) -> None:
+        """So far this log is read."""
+        if self._before + position >= self._told + _PROGRESS_BYTES:
+            self._told = self._before + position
+            self._progress(self._told, max(self._total, self._told))
+
+    def end(self, position: int) -> None:
+        """This log is read."""
+        self.at(position)
+        self._before += position
 
 
 def _note_damage(index: Index, process: int, position: int, what: str) -> None:
@@ -71,7 +101,7 @@ class _LogIndexing:
         self.log = index.logs.setdefault(process, LogState())
         self.finite = lru_cache(maxsize=4096)(self._is_finite)
 
-    def run(self) -> bool:
+    def run(self, reading: _Reading | None) -> bool:
         log = self.log
         start = log.position
         if self.reader.size < start > frames.HEADER_SIZE:
@@ -83,6 +113,10 @@ class _LogIndexing:
                 _note_damage(self.index, self.process, found.start,
                              f'{self.reader.path.name}: record at byte {found.start} cannot be read: {error}')
             log.position = found.position + found.length
+            if reading is not None:
+                reading.at(log.position)
+        if reading is not None:
+            reading.end(log.position)
         return log.position != start
 
     def _take(self, found: FoundFrame) -> None:

@@ -21,7 +21,7 @@ from pyfuncdbg.record import decode
 from pyfuncdbg.record.display import mimebundle
 from pyfuncdbg.record.folder import read_manifest
 from pyfuncdbg.record.index import Index, LogState, StaleIndexError
-from pyfuncdbg.record.indexing import update
+from pyfuncdbg.record.indexing import Progress, update
 from pyfuncdbg.record.ordering import Ordering
 from pyfuncdbg.record.query import Condition, check_sort, in_order
 from pyfuncdbg.record.reading import LostError, Reading
@@ -58,8 +58,12 @@ class Trace:
         self._reading = Reading(self._index, self._lock)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Trace:
+    def open(cls, path: str | os.PathLike[str], progress: Progress | None = None) -> Trace:
         """Open a trace and bring its index up to date.
+
+        Args:
+            path: The folder.
+            progress: Is told how far the reading has come.
 
         Raises:
             NotATraceError: There is no trace at `path`.
@@ -68,7 +72,7 @@ class Trace:
         """
         trace = cls(Path(path))
         try:
-            trace.refresh()
+            trace.refresh(progress)
         except BaseException:
             trace.close()
             raise
@@ -87,15 +91,15 @@ class Trace:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def refresh(self) -> bool:
+    def refresh(self, progress: Progress | None = None) -> bool:
         """Read what was appended since; True if anything was."""
         with self._lock:
             try:
-                return update(self._index)
+                return update(self._index, progress)
             except StaleIndexError:
                 self._renew()
             try:
-                return update(self._index)
+                return update(self._index, progress)
             except StaleIndexError as error:
                 raise TraceError(f'{error}; another process may be writing to it') from error
 

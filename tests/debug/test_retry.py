@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
 from pyfuncdbg.commands.command import Context
@@ -17,7 +18,6 @@ from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
-from scripted_user import ScriptedUser
 
 v1 = tf.compat.v1
 GIVEN = [3.0, -0.0, np.nan, 1.0]

@@ -66,15 +66,19 @@ def test_going_to_another_call_leaves_an_answer_for_the_panes(trace, key) -> Non
     drive(test)
 
 
-def test_keys_in_one_burst_go_as_many_calls(trace) -> None:
+@pytest.mark.parametrize('keys', [['comma'] * 4, ['comma'] * 3 + ['full_stop', 'comma', 'comma'], ['comma', 'full_stop'] * 3])
+def test_keys_in_one_burst_go_as_far_as_one_by_one(trace, keys) -> None:
     async def test() -> None:
         async with opened(trace, (110, 32)) as pilot:
-            await type_line(pilot, 'call 14')
-            await press(pilot, 'escape')
-            assert '#14 ' in screen(pilot).split('\n')[0]
-            for keys, number in ((['comma'] * 4, 10), (['full_stop'] * 3, 13), (['comma', 'full_stop', 'comma', 'comma'], 11)):
-                assert f'#{number} ' in (await press(pilot, *keys)).split('\n')[0]
-            shown = await press(pilot, *['full_stop'] * 9)
+            reached = []
+            for bursts in ([keys], [[key] for key in keys]):
+                await type_line(pilot, 'call 14')
+                await press(pilot, 'escape')
+                for burst in bursts:
+                    shown = await press(pilot, *burst)
+                reached.append(shown.split('\n')[0])
+            assert reached[0] == reached[1] and ('#14 ' in reached[0]) == (keys.count('comma') == 3)
+            shown = await press(pilot, *['full_stop'] * 20)
             assert '#14 ' in shown.split('\n')[0] and 'there is no further call' in shown
     drive(test)
 

@@ -1,0 +1,75 @@
+"""The bar while a large trace is read."""
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import pyfuncdbg
+from pyfuncdbg import tf
+from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.views.progress import PATIENCE, reading
+
+
+def terminal() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False, color_system=None)
+
+
+def drawn(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_reading_tells_how_many_bytes_it_has_read_and_ends_with_all(tmp_path: Path) -> None:
+    with pyfuncdbg.record(tmp_path / 't.pfd'):
+        for number in range(300):
+            tf.numpy_function(np.negative, [np.random.default_rng(number).random(4000)], tf.float64)
+    size = max(file.stat().st_size for file in (tmp_path / 't.pfd').iterdir())
+    told: list[tuple[int, int]] = []
+    with Trace.open(tmp_path / 't.pfd', lambda done, total: told.append((done, total))) as trace:
+        assert trace.count() == 300
+    assert size > 7 * 2**20 and {total for _, total in told} == {size}
+    assert 4 <= len(told) <= size / 2**20 and told == sorted(told) and size - 2 * 2**20 < told[-1][0] <= size
+
+
+def test_a_bar_comes_only_after_a_while_and_leaves_nothing() -> None:
+    console, clock = terminal(), [0.0]
+    with reading('big.pfd', console, lambda: clock[0]) as progress:
+        assert progress is not None
+        progress(10_000_000, 100_000_000)
+        clock[0] = PATIENCE - 0.01
+        progress(20_000_000, 100_000_000)
+        assert drawn(console) == ''
+        clock[0] = PATIENCE
+        progress(30_000_000, 100_000_000)
+        assert 'reading big.pfd' in drawn(console) and '30.0/100.0 MB' in drawn(console)
+        progress(60_000_000, 100_000_000)
+    assert '60.0/100.0 MB' in drawn(console)
+    assert drawn(console).endswith('\x1b[1A\x1b[2K')
+
+
+def test_a_bar_goes_when_the_reading_fails() -> None:
+    console, clock = terminal(), [0.0]
+    with pytest.raises(ValueError, match='broken'), reading('t.pfd', console, lambda: clock[0]) as progress:
+        assert progress is not None
+        clock[0] = 9.0
+        progress(1, 2)
+        raise ValueError('broken')
+    assert drawn(console).endswith('\x1b[1A\x1b[2K')
+
+
+def test_what_is_no_terminal_gets_none() -> None:
+    with reading('t.pfd', Console(file=io.StringIO())) as progress:
+        assert progress is None
+
+
+def test_the_path_is_shown_escaped() -> None:
+    console, clock = terminal(), [0.0]
+    with reading('\x1b[5m[bold]x', console, lambda: clock[0]) as progress:
+        assert progress is not None
+        clock[0] = 9.0
+        progress(1, 2)
+    assert '\x1b[5m' not in drawn(console) and '[bold]x' in drawn(console)
