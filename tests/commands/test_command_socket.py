@@ -1,6 +1,7 @@
 """The command socket of a real program: what a client can do, and what none can do to the program."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from listening import Program, RawClient, client, environment, wait_until
 
 from pyfuncdbg.commands.protocol import LONGEST, MOST_HELD, Lines, ProtocolError, Request, request
+from pyfuncdbg.commands.server import MOST_CLIENTS
 
 
 def test_only_the_user_can_reach_the_socket(tmp_path: Path) -> None:
@@ -279,6 +281,78 @@ def test_hostile_clients_do_not_disturb_the_program(tmp_path: Path) -> None:
         with pytest.raises((EOFError, ConnectionResetError)):
             raw.read()
         assert program.runs_on()
+
+
+def resident(program: Program) -> int:
+    """MB that a program holds in memory."""
+    (line,) = [line for line in Path(f'/proc/{program.process.pid}/status').read_text().splitlines() if 'VmRSS' in line]
+    return int(line.split()[1]) // 1024
+
+
+def open_files(program: Program) -> int:
+    return len(list(Path(f'/proc/{program.process.pid}/fd').iterdir()))
+
+
+def test_a_line_of_100_mb_is_refused_at_its_beginning(tmp_path: Path) -> None:
+    with Program(tmp_path) as program, client(program) as user:
+        assert user.line('breaks')['error'] is None
+        before = resident(program)
+        raw, sent = RawClient(program.socket), 0
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            for _ in range(100):
+                sent += raw.socket.send(b'A' * 2**20)
+        assert sent < 4 * 2**20
+        assert 'longer than' in raw.read()['error']
+        assert user.line('breaks')['error'] is None and program.runs_on()
+        assert resident(program) < before + 8
+
+
+def test_a_thousand_connections_are_refused_beyond_the_first_and_leave_nothing(tmp_path: Path) -> None:
+    with Program(tmp_path) as program, client(program) as user:
+        assert user.line('breaks')['error'] is None
+        before, told = open_files(program), []
+        many = []
+        for _ in range(1000):
+            one = socket.socket(socket.AF_UNIX)
+            one.settimeout(20)
+            one.connect(str(program.socket))
+            told.append(json.loads(one.makefile('rb').readline()))
+            if 'error' in told[-1]:
+                one.close()
+            else:
+                many.append(one)
+        assert [hello.get('event') for hello in told] == ['hello'] * (MOST_CLIENTS - 1) + [None] * (1001 - MOST_CLIENTS)
+        assert {hello['error'] for hello in told[MOST_CLIENTS:]} == {f'{MOST_CLIENTS} clients are connected already'}
+        assert user.line('breaks')['error'] is None and program.runs_on()
+        for one in many:
+            one.close()
+        wait_until(lambda: open_files(program) <= before)
+        with client(program) as another:
+            assert another.line('breaks')['error'] is None
+
+
+@pytest.mark.parametrize('what', ['{"id": 1, "line": "breaks"}', '{"id": 1, "cancel": 5}', '{"id": 1, "complete": "b"}'])
+@pytest.mark.parametrize('reads', [True, False])
+def test_a_client_that_floods_delays_nobody(tmp_path: Path, what: str, reads: bool) -> None:
+    with Program(tmp_path) as program, client(program) as user:
+        assert user.line('breaks')['error'] is None
+        before, flood = resident(program), socket.socket(socket.AF_UNIX)
+        flood.connect(str(program.socket))
+        flood.setblocking(False)
+        data = memoryview((what.encode() + b'\n') * 2000)
+        sent = 0
+        for round in range(400):
+            with contextlib.suppress(BlockingIOError):
+                sent += flood.send(data[sent % len(data):])
+            if reads:
+                with contextlib.suppress(BlockingIOError):
+                    flood.recv(1 << 20)
+            if round % 20 == 19:
+                assert user.line('breaks')['error'] is None
+        assert sent > len(data) and program.runs_on()
+        assert resident(program) < before + 3 * (MOST_HELD >> 20)
+        flood.close()
+        assert user.line('breaks')['error'] is None
 
 
 @pytest.fixture(scope='module')

@@ -66,7 +66,8 @@ def test_going_to_another_call_leaves_an_answer_for_the_panes(trace, key) -> Non
     drive(test)
 
 
-@pytest.mark.parametrize('keys', [['comma'] * 4, ['comma'] * 3 + ['full_stop', 'comma', 'comma'], ['comma', 'full_stop'] * 3])
+@pytest.mark.parametrize('keys', [['comma'] * 4, ['comma'] * 3 + ['full_stop', 'comma', 'comma'],
+                                  ['comma', 'full_stop'] * 3])
 def test_keys_in_one_burst_go_as_far_as_one_by_one(trace, keys) -> None:
     async def test() -> None:
         async with opened(trace, (110, 32)) as pilot:
