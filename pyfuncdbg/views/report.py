@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import ConsoleOptions
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pyfuncdbg.debug.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
@@ -242,7 +243,7 @@ def _lost(summary: Summary) -> list[Part]:
     info = summary.info
     parts: list[Part] = []
     if any(info.dropped.values()):
-        parts.append(_over_budget(info.dropped, info.budget))
+        parts.append(_not_kept(info))
     parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
     if not info.complete and not summary.live and summary.calls.get('python'):
         whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
@@ -256,8 +257,10 @@ def _lost(summary: Summary) -> list[Part]:
     return [Text(), *parts, Text()] if parts else [Text()]
 
 
-def _over_budget(dropped: Mapping[str, int], budget: int) -> Text:
-    return Text.assemble(dropped_line(dropped), f' (budget {size(budget)})' if budget else '', overflow='fold')
+def _not_kept(info: TraceInfo) -> Text:
+    """What was dropped, and how much of the budget was used: where much is left, the disk or the memory had no room."""
+    used = f' ({size(info.nbytes)} of the budget of {size(info.budget)} used)' if info.budget else ''
+    return Text.assemble(dropped_line(info.dropped), used, overflow='fold')
 
 
 if __name__ == '__main__':

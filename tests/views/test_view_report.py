@@ -216,7 +216,7 @@ def test_counts_that_are_cut_say_at_least(draw):
 def test_losses_are_shown(draw):
     call = replace(sample().call(1), dropped={'tensors': 3}, duration=None)
     text = reported(draw, trace_of(call))
-    assert 'not kept: tensors 3 (budget 256 MB)' in text
+    assert 'not kept: tensors 3 (21 KB of the budget of 256 MB used)' in text
     assert '1 call had not finished' in text
 
 
