@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -147,7 +148,7 @@ class _LogIndexing:
         elif kind == frames.PLAN:
             self.index.plans.setdefault((self.process, number(listed(fields, 6)[0])), payload)
         elif kind == frames.RUNS:
-            self._take_runs([listed(run) for run in listed(fields)])
+            self._take_runs(listed(fields))
         elif kind == frames.DROPPED:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')
@@ -157,12 +158,19 @@ class _LogIndexing:
             log.last = max(log.last, at)
             log.ended = True
 
-    def _take_runs(self, runs: list[list[Any]]) -> None:
-        rows = [(run, plan, started, element[0] if element else NO_ELEMENT) for run, plan, started, *element in runs]
-        if rows:
-            ids, plans, starts, elements = (_integers(column) for column in zip(*rows, strict=True))
-            self.index.runs.append(len(rows), {'process': self.process, 'id': ids, 'plan': plans,
-                                               'started': _bounded(starts) + self.log.offset, 'element': elements})
+    def _take_runs(self, runs: list[Any]) -> None:
+        """Runs of number, plan, start, and for some the element; a batch of one form is taken at once."""
+        if not runs:
+            return
+        if set(map(type, runs)) != {list} or min(map(len, runs)) < 3:
+            raise ValueError('expected runs')
+        if len(runs[0]) not in (3, 4) or len(set(map(len, runs))) != 1:
+            runs = [[*run, NO_ELEMENT][:4] for run in runs]
+        fields = _integers(list(chain.from_iterable(runs))).reshape(len(runs), -1)
+        ids, plans, starts = fields.T[:3]
+        self.index.runs.append(len(runs), {
+            'process': self.process, 'id': ids, 'plan': plans, 'started': _bounded(starts) + self.log.offset,
+            'element': fields[:, 3] if fields.shape[1] == 4 else NO_ELEMENT})
 
     def _since(self, clock: Any) -> int:
         """Nanoseconds since the trace began."""
@@ -211,7 +219,7 @@ def _site_keys(process: int, sites: np.ndarray) -> np.ndarray:
     return np.where(known, sites, 0) + site_key(process, 0)
 
 
-def _integers(column: tuple[Any, ...]) -> np.ndarray:
+def _integers(column: list[Any]) -> np.ndarray:
     if set(map(type, column)) != {int}:
         raise ValueError('expected numbers')
     return np.array(column, np.int64)
