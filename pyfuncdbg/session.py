@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, get_args
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.run_policy import RunPolicy
 from pyfuncdbg.debug.runs import RunOrder, policies
+from pyfuncdbg.debug.with_block import WithBlocks, bound_to
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.locks import new_lock
 
@@ -66,10 +67,12 @@ class DebugSession:
     """A session whose runs are debugged: a card before each run, a stop after it, breakpoints in between.
 
     It has everything the wrapped session has and is accepted wherever that one is. Results and errors are those of the
-    wrapped session; `abort` raises `RunAborted` to the caller of `run`.
+    wrapped session; `abort` raises `RunAborted` to the caller of `run`. A `with` block of it ends the wrapped session,
+    unless it is inside of a block of the wrapped session: then that one does.
 
     Args:
-        session: A Session or InteractiveSession. The latter is the default session; its wrapper becomes that too.
+        session: A Session, MonitoredSession or InteractiveSession. The last is the default session; its wrapper becomes that
+            too.
         ui: 'auto', 'inspector', 'prompt', or 'none': nothing stops, and what would have is logged.
 
     Attributes:
@@ -81,14 +84,17 @@ class DebugSession:
         AttachError: It is of a framework that cannot be attached to.
     """
 
-    _OWN = frozenset(('_policy', '_scope', '_session', 'debugging'))
+    _OWN = frozenset(('_blocks', '_policy', '_scope', '_session', 'debugging'))
 
     def __init__(self, session: Any, ui: Ui = 'auto') -> None:
         if not is_session(session):
             raise CommandError(f'DebugSession wraps a Session, such as tf.compat.v1.Session(); this is a '
                                f'{type(session).__name__}')
+        if type(session) is DebugSession:       # once is enough
+            session = session._session
         _attach_to(session)
         self._session: SessionLike = session
+        self._blocks = WithBlocks(session)
         self._policy = _policy(f'session {next(_numbers)}', ui)
         self._scope: AbstractContextManager[Any] | None = None
         _begin(self._policy)
@@ -137,21 +143,15 @@ class DebugSession:
         return call
 
     # ------------------------------------------------------------------ being a session
-    def _method(self, name: str) -> Callable[..., Any]:
-        """A method of the wrapped session with this one in its place: so this one becomes the default session."""
-        method = getattr(self._session, name)
-        function = getattr(method, '__func__', None)
-        return method if function is None else functools.partial(function, self)
-
     def as_default(self) -> Any:
         """Make this the session that `eval` and `Operation.run` use, in this thread."""
-        return self._method('as_default')()
+        return bound_to(self, self._session, 'as_default')()
 
     def __enter__(self) -> Any:
-        return self._method('__enter__')()
+        return self._blocks.enter(self)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Any:
-        return self._method('__exit__')(kind, error, trace)
+        return self._blocks.leave(self, kind, error, trace)
 
     def close(self) -> None:
         """Close the wrapped session."""

@@ -716,3 +716,65 @@ def test_the_card_of_a_function_that_takes_a_variable_calls_it_no_array() -> Non
     assert user.phases == ['run', 'end']
     text = plain_text(draw_at_run(texts[0]))
     assert 'variable:0  a variable or another object, no array' in text and 'object ()' not in text
+
+
+@pytest.fixture
+def user():
+    with ScriptedUser() as user:
+        yield user
+
+
+class End(v1.train.SessionRunHook):
+    """Counts the ends of a MonitoredSession."""
+
+    def __init__(self) -> None:
+        self.ends = 0
+
+    def end(self, session):
+        self.ends += 1
+
+
+@pytest.mark.usefixtures('user')
+def test_a_block_inside_of_the_sessions_own_block_ends_nothing():
+    program = Program()
+    with program.graph.as_default():
+        one = v1.constant(1.0)
+        hook = End()
+        with v1.train.MonitoredSession(hooks=[hook]) as monitored:
+            for _ in range(2):
+                with pyfuncdbg.DebugSession(monitored, ui='none') as session:
+                    assert session.run(program.c, program.feed(1))[0] == 3
+                assert hook.ends == 0 and not monitored.should_stop()
+            assert monitored.run(one) == 1
+        assert hook.ends == 1 and monitored.should_stop()
+
+
+@pytest.mark.usefixtures('user')
+def test_what_a_monitored_session_takes_as_an_end_and_what_not_are_the_same_with_a_block_inside():
+    program = Program()
+    with program.graph.as_default():
+        with v1.train.MonitoredSession() as monitored, pyfuncdbg.DebugSession(monitored, ui='none'):
+            raise StopIteration
+        with (pytest.raises(ValueError, match="the program's own"), v1.train.MonitoredSession() as monitored,
+              pyfuncdbg.DebugSession(monitored, ui='none')):
+            raise ValueError("the program's own")
+        hook = End()
+        with pyfuncdbg.DebugSession(v1.train.MonitoredSession(hooks=[hook]), ui='none') as session:
+            assert session.run(program.c, program.feed(1))[0] == 3
+        assert hook.ends == 1                   # there is no other block that could
+
+
+@pytest.mark.usefixtures('user')
+def test_blocks_of_a_session_and_of_what_debugs_it_nest_in_any_way():
+    program = Program()
+    with program.session() as plain:
+        with pyfuncdbg.DebugSession(plain, ui='none') as session:
+            assert v1.get_default_session() is session and v1.get_default_graph() is program.graph
+        assert v1.get_default_session() is plain
+        assert plain.run(program.c, program.feed(1))[0] == 3
+    twice = pyfuncdbg.DebugSession(program.session(), ui='none')
+    with twice, pyfuncdbg.DebugSession(twice, ui='none') as inner:
+        assert v1.get_default_session() is inner
+        assert inner.run(program.c, program.feed(1))[0] == 3
+    with pytest.raises(RuntimeError, match='closed'):
+        twice.run(program.c, program.feed(1))

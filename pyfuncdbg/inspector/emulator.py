@@ -288,13 +288,23 @@ class Emulator:
             cells = [line[x] for x in range(width)]
         return list(_segments(cells))
 
-    def last_lines(self, count: int) -> list[list[Segment]]:
-        """What was written last, without empty lines at the end."""
+    def last_lines(self, count: int, *, to_cursor: bool = False) -> list[list[Segment]]:
+        """What was written last, without empty lines at the end.
+
+        Args:
+            count: As many lines at most.
+            to_cursor: End with the cursor's line, filled up to the cursor: there the program writes on.
+        """
         with self._lock:
+            x, y = self._screen.cursor.x, self._screen.cursor.y + self.height - self._screen.lines
             end = self.height
             while end and not ''.join(segment.text for segment in self.segments(end - 1)).strip():
                 end -= 1
-            return [self.segments(number) for number in range(max(0, end - count), end)]
+            end = max(end, y + 1) if to_cursor else end
+            lines = [self.segments(number) for number in range(max(0, end - count), end)]
+        if to_cursor and end == y + 1:
+            lines[-1].append(Segment(' ' * (x - sum(len(segment.text) for segment in lines[-1]))))
+        return lines
 
 
 def _segments(cells: list[Char]) -> Iterator[Segment]:

@@ -45,6 +45,9 @@ class Guest:
         self._master = master
         self._news = news
         self._typed: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, name='pyfuncdbg terminal', daemon=True)
+        self._enough, self._ring = os.pipe()    # something to read in it: no more is to be read of the program
+        self._ran_on: bool | None = None
         self._changed: Callable[[], None] = lambda: None
         self._leave: Callable[[], None] = lambda: None
 
@@ -56,7 +59,8 @@ class Guest:
             leave: The same, when it is time to go.
         """
         self._changed, self._leave = changed, leave
-        for work in (self._read, self._write, self._hear):
+        self._reader.start()
+        for work in (self._write, self._hear):
             threading.Thread(target=work, name='pyfuncdbg terminal', daemon=True).start()
 
     def hear_end(self) -> None:
@@ -66,6 +70,20 @@ class Guest:
             while not line.endswith(b'\n') and (byte := news.read(1)):
                 line += byte
         self.code = json.loads(line)['ended'] if line else None
+
+    def let_go(self) -> bool:
+        """Read no more: what the program writes from now on is for whoever has its terminal next.
+
+        Returns:
+            Whether the program ran when this was first asked. What becomes of it afterwards does not change the answer,
+            so that the user's decision to leave has one meaning.
+        """
+        if self._ran_on is None:
+            self._ran_on = self.code is None
+            os.write(self._ring, b'.')
+            if self._reader.is_alive():
+                self._reader.join()
+        return self._ran_on
 
     def type(self, keys: bytes) -> None:
         """Send it keys."""
@@ -93,8 +111,7 @@ class Guest:
     # ------------------------------------------------------------------ its threads
     def _read(self) -> None:
         try:
-            while True:
-                select.select([self._master], [], [])
+            while self._enough not in select.select([self._master, self._enough], [], [])[0]:
                 with contextlib.suppress(BlockingIOError):
                     data = os.read(self._master, 65536)
                     if not data:

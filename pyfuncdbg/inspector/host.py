@@ -38,9 +38,11 @@ _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, sig
 _PATIENCE = 3.0
 """Seconds that the screen has to go when it is told to."""
 LEFT = 0
-"""Exit code of a screen that the user has left; every other means that it failed."""
+"""Exit code of a screen that the user has left when the program was over; others than these three mean that it failed."""
 NOTHING = 3
 """Exit code of a screen that had nothing to show: the program ended before it began."""
+EARLY = 4
+"""Exit code of a screen that the user has left while the program ran, however soon after that it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class _Host:
                 self._watch()
             finally:
                 self._put_back()
-            alone = self.screen.returncode != LEFT or self.program.poll() is None
+            alone = self.screen.returncode != LEFT
             if alone and self._terminal_lives():
                 self._go_on_here()
             elif alone:                         # without a session's end to tell of it, as under setsid
@@ -182,7 +184,7 @@ class _Host:
     def _go_on_here(self) -> None:
         """The user's terminal is the program's from now on."""
         code = self.screen.returncode
-        if code not in (LEFT, NOTHING) and self._terminal_lives():
+        if code not in (EARLY, NOTHING) and self._terminal_lives():
             why = f'was killed by {signal.Signals(-code).name}' if code < 0 else 'failed'
             say(f'the inspector {why}; ' + ('the program goes on here' if self.program.poll() is None else
                                             'the program has ended'))
@@ -229,7 +231,7 @@ class _Host:
     def _put_back(self) -> None:
         """The terminal as it was."""
         with contextlib.suppress(OSError, termios.error), _in_background():
-            if self.screen.returncode not in (LEFT, NOTHING):
+            if self.screen.returncode not in (LEFT, EARLY, NOTHING):
                 if self.screen.returncode < 0:                          # else it has done so, and told why it failed
                     os.write(1, LEAVE_SCREEN)
                 termios.tcsetattr(0, termios.TCSAFLUSH, self._modes)    # reports of the mouse may still come

@@ -21,7 +21,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.collector import spare_loaded, wait
 from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.guest import Guest
-from pyfuncdbg.inspector.host import LEFT, NOTHING
+from pyfuncdbg.inspector.host import EARLY, LEFT, NOTHING
 from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 from pyfuncdbg.views.escape import one_line
 
@@ -41,6 +41,7 @@ def main(told: str) -> int:
     if play['guard'] >= 0:
         TerminalGuard(socket.socket(fileno=play['guard'])).free()       # the app has put the terminal back
     if code == LEFT:
+        code = EARLY if guest.let_go() else LEFT
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)       # the terminal may be somebody else's again
         _say_goodbye(play, guest)
     return code
@@ -104,14 +105,15 @@ def _watched(play: dict[str, Any], guest: Guest) -> int:
 
 
 def _say_goodbye(play: dict[str, Any], guest: Guest) -> None:
-    """What the program wrote last stays on the screen, and how it ended."""
+    """What the program wrote last stays on the screen, and how it ended; one that was left before that writes on below."""
     console = Console(highlight=False, markup=False)
-    lines = guest.screen.last_lines(max(1, console.height - 2))
+    goes_on = guest.let_go()
+    lines = guest.screen.last_lines(max(1, console.height - 2), to_cursor=goes_on)
     for number, line in enumerate(lines):
-        last = number == len(lines) - 1 and guest.code is None      # its line may go on
+        last = number == len(lines) - 1 and goes_on
         text = Text.assemble(*((part.text, part.style or '') for part in line))
         console.print(text, end='' if last else '\n', soft_wrap=True)
-    if guest.code is not None:
+    if not goes_on:
         print(_report_line(play['trace'], guest.ending), file=sys.stderr, flush=True)
 
 

@@ -140,7 +140,8 @@ class HostedInspector(Inspector):
         self.focus_shown()
 
     def action_leave_inspector(self) -> None:
-        """Leave; at a stop that is `quit`, for nobody would be there to ask."""
+        """Leave; at a stop that is `quit`, for nobody would be there to ask. What it writes then is not for this screen."""
+        self._terminal.let_go()
         if self.desk.live and self.desk.stop() is not None:
             self._lines.cancel()                # it would have to end first
             self._quit(self.result.columns)

@@ -159,6 +159,11 @@ class LiveView(App[int]):
             self.screen.toggle_class('-screen')
         self._terminal.focus()
 
+    async def action_quit(self) -> None:
+        """Leave; a program that runs goes on."""
+        self._guest.let_go()
+        await super().action_quit()
+
     def action_shade(self) -> None:
         """Light or dark."""
         self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'

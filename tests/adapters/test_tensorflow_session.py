@@ -450,3 +450,21 @@ def test_a_call_is_retried_on_what_it_got(tf: Any, tmp_path: Any, eager: bool) -
         calls = trace.calls(kind='python')
         assert [call.retry_of for call in calls] == ['', calls[0].number, calls[0].number]
         assert {call.label for call in calls} == {'sort[0]'} and trace.info().retries == (2, 0)
+
+
+def test_a_block_inside_of_a_monitored_sessions_own_block_ends_nothing(tf: Any) -> None:
+    v1 = tf.compat.v1
+    ends: list[bool] = []
+
+    class End(v1.train.SessionRunHook):         # type: ignore[misc, name-defined, unused-ignore]
+        def end(self, session: Any) -> None:
+            ends.append(True)
+    training = Training(tf)
+    with ScriptedUser(), training.graph.as_default():
+        hooks = [v1.train.StopAtStepHook(num_steps=3), End()]
+        with v1.train.MonitoredTrainingSession(hooks=hooks) as monitored:
+            with pyfuncdbg.DebugSession(monitored, ui='none') as session:
+                while not session.should_stop():
+                    session.run(training.train, training.feed(0))
+            assert not ends and monitored.should_stop()
+        assert ends == [True] and len(training.calls) == 3

@@ -110,6 +110,16 @@ def test_the_last_lines_without_the_empty_ones() -> None:
     assert [''.join(part.text for part in line) for line in lines] == ['', 'two']
 
 
+def test_the_last_lines_of_a_program_that_writes_on_end_at_the_cursor() -> None:
+    def last(text: bytes) -> list[str]:
+        lines = fed(text, size=(20, 10)).last_lines(3, to_cursor=True)
+        return [''.join(part.text for part in line) for line in lines]
+    assert last(b'one\r\ntwo\r\n') == ['one', 'two', '']
+    assert last(b'one\r\nname? ') == ['one', 'name? ']
+    assert last(b'one\r\n\x1b[4C') == ['one', '    ']
+    assert last(b'') == ['']
+
+
 def test_rich_progress_as_it_looks_on_a_terminal() -> None:
     emulator = Emulator(60, 6, lambda keys: None)
     file = io.StringIO()

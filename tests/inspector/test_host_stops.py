@@ -1,12 +1,14 @@
 """The debugger on the full screen of `pyfuncdbg run --ui inspector`: the script is as it was, its sessions are debugged."""
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hosted_program import INSPECTOR, ITS_KEYS, Person, leave, under
+from hosted_program import INSPECTOR, ITS_KEYS, ROOT, Person, leave, under
+from listening import wait_until
 
 pytestmark = [pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='finds processes in /proc'),
               pytest.mark.timeout(180)]
@@ -135,3 +137,59 @@ def test_leaving_at_a_stop_lets_the_program_go_on_in_the_terminal(tmp_path: Path
         assert 'step 3 total 12.0' in person.text and 'bye Eve' in person.text
         assert '(pfd)' not in person.text
         assert not person.left_on
+
+
+SLOW_SCREEN = """
+import atexit, os, sys, time
+def wait():
+    while not os.path.exists('screen_may_end'):
+        time.sleep(0.01)
+if sys.flags.safe_path:
+    atexit.register(wait)
+"""
+"""As sitecustomize: the process of the screen takes its time to end, as on a machine that has other work to do."""
+
+
+@pytest.mark.parametrize('first', ['the program', 'the screen'])
+def test_what_follows_is_the_same_whichever_ends_first(tmp_path: Path, first: str) -> None:
+    source = f"""
+import os, time
+print('the first word', flush=True)
+{TRAIN.split('name = input')[0]}
+for number in range(200):
+    print('line', number, flush=True)
+open('about_to_end', 'x').close()
+while not os.path.exists('program_may_end'):
+    time.sleep(0.01)
+print('the last word')
+"""
+    (tmp_path / 'site').mkdir()
+    (tmp_path / 'site' / 'sitecustomize.py').write_text(SLOW_SCREEN)
+    with under(tmp_path, source, *INSPECTOR, PYTHONPATH=os.pathsep.join((str(ROOT), str(tmp_path / 'site')))) as person:
+        person.until('1st run of script')
+        person.ready()
+        processes = {'program': person.program, 'screen': person.screen_process}
+        person.type('q')
+        wait_until(lambda: (tmp_path / 'about_to_end').exists())
+        for name in ('program', 'screen') if first == 'the program' else ('screen', 'program'):
+            (tmp_path / f'{name}_may_end').touch()
+            wait_until(lambda pid=processes[name]: not runs(pid))
+        assert person.end() == 0
+        assert not person.left_on
+        shown = person.raw[person.raw.rindex(b'\x1b[?1049l'):].decode()
+    lines = [line.rstrip('\r') for line in shown.split('\n')]
+    begin = next(number for number, line in enumerate(lines) if line.endswith('the first word'))
+    steps = [f'step {step} total {total}' for step, total in enumerate((0., 2., 6., 12.))]
+    said = [*steps, *(f'line {number}' for number in range(200)), 'the last word']
+    assert lines[begin + 1:begin + 1 + len(said)] == said
+    report = lines[begin + 1 + len(said):]
+    assert '4 runs, 4 calls of 1 Python function in' in report[0]
+    assert any('every call' in line for line in report) and not any('look again with' in line for line in report)
+
+
+def runs(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
+    except OSError:
+        return False

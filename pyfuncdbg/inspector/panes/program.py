@@ -79,6 +79,10 @@ class ProgramPane(ScrollView, can_focus=True):
         with contextlib.suppress(RuntimeError):         # the user has just done so
             self.app.call_from_thread(self.app.exit, 0)
 
+    def let_go(self) -> None:
+        """The user leaves."""
+        self._guest.let_go()
+
     def _changed(self) -> None:
         """On a thread of the guest: something is new."""
         if not self._told:
