@@ -328,8 +328,10 @@ def _doctor(args: Sequence[str]) -> Action:
 
 
 def _verify(args: Sequence[str]) -> Action:
-    parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code bit by bit; '
-                               'exit code 0 if they are equal, 1 if not. The program gets an empty stdin.',
+    parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code: bit by bit '
+                               'where it is recorded, to the last bits where nodes of TensorFlow are computed one by one. '
+                               'Exit code 0 if they are the same, 1 if not or if there is nothing to compare. Each run '
+                               'reads the same stdin.',
                      usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
     parser.add_argument('--json', action='store_true', help='answer in JSON')
@@ -352,7 +354,7 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
         print(to_json(found))
     else:
         Console(highlight=False, markup=False).print(verify_view(found))
-    return 0 if found.answer == 'equal' else 1
+    return 0 if found.answer in ('equal', 'near') else 1
 
 
 def _program(command: str, target: Sequence[str]) -> Program:

@@ -19,14 +19,16 @@ import numpy as np
 from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.adapters.importing import Watch
 from pyfuncdbg.commands import script
+from pyfuncdbg.commands.result_list import GET_NEXT
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.ops.data.parallel import THREAD as DATA_THREAD
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
 """How much is watched, each more than the one before; the debugger has a breakpoint whose condition is never true."""
-KEPT = 64 << 10
-"""Bytes of one value that are kept, so that the first element that differs can be named."""
+SMALL, KEPT = 64 << 10, 16 << 20
+"""Bytes of a small value, and of the largest that is kept, so that it can be told which element differs and by how much."""
 MOST = 256 << 20
+"""Bytes of all that are kept; large ones leave half of it to small ones."""
 
 
 def main() -> None:
@@ -76,6 +78,16 @@ def watch(level: str, place: Path) -> None:
         debugger.breakpoints.set('*', 'inputs is None')
         debugger.start()
 
+TENSORFLOW = 'tensorflow'
+"""File that says that the program has imported the real TensorFlow."""
+_IN_TENSORFLOW = (('client.session', 'BaseSession.run', 'Session.run'),
+                  ('eager.polymorphic_function.polymorphic_function', 'Function.__call__', ''),
+                  ('eager.backprop', 'GradientTape.gradient', 'GradientTape.gradient'),
+                  ('data.ops.iterator_ops', 'OwnedIterator._next_internal', GET_NEXT),
+                  ('ops.script_ops', 'py_func_common', 'numpy_function'),
+                  ('ops.gen_script_ops', 'eager_py_func', 'py_function'))
+"""Modules of TensorFlow, what in them gives results, and what these are called; '' for the name of the function."""
+
 
 class Passing:
     """A hook that does nothing."""
@@ -92,7 +104,7 @@ class Notes:
     on (label and index, else null), what it is of, digests, small values."""
 
     def __init__(self, place: Path) -> None:
-        self._owner = os.getpid()
+        self._owner, self._place = os.getpid(), place
         self._lock = threading.Lock()
         self._lines: TextIO = open(place / 'results.jsonl', 'w')  # noqa: SIM115  (closed with the process)
         self._values: BinaryIO = open(place / 'values.bin', 'wb')  # noqa: SIM115
@@ -100,6 +112,7 @@ class Notes:
 
     def install(self) -> None:
         """Put ourselves around what gives results; hooks stay out of it, so that without any the program runs as ever."""
+        from pyfuncdbg.ops.data.iterator import OwnedIterator
         from pyfuncdbg.ops.script.function import PythonFunction
         from pyfuncdbg.runtime.function import Function
         from pyfuncdbg.runtime.session import Session
@@ -107,19 +120,24 @@ class Notes:
         self._around(Session, 'run', lambda args: ('Session.run', _fetched(args)))
         self._around(Function, '__call__', lambda args: (getattr(args[0], '__name__', 'function'), []))
         self._around(GradientTape, 'gradient', lambda args: ('GradientTape.gradient', []))
+        for name in ('__next__', 'next', 'get_next'):
+            self._around(OwnedIterator, name, lambda args: (GET_NEXT, []))
         self._around(PythonFunction, 'invoke', lambda args: (args[0].name or args[0].op_type, []))
         self._around(PythonFunction, 'call_plainly', lambda args: (args[0].name or args[0].op_type, []))
         Watch('tensorflow', self._install_in_tensorflow).install()
 
     def _install_in_tensorflow(self) -> None:
         """The same for the real TensorFlow, but for the calls on its own threads, whose order is never the same."""
-        session = sys.modules.get('tensorflow.python.client.session')
-        functions = sys.modules.get('tensorflow.python.eager.polymorphic_function.polymorphic_function')
-        if session is not None and functions is not None:
-            self._around(session.BaseSession, 'run', lambda args: ('Session.run', _fetched(args)))
-            self._around(functions.Function, '__call__', lambda args: (getattr(args[0], '_name', 'function'), []))
+        (self._place / TENSORFLOW).touch()
+        for module, path, what in _IN_TENSORFLOW:
+            owner: Any = sys.modules.get(f'tensorflow.python.{module}')
+            *classes, name = path.split('.')
+            for part in classes:
+                owner = getattr(owner, part, None)
+            if hasattr(owner, name):
+                self._around(owner, name, _naming(what))
 
-    def _around(self, owner: type, name: str, named: Callable[[tuple[Any, ...]], tuple[str, list[str]]]) -> None:
+    def _around(self, owner: Any, name: str, named: Callable[[tuple[Any, ...]], tuple[str, list[str]]]) -> None:
         original = getattr(owner, name)
 
         def noted(*args: Any, **kwargs: Any) -> Any:
@@ -128,6 +146,7 @@ class Notes:
                 self._note(_element(args), *named(args), result)
             return result
         noted.__name__, noted.__qualname__, noted.__doc__ = original.__name__, original.__qualname__, original.__doc__
+        noted.__module__ = original.__module__          # AutoGraph converts what is of no module that it knows
         setattr(owner, name, noted)
 
     def _note(self, element: list[Any] | None, what: str, names: list[str], result: Any) -> None:
@@ -141,7 +160,8 @@ class Notes:
     def _described(self, array: np.ndarray) -> list[Any]:
         data = repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
         at = -1
-        if len(data) <= KEPT and self._size + len(data) <= MOST and not array.dtype.hasobject:
+        room = MOST if len(data) <= SMALL else MOST // 2
+        if len(data) <= KEPT and self._size + len(data) <= room and not array.dtype.hasobject:
             at = self._size
             self._size += self._values.write(data)
         return [hashlib.blake2b(data, digest_size=16).hexdigest(), array.dtype.name, list(array.shape), at]
@@ -183,6 +203,13 @@ def _element(args: tuple[Any, ...]) -> list[Any] | None:
     if run is None or index is None or not threading.current_thread().name.startswith(DATA_THREAD):
         return None
     return [run.label, index]
+
+
+def _naming(what: str) -> Callable[[tuple[Any, ...]], tuple[str, list[str]]]:
+    """What results are called, and their names, by the arguments of what gave them."""
+    if what == 'Session.run':
+        return lambda args: (what, _fetched(args))
+    return lambda args: (what or str(getattr(args[0], '_name', 'function')), [])
 
 
 def _fetched(args: tuple[Any, ...]) -> list[str]:

@@ -16,12 +16,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pyfuncdbg.commands.probe import LEVELS
-from pyfuncdbg.commands.result_list import Result, difference
+import numpy as np
+
+from pyfuncdbg.commands.last_bits import text_distance, tolerance
+from pyfuncdbg.commands.probe import LEVELS, TENSORFLOW
+from pyfuncdbg.commands.result_list import Comparison, Result, difference
 
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.commands.probe import main; main()')
@@ -31,7 +34,13 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, in .*\n(?:\1  .*\n)*' % re.escape(
     bytes(_PACKAGE)), re.MULTILINE)
 
-Answer = Literal['equal', 'different', 'nondeterministic']
+_STEPPED = ('ops', 'debugger')
+"""Levels at which TensorFlow computes node by node what it else runs in one go."""
+_RUN = 'Session.run'
+
+Answer = Literal['equal', 'near', 'different', 'nondeterministic', 'nothing compared']
+Holding = Literal['bit for bit', 'to the last bits', 'no', 'not known']
+"""How far a claim holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,8 @@ class Difference:
         what: 'results', 'stdout', 'stderr', 'exit code', 'exception'.
         where: Which result, element or line.
         plain, watched: What it was without and with.
+        distance: Where only the last bits differ, the largest difference at this level as a share of the largest element of
+            its tensor; else None.
     """
 
     level: str
@@ -50,6 +61,7 @@ class Difference:
     where: str
     plain: str
     watched: str
+    distance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,10 @@ class Verification:
     """What was found.
 
     Attributes:
+        answer: 'near' where only the last bits differ, and only where TensorFlow computes node by node; 'nothing compared'
+            where the program gave no tensor.
+        recorded: Whether a program whose calls are recorded gives the same results.
+        stepped: Whether it does where its nodes are computed one by one: with `--ops`, and with breakpoints on nodes.
         results: How many results of runs, functions and wrapped calls were compared, bit for bit.
         values: How many tensors were in them.
         stdout, stderr: Bytes that were compared.
@@ -76,6 +92,8 @@ class Verification:
 
     command: tuple[str, ...]
     answer: Answer
+    recorded: Holding
+    stepped: Holding
     results: int
     values: int
     stdout: int
@@ -98,6 +116,7 @@ class _Outcome:
     seconds: float
     results: list[Result]
     values: bytes
+    tensorflow: bool
 
 
 def verify(target: Sequence[str], repeats: int = 3) -> Verification:
@@ -110,15 +129,27 @@ def verify(target: Sequence[str], repeats: int = 3) -> Verification:
     given = Given()
     plain = _run(target, 'plain', given, noted=True)
     again = _first_difference('plain', plain, _run(target, 'plain', given, noted=True))
-    differences = [] if again is None else [again]
-    if again is None:
-        for level in LEVELS[1:]:
-            found = _first_difference(level, plain, _run(target, level, given, noted=True))
-            differences += [] if found is None else [found]
-    answer: Answer = 'nondeterministic' if again is not None else 'different' if differences else 'equal'
-    costs = _costs(target, repeats, given) if answer == 'equal' else ()
-    return Verification(tuple(target), answer, len(plain.results), sum(len(one.values) for one in plain.results),
-                        len(plain.stdout), len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
+    levels = LEVELS[1:] if again is None else ()
+    found = [again, *(_at_level(level, plain, _run(target, level, given, noted=True)) for level in levels)]
+    differences = [one for one in found if one is not None]
+    values = sum(len(one.values) for one in plain.results)
+    answer: Answer = 'nondeterministic' if again is not None else 'different' if any(
+        one.distance is None for one in differences) else 'nothing compared' if not values else (
+        'near' if differences else 'equal')
+    recorded, stepped = _claims(answer, differences)
+    costs = _costs(target, repeats, given) if answer in ('equal', 'near') else ()
+    return Verification(tuple(target), answer, recorded, stepped, len(plain.results), values, len(plain.stdout),
+                        len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
+
+
+def _claims(answer: Answer, differences: Sequence[Difference]) -> tuple[Holding, Holding]:
+    """How far results are the same when calls are recorded, and when nodes are computed one by one."""
+    if answer in ('nondeterministic', 'nothing compared'):
+        return 'not known', 'not known'
+    def holding(stepped: bool) -> Holding:
+        of_claim = [one.distance for one in differences if (one.level in _STEPPED) == stepped]
+        return 'no' if None in of_claim else 'to the last bits' if of_claim else 'bit for bit'
+    return holding(False), holding(True)
 
 
 def _costs(target: Sequence[str], repeats: int, given: Given) -> tuple[Cost, ...]:
@@ -150,7 +181,7 @@ def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Ou
         values = place / 'values.bin'
         return _Outcome(code, (place / 'stdout').read_bytes(), _without_ours((place / 'stderr').read_bytes()),
                         ended.get('raised', ''), ended.get('seconds', 0.0), _results(place / 'results.jsonl'),
-                        values.read_bytes() if values.exists() else b'')
+                        values.read_bytes() if values.exists() else b'', (place / TENSORFLOW).exists())
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -229,8 +260,48 @@ def _without_frames(text: bytes) -> bytes:
 
 
 # ---------------------------------------------------------------- comparing
-def _first_difference(level: str, plain: _Outcome, watched: _Outcome) -> Difference | None:
-    found = difference(plain.results, watched.results, plain.values, watched.values)
+def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> Difference | None:
+    """The first difference at a level; where TensorFlow computes node by node, one in the last bits is told as that."""
+    found = _first_difference(level, plain, watched)
+    if found is None or level not in _STEPPED or not plain.tensorflow:
+        return found
+    near = _Near(level, plain, watched)
+    far = _first_difference(level, plain, watched, near)
+    return replace(found, distance=near.largest) if far is None else far
+
+
+class _Near:
+    """What counts as the same at a level at which TensorFlow computes node by node.
+
+    With `--ops` a `Session.run` is left to TensorFlow as it is: its results are the same bit for bit then too.
+    """
+
+    def __init__(self, level: str, plain: _Outcome, watched: _Outcome) -> None:
+        def stepped(result: Result) -> bool:
+            return level == 'debugger' or result.what != _RUN
+        self.results = Comparison(plain.values, watched.values, stepped)
+        self._texts = level == 'debugger' or any(stepped(result) for result in plain.results)
+        self._largest = 0.0
+
+    @property
+    def largest(self) -> float:
+        """The largest distance of what was taken for the same."""
+        return max(self.results.largest, self._largest)
+
+    def same_text(self, text: bytes, other: bytes) -> bool:
+        """Whether two texts are the same but for the last digits of numbers."""
+        if not self._texts:
+            return False
+        apart = text_distance(*(each.decode('utf-8', 'backslashreplace') for each in (text, other)))
+        if apart > tolerance(np.dtype(np.float32)):
+            return False
+        self._largest = max(self._largest, apart)
+        return True
+
+
+def _first_difference(level: str, plain: _Outcome, watched: _Outcome, near: _Near | None = None) -> Difference | None:
+    comparison = near.results if near is not None else Comparison(plain.values, watched.values)
+    found = difference(plain.results, watched.results, comparison)
     if found is not None:
         return Difference(level, 'results', *found)
     for what, one, other in (('exit code', str(plain.code), str(watched.code)), ('exception', plain.raised, watched.raised)):
@@ -238,7 +309,7 @@ def _first_difference(level: str, plain: _Outcome, watched: _Outcome) -> Differe
             return Difference(level, what, '', one or 'none', other or 'none')
     for what, *texts in (('stdout', plain.stdout, watched.stdout), ('stderr', plain.stderr, watched.stderr)):
         text, other_text = map(_without_frames, texts)
-        if text != other_text:
+        if text != other_text and (near is None or not near.same_text(text, other_text)):
             lines, others = text.splitlines(), other_text.splitlines()
             pairs = zip(lines, others, strict=False)
             at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(lines), len(others)))

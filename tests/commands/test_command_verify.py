@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pyfuncdbg import cli
+from pyfuncdbg.commands import verify as command
+
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'OPENBLAS_THREAD_TIMEOUT': '4'}
 
@@ -162,7 +165,7 @@ def test_every_run_reads_the_same_from_stdin(tmp_path):
 
 
 def test_a_stdin_that_never_ends_holds_nobody_up(tmp_path):
-    (tmp_path / 'program.py').write_text('print(1)')
+    (tmp_path / 'program.py').write_text('from pyfuncdbg import tf\ntf.numpy_function(abs, [-1.0], tf.float32)\nprint(1)')
     with subprocess.Popen([sys.executable, '-m', 'pyfuncdbg', 'verify', '--repeat', '1', 'program.py'], cwd=tmp_path,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           env=ENVIRONMENT) as child:
@@ -186,6 +189,47 @@ def test_one_bit_that_differs_is_found(tmp_path):
     assert float(first['plain']) == 0.0 and 0 < float(first['watched']) < 1e-44
 
 
+def test_the_own_runtime_steps_bit_by_bit(tmp_path):
+    text = MODEL.replace('return (x - x.mean()) / x.std()', """
+    y = (x - x.mean()) / x.std()
+    from pyfuncdbg.debug.debugger import debugger
+    if debugger.breakpoints.entries:
+        y.view(np.uint32)[0] ^= 1
+    return y""")
+    code, answer = found(tmp_path, text)
+    assert (code, answer['answer'], answer['recorded'], answer['stepped']) == (1, 'different', 'bit for bit', 'no')
+    assert [(one['level'], one['distance']) for one in answer['differences']] == [('debugger', None)]
+
+
+@pytest.mark.parametrize(('text', 'raised'), [
+    ('print(1.5)', ''), ('from pyfuncdbg import tf\nraise KeyError(1)', 'KeyError')])
+def test_a_program_without_tensors_gets_no_verdict(tmp_path, text, raised):
+    code, answer = found(tmp_path, text)
+    assert (code, answer['answer'], answer['values'], answer['exception']) == (1, 'nothing compared', 0, raised)
+    assert (answer['recorded'], answer['stepped'], answer['costs']) == ('not known', 'not known', [])
+    code, out, _ = verify(tmp_path, '--repeat', '1', 'program.py')
+    assert code == 1 and out.startswith('NOTHING COMPARED  program.py gave no tensor') and 'EQUAL' not in out
+
+
+@pytest.mark.parametrize(('answer', 'code'), [('equal', 0), ('near', 0), ('different', 1), ('nondeterministic', 1),
+                                              ('nothing compared', 1)])
+def test_exit_codes_and_the_two_claims(answer, code, monkeypatch, capsys):
+    near = command.Difference('debugger', 'results', 'Session.run number 1', '0.5', '0.50000006', 1.2e-7)
+    answered = command.Verification(('train.py',), answer, 'bit for bit', 'to the last bits', 1, 1, 0, 0, 0, '', (near,),
+                                    (), 3)
+    monkeypatch.setattr(command, 'verify', lambda target, repeats: answered)
+    monkeypatch.setenv('COLUMNS', '200')
+    assert cli._verified(['train.py'], 3, False) == code
+    assert '\nrecorded (without --ops): bit for bit\nstepped (--ops, breakpoints on nodes): to the last bits\n' in (
+        shown := capsys.readouterr().out)
+    assert '0.5 became 0.50000006; in the last bits, at most 1.2e-07 of the largest element of a tensor' in shown
+
+
+def test_elements_of_a_dataset_without_functions_are_compared(tmp_path):
+    code, answer = found(tmp_path, 'from pyfuncdbg import tf\nfor x in tf.data.Dataset.range(5).batch(2): print(x)')
+    assert (code, answer['answer'], answer['values']) == (0, 'equal', 3)
+
+
 def test_a_module_and_the_picture(tmp_path):
     (tmp_path / 'package').mkdir()
     (tmp_path / 'package' / '__init__.py').write_text('')
@@ -194,6 +238,7 @@ def test_a_module_and_the_picture(tmp_path):
     assert (code, err) == (0, '')
     lines = out.splitlines()
     assert lines[0].startswith('EQUAL  -m package.train x does the same while it is watched')
+    assert lines[1:3] == ['recorded (without --ops): bit for bit', 'stepped (--ops, breakpoints on nodes): bit for bit']
     assert any(line.startswith('recording') and 'x' in line for line in lines)
     assert not any(path.name.startswith('pyfuncdbg-verify') for path in tmp_path.iterdir())
 
