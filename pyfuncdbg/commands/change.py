@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.command import Command, Context
-from pyfuncdbg.commands.graph import Place, Restored, inputs_again
+from pyfuncdbg.commands.graph import Place, Restored, inputs_again, refuse_next_element
 from pyfuncdbg.commands.resume import debugger_of, stop_of
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.differences import Difference, held
@@ -207,6 +207,8 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
 def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swapped:
     """At a stop in or around a call: the call is made again with the new function, if it was made."""
     original, before = call.site.function, _name(call.site.function)
+    if stop.phase != 'before':
+        refuse_next_element(call.site)
     try:
         call.site.host.replace(call.site, function, len(call.inputs))
     except ValueError as error:

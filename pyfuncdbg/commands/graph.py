@@ -12,12 +12,14 @@ from typing import Any, Literal
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import draw_resumed, stop_of
 from pyfuncdbg.debug.differences import Difference
+from pyfuncdbg.debug.held_state import taken
 from pyfuncdbg.debug.nodes import pausable
 from pyfuncdbg.debug.reload import Reloaded, reloaded
 from pyfuncdbg.debug.saved_inputs import changes
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.graph import retried_view, rewound_view
@@ -221,12 +223,25 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
         stop.decide('retry')
         return Retried('retry', stop.call.site.name if stop.call is not None else '', None)
     site = _again(stop)
+    refuse_next_element(site)
     if args.into and site.function is None:
         raise CommandError(f"{site.name!r} calls no Python function that could be gone into: 'retry' makes it again")
     found = reloaded(site.function) if site.function is not None else None
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
     return Retried('retry', site.name, found, inputs, changed)
+
+
+def refuse_next_element(site: CallSite) -> None:
+    """Refuse to make a call again that takes an element of a dataset's generator: it would take the one after.
+
+    What a function takes itself, from an iterator or a file, it takes again: the user wants the whole call once more.
+
+    Raises:
+        CommandError: Why.
+    """
+    if source := site.attrs.get(SOURCE):
+        raise CommandError(f'this call of {site.name!r} cannot be made again: {taken(str(source))}')
 
 
 def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:

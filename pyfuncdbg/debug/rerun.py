@@ -1,7 +1,7 @@
 """A recorded call made once more, on its recorded inputs: what `health --line` and `check` look at.
 
 Runs on the thread of the command. No hook sees it, what it prints goes nowhere but here, variables and random states are
-put back; what it does outside (files, its own globals) it does again.
+put back; what it does outside (files, its own globals) it does again. What another call would use up refuses it.
 """
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.debug.held_state import kept, obstacle, taken
 from pyfuncdbg.debug.listing import running_source
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.record import alive
 from pyfuncdbg.record.records import CallRecord, OutputRecord
@@ -41,8 +43,17 @@ def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallS
         at: The call that a thread is stopped at: its own function is alive whatever becomes of it.
 
     Raises:
-        CommandError: It is not, and how to get it.
+        CommandError: It is not, and how to get it; or another call would use up what the program is to get.
     """
+    if source := call.site.attrs.get(SOURCE):
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {taken(str(source))}')
+    site = _found_site(trace, call, at)
+    if call.site.kind == 'python' and (why := obstacle(site)):
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {why}')
+    return site
+
+
+def _found_site(trace: Queries, call: CallRecord, at: Call | None) -> CallSite:
     processes = trace.info().processes
     here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
     if here and at is not None and at.site.id == call.site.id:
@@ -142,10 +153,13 @@ def again(site: CallSite) -> Iterator[Again]:
     capture = Capture('only')
     capture.start(chained=False)
     errors = errstate.state.set(errstate.IGNORE)
+    put_back = kept(site) if site.kind == 'python' else None
     try:
         with site.host.untouched() as changed:
             yield Again(site, capture, changed)
     finally:
+        if put_back is not None:
+            put_back()
         errstate.state.reset(errors)
         capture.stop()
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.machinery import is_package
 from pyfuncdbg.hooks.source_map import is_generated, is_part, is_relay, place
 from pyfuncdbg.record.frame_locals import Variables, variables_of
 from pyfuncdbg.record.loaded_source import LoadedSources
@@ -193,8 +194,11 @@ def _not_looked_at(array: np.ndarray) -> Snapshot:
 
 
 def _without_machinery(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the first frame that is not ours; the whole if all are."""
+    """The traceback from the first frame that is not ours; None where all are: a result was refused, at no line of code."""
     first = trace
     while first is not None and first.tb_frame.f_code.co_filename.startswith(_MACHINERY):
         first = first.tb_next
-    return first if first is not None else trace
+    step = first
+    while step is not None and is_package(step.tb_frame.f_code.co_filename):
+        step = step.tb_next
+    return first if step is not None else None

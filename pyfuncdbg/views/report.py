@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pyfuncdbg.debug.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.error import error_panel
@@ -164,6 +165,8 @@ def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
     """What finds the line where NumPy named none: a stop after the call, and the call once more, line by line."""
     finding = origin.finding
     site = finding.call.site
+    if site.attrs.get(SOURCE):                  # its element is gone: no call gives it again
+        return []
     if finding.verdict != 'born' or finding.places or site.kind != 'python' or not site.function or not summary.info.argv:
         return []
     name = shlex.quote(site.name)

@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scripted_user import ScriptedUser
 from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.parts import parts
+from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.injection import stand_in
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.machinery import is_package
@@ -205,7 +208,8 @@ def test_functions_in_datasets(tf: Any, seen: Seen) -> None:
     given = {int(out[0]) for call, out in zip(seen.returned, seen.outputs, strict=True) if call.site.name == 'mapped'}
     assert given == {*range(1, 9)}
     generator = [call for call in seen.calls if call.site.name == 'PyFunc']
-    assert {call.site.function for call in generator} == {numbers} and type(generator[-1].error) is StopIteration
+    assert {call.site.function for call in generator} == {numbers}
+    assert [call.error for call in generator] == [None] * 3 and list(generator[-1].outputs or ()) == []     # its end
     assert sorted(call.ordinal for call in seen.calls if call.site.name == 'mapped') == [*range(8)]
     assert threading.get_native_id() not in {call.thread for call in seen.calls if call.site.name == 'mapped'}
 
@@ -454,3 +458,28 @@ def test_what_replaces_a_string_is_bytes_too(tf: Any) -> None:
     host = TensorFlowHost(parts())
     replaced = stand_in(b'ab\0', b'long', host, 'raw')
     assert type(replaced) is bytes and replaced == b'ab\0'
+
+
+def test_the_end_of_a_generator_is_no_error_and_no_look_takes_an_element(tf: Any, tmp_path: Path) -> None:
+    def rows() -> Any:
+        for i in range(4):
+            yield np.float32([i, np.nan if i == 0 else 1])
+
+    data = tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec([2], tf.float32))
+    commands = ['health --line PyFunc', 'retry', 'health --line PyFunc[0]', 'cont']
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'it.pfd') as recorder, ScriptedUser(commands) as user:
+        debugger.start()
+        debugger.catching = True
+        number = debugger.breakpoints.set('rows', timing='after-call', once=True).number
+        try:
+            found = [float(row[0]) for row in data.as_numpy_iterator()]
+        finally:
+            debugger.catching = False
+            debugger.breakpoints.clear(number)
+    assert found == [0, 1, 2, 3]
+    assert user.phases == ['after'] and len(user.answers) == 4
+    for text in user.answers[:3]:
+        assert 'cannot be made again: each call takes the next element from the generator' in text
+    with pyfuncdbg.load(recorder.path) as trace:
+        assert [len(call.outputs) for call in trace.calls()] == [1, 1, 1, 1, 0]
+        assert trace.calls(failed=True) == []

@@ -20,11 +20,13 @@ from pyfuncdbg.adapters.tensorflow.observers import Observer
 from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.adapters.tensorflow.refusals import Refusals, refused
 from pyfuncdbg.adapters.tensorflow.runs import Runs, described_by, ended, looked_on
 from pyfuncdbg.adapters.tensorflow.sites import EAGER, MARK, NUMPY, Entry, Given, Last, Sites, as_list, at_place, given
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
+from pyfuncdbg.hooks.exhausted import Exhausted
 from pyfuncdbg.hooks.machinery import is_package
 
 try:
@@ -33,6 +35,7 @@ except ImportError:                             # not compiled
     Quick = None  # type: ignore[assignment, misc]
 
 _MOST_KNOWN = 4096
+_NONE: Any = object()
 
 
 class Calls:
@@ -57,9 +60,10 @@ class Calls:
         self._common: Callable[..., Any] = parts.scripts.py_func_common
         self.gradients = Gradients(host, self._entry_of)
         self.sites = Sites(parts, host, self._original)
+        self._refusals = Refusals(parts, self._original, causes)
         if Quick is not None:
             registered = parts.scripts._py_funcs
-            self._runs.quick = Quick(self._original, registered, causes, self._runs, self.sites, self.gradients, _plain_site,
+            self._runs.quick = Quick(self._refusals, registered, causes, self._runs, self.sites, self.gradients, _plain_site,
                                      self._eager_function)
 
     def install(self, patches: Patches) -> None:
@@ -95,11 +99,17 @@ class Calls:
             try:
                 if not hooks.python and not hooks.gradient and self._causes.aborted is None:
                     return original(registry, token, device, args)
-                if quick is not None and self.on and (
-                        made := quick.call(registry, token, device, args)) is not NotImplemented:
-                    return made
-                return self._watched(registry, token, device, args)
+                made = NotImplemented
+                if quick is not None and self.on:
+                    made = quick.call(registry, token, device, args)
+                if made is NotImplemented:
+                    made = self._watched(registry, token, device, args)
+                if type(made) is Exhausted:
+                    raise made.error
+                return made
             except BaseException as error:
+                if (result := refused(error, _NONE)) is not _NONE:
+                    return result               # TensorFlow refuses it itself
                 error.__traceback__ = _theirs(error.__traceback__)
                 if self.on and not _ends_generator(error):
                     self._causes.note(error)
@@ -185,7 +195,7 @@ class Calls:
     def _way(self, site: CallSite, registry: Any, token: str, device: Any,
              last: Last | None = None) -> Callable[..., Sequence[Any]]:
         """TensorFlow's own call, inside of the hooks; of a graph's function with its last one."""
-        original, expect = self._original, self.gradients.expect
+        original, expect = self._refusals.call, self.gradients.expect
         if site.op_type != EAGER:
             return lambda *inputs: given(original(registry, token, device, inputs))
 
@@ -234,31 +244,33 @@ class Calls:
     def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
         inputs, quick = list(arrays), self._runs.quick
-        if quick is not None and (made := quick.plain(func, name, inputs, arrays)) is not NotImplemented:
-            return made
-        self._causes.raise_abort()
-        run, stamp = self._runs.eager(), hooks.stamp    # the stamp is read first: what changes meanwhile makes another
-        code = func.__code__ if type(func) is FunctionType else None
-        key = 'eager numpy_function', id(code), name
-        if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
-            return unwatched(run, func, *arrays)        # as hooks said of another call at once: its line makes no difference
-        site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func), func)
-        wanted = hooks.wanted(site, run)
-        if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
-            stamp[key] = code
-        call = _giving(func)
-        outputs = around(site, call, run, inputs) if wanted is True else instrument(site, call)(run, inputs)
-        return outputs.raw if type(outputs) is Given else list(outputs)
+        try:
+            if quick is not None and (made := quick.plain(func, name, inputs, arrays)) is not NotImplemented:
+                return made
+            self._causes.raise_abort()
+            run, stamp = self._runs.eager(), hooks.stamp    # the stamp is read first: what changes meanwhile makes another
+            code = func.__code__ if type(func) is FunctionType else None
+            key = 'eager numpy_function', id(code), name
+            if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
+                return unwatched(run, func, *arrays)    # as hooks said of another call at once: its line makes no difference
+            site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func), func)
+            wanted = hooks.wanted(site, run)
+            if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
+                stamp[key] = code
+            call = _giving(self._refusals.plainly, func)
+            outputs = around(site, call, run, inputs) if wanted is True else instrument(site, call)(run, inputs)
+            return outputs.raw if type(outputs) is Given else list(outputs)
+        except BaseException as error:
+            if (result := refused(error, _NONE)) is not _NONE:
+                return result                   # TensorFlow refuses it itself
+            raise
 
 
-def _giving(func: Any) -> Callable[..., Sequence[Any]]:
+def _giving(plainly: Callable[..., Any], func: Any) -> Callable[..., Sequence[Any]]:
     """Calls a function, and keeps what it gave as it was."""
     def call(*inputs: Any) -> Sequence[Any]:
-        return given(func(*inputs))
+        return given(plainly(func, *inputs))
     return call
-
-
-calls_wrapped(_giving(None))
 
 
 def _plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:

@@ -63,6 +63,19 @@ def _closed_over(function: Any, name: str) -> Any:
     return _NONE
 
 
+def takes_element(registered: Any) -> bool:
+    """Whether each call takes the next element of a generator."""
+    function = getattr(registered, '_func', registered)
+    while isinstance(code := getattr(function, '__code__', None), CodeType):
+        place = code.co_name, os.path.basename(code.co_filename)
+        if place == ('generator_py_func', 'from_generator_op.py'):
+            return True
+        if place not in _WRAPPERS or _TENSORFLOW not in code.co_filename:
+            return False
+        function = _closed_over(function, _WRAPPERS[place])
+    return False
+
+
 def is_gradient(registered: Any) -> bool:
     """Whether it is the backward step of another one."""
     return bool(getattr(registered, '_is_grad_func', False))

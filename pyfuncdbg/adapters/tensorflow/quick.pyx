@@ -37,7 +37,7 @@ cdef class Quick:
     """What looks on at present, and where calls and runs are found.
 
     Args:
-        original: TensorFlow's `FuncRegistry.__call__`.
+        refusals: Calls functions as TensorFlow does.
         registry: TensorFlow's registry of functions.
         causes: Knows of an abort on its way.
         runs: The runs that go on.
@@ -46,13 +46,13 @@ cdef class Quick:
         site_at: Makes a site of a place and the function of an eager `numpy_function`.
     """
 
-    cdef object original, registry, functions, causes, graphs, session_run, host, stamp
+    cdef object original, plainly, registry, functions, causes, graphs, session_run, host, stamp
     cdef object thread, sites, gradients, site_at, eager_function
     cdef dict going, places
     cdef bint usual
 
-    def __init__(self, original, registry, causes, runs, sites, gradients, site_at, eager_function):
-        self.original = original
+    def __init__(self, refusals, registry, causes, runs, sites, gradients, site_at, eager_function):
+        self.original, self.plainly = refusals.call, refusals.plainly
         self.registry = registry
         self.functions = registry._funcs.data   # its `get` is Python code
         self.causes = causes
@@ -148,7 +148,7 @@ cdef class Quick:
         if name is not None and type(name) is not str:
             return NotImplemented
         place = self.place(NUMPY, name or NUMPY, function, get_frame(0))
-        return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, function, arrays)
+        return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, self.plainly, (function, *arrays))
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):
         """One run of a session; the arguments are those of `BaseSession._do_run`, which is `original`, and what is fed."""

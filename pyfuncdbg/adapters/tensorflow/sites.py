@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
-from pyfuncdbg.adapters.tensorflow.functions import is_gradient, user_function
+from pyfuncdbg.adapters.tensorflow.functions import is_gradient, takes_element, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 from pyfuncdbg.hooks.objects import living
@@ -75,10 +76,13 @@ class Entry:
         known: A `hooks.stamp`, and whether its calls were wanted under it.
         last: Its last call, where backward steps may come.
         quick: For `quick`, once a call was seen: the site, the root and `last`.
+        types: Of a `numpy_function` in a graph, by output: the NumPy dtype that needs no further look, None for strings, and
+            TensorFlow's. None where it is not known.
+        generated: Whether each call takes the next element of a generator.
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'known', 'last', 'quick', 'root', 'site', 'ways')
+    __slots__ = ('eager', 'generated', 'known', 'last', 'quick', 'root', 'site', 'types', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
@@ -87,6 +91,8 @@ class Entry:
         self.known: tuple[object, bool | Gate] = _NONE, True
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
         self.quick: tuple[CallSite, int, Last | None] | None = None
+        self.generated = False
+        self.types: tuple[tuple[Any, Any], ...] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
 
@@ -158,6 +164,9 @@ class Sites:
         if op is None:
             site = CallSite(token, EAGER if eager else NUMPY, 'python', self._host, function=function, attrs=attrs)
             return Entry(site, False)
+        generated = takes_element(registered)
+        if generated:
+            attrs[SOURCE] = f'generator {getattr(function, "__qualname__", type(function).__name__)}'
         attrs['Tin'] = [tensor.dtype.name for tensor in op.inputs]
         attrs['Tout'] = [tensor.dtype.name for tensor in op.outputs]
         attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
@@ -166,7 +175,11 @@ class Sites:
         site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=creation(op),
                         inputs=[tensor.name for tensor in op.inputs], outputs=[tensor.name for tensor in op.outputs],
                         attrs=attrs)
-        return Entry(site, False, id(_outermost(op.graph)))
+        entry = Entry(site, False, id(_outermost(op.graph)))
+        entry.generated = generated
+        if not eager:
+            entry.types = tuple([(_array_type(tensor.dtype), tensor.dtype) for tensor in op.outputs])
+        return entry
 
     def again_eagerly(self, registered: Any) -> Again:
         """What calls a function as TensorFlow calls this one."""
@@ -254,6 +267,11 @@ class Sites:
         for graph in [thing for thing in living() if is_graph(type(thing))]:
             for _, token in _script_ops(graph):
                 yield token, weakref.ref(graph)
+
+
+def _array_type(dtype: Any) -> np.dtype[Any] | None:
+    kind = np.dtype(dtype.as_numpy_dtype)
+    return None if kind.hasobject else kind
 
 
 def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:

@@ -16,6 +16,7 @@ from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.attributes import FunctionName
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.spec import TensorSpec
+from pyfuncdbg.hooks.exhausted import Exhausted
 from pyfuncdbg.ops.data import structure
 from pyfuncdbg.ops.data.function import ElementFunction, Step
 from pyfuncdbg.ops.data.iterator import output_attrs
@@ -90,7 +91,7 @@ def generated(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dic
     arguments = [structure.as_leaf(arg) for arg in args or ()]
 
     def begin() -> Any:
-        return numpy_function(lambda *values: generators.begin(iter(generator(*values))), arguments, dtypes.int64)
+        return numpy_function(_Beginning(generators, generator), arguments, dtypes.int64)
 
     def following(number: Any) -> Any:
         types = [dtype for dtype, _ in structure.types_of(spec)]
@@ -105,6 +106,20 @@ def generated(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dic
     return 'GeneratorDataset', [*first.captured, *rest.captured], attrs
 
 
+class _Beginning:
+    """What the node calls that begins a pass: the number of a new generator."""
+
+    __name__ = 'generator_begin'
+
+    def __init__(self, generators: _Generators, generator: Any) -> None:
+        self._generators = generators
+        self._generator = generator
+        self.takes_from = _called(generator)
+
+    def __call__(self, *values: Any) -> Any:
+        return self._generators.begin(iter(self._generator(*values)))
+
+
 class _Yielding:
     """What the node calls: the generator's next value, flattened and checked."""
 
@@ -113,9 +128,14 @@ class _Yielding:
     def __init__(self, generators: _Generators, generator: Any, spec: Any) -> None:
         self._generators = generators
         self._spec = spec
+        self.program_function = generator
+        self.takes_from = _called(generator)
 
     def __call__(self, number: Any) -> list[Any]:
-        value = self._generators.next(number)
+        try:
+            value = self._generators.next(number)
+        except StopIteration as end:
+            return Exhausted(end)
         spec = self._spec
         if not _fits(spec, value):
             shown = structure.mapped(lambda leaf: leaf.dtype, spec)
@@ -133,6 +153,11 @@ class _Yielding:
                                 f'{leaf.shape} was expected.')
             found.append(array)
         return found
+
+
+def _called(generator: Any) -> str:
+    """For who may not call it again."""
+    return f'generator {getattr(generator, "__qualname__", type(generator).__name__)}'
 
 
 def _fits(spec: Any, value: Any) -> bool:

@@ -22,6 +22,7 @@ from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.entrance import Entrance, begins_call, calls_wrapped
+from pyfuncdbg.hooks.exhausted import SOURCE, Exhausted
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.original import original
 from pyfuncdbg.ops.script import registry, results
@@ -153,6 +154,8 @@ class PythonFunction:
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
         eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
+        if type(outputs) is Exhausted:
+            return outputs
         if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # nearly always
             return [outputs[0] if eager else to_array(outputs[0], dtypes[0])]
         results.check_count(self, len(outputs))
@@ -266,7 +269,8 @@ class PythonFunction:
     def place(self, op: Operation) -> None:
         """It is the function of this node."""
         self.name = op.name
-        self._site = CallSite(op.name, op.type, 'python', host, function=self.func, stack=op.stack,
+        shown = getattr(self.func, 'program_function', self.func) if type(self.func) is not FunctionType else self.func
+        self._site = CallSite(op.name, op.type, 'python', host, function=shown, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs],
                               attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **self._nesting()})
@@ -275,8 +279,10 @@ class PythonFunction:
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}
 
     def _nesting(self) -> dict[str, Any]:
-        """For who watches: how inputs make up nested arguments."""
-        return {} if self.layout is None else {'_arguments': self.layout.arguments}
+        """For who watches: how inputs make up nested arguments, and of what a call takes the next element."""
+        source = getattr(self.func, SOURCE, None) if type(self.func) is not FunctionType else None
+        found: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout.arguments}
+        return found if not isinstance(source, str) else {**found, SOURCE: source}
 
     def _eager_site(self) -> CallSite:
         frame = sys._getframe(1)

@@ -14,6 +14,7 @@ from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.exhausted import Exhausted
 from pyfuncdbg.ops.script import registry
 from pyfuncdbg.ops.script.errors import is_refusal, op_error
 from pyfuncdbg.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
@@ -77,7 +78,10 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
               for position, value in enumerate(values)]
     try:
         function = registry.found(token) if _py_function is None else _py_function
-        return function.invoke(execution, inputs)
+        outputs = function.invoke(execution, inputs)
+        if type(outputs) is Exhausted:
+            raise outputs.error
+        return outputs
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
         if is_refusal(error):
             raise

@@ -15,6 +15,7 @@ from pyfuncdbg.graph.composite import is_composite, is_composite_spec
 from pyfuncdbg.graph.dtypes import DType, of_value
 from pyfuncdbg.graph.nest import flatten
 from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.hooks.exhausted import Exhausted
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.script.errors import refusal
 from pyfuncdbg.ops.script.structure import matched
@@ -137,6 +138,8 @@ def as_arrays(function: PythonFunction, result: Any) -> list[Any]:
             return [own(result)]
         if isinstance(result, np.generic) and type(result) is dtype.as_numpy_dtype:
             return [result]
+    if type(result) is Exhausted:
+        return result
     if types.form == 'nested':
         values: Sequence[Any] = matched(types.structure, result)
     else:

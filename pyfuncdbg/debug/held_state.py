@@ -1,0 +1,173 @@
+"""State that a function holds beside its inputs and that a further call would use up: iterators, files, queues, generators.
+
+Asked before a call is made again, on the thread of the command. Random generators and deques are put back after it; of the
+rest nothing can be put back, so that the call is refused. Nothing here calls the program's code.
+"""
+from __future__ import annotations
+
+import builtins
+import io
+import random
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.exhausted import SOURCE
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
+
+_DEEPEST = 4
+_MOST = 2_000
+"""Objects that are looked at."""
+_ITEMS = 100
+_PLAIN = (str, bytes, int, float, complex, type, np.ndarray, np.generic, CodeType, type(None))
+_RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_QUEUES = (('put', 'get', 'empty'), ('enqueue', 'dequeue'))
+"""Methods by which queues are known, also those of processes, of asyncio and of frameworks."""
+
+
+def obstacle(site: CallSite) -> str:
+    """Why a Python call cannot be made again without using up what the program is to get; '' if it can."""
+    source = site.attrs.get(SOURCE, '')
+    if source:
+        return taken(source)
+    for name, value in held(site.function):
+        what = _used_up(value)
+        if what:
+            return (f'its function uses {name}, {what}: another call would take from it what the program is to get. Look at '
+                    f'the call itself: stop in it and step')
+    return ''
+
+
+def taken(source: str) -> str:
+    """Why a call that takes the next element of something cannot be made again."""
+    return (f'each call takes the next element from the {source}, and another call would take one that the program is to '
+            f'get. Stop in it and step')
+
+
+def _used_up(value: Any) -> str:
+    """What kind of thing that can be used up it is, '' if it is none."""
+    kind = type(value)
+    if isinstance(value, io.IOBase):
+        try:
+            return 'an open file' if not value.closed and value.readable() else ''
+        except Exception:                       # of the program's own class
+            return 'a file'
+    if hasattr(kind, '__next__'):
+        return f'an iterator ({kind.__name__})'
+    if any(all(hasattr(kind, name) for name in names) for names in _QUEUES):
+        return f'a queue ({kind.__name__})'
+    return 'standard input' if value is builtins.input else ''
+
+
+# ---------------------------------------------------------------- what can be put back
+def kept(site: CallSite) -> Callable[[], None]:
+    """Remember the states of random generators and deques that a site's function holds; gives what puts them back."""
+    undo: list[Callable[[], None]] = []
+    for _, value in held(site.function):
+        if isinstance(value, np.random.Generator):
+            value = value.bit_generator
+        if isinstance(value, np.random.BitGenerator):
+            undo.append(partial(setattr, value, 'state', value.state))
+        elif isinstance(value, np.random.RandomState):
+            undo.append(partial(value.set_state, value.get_state()))
+        elif isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
+            undo.append(partial(value.setstate, value.getstate()))
+        elif type(value) is deque:
+            undo.append(partial(_refill, value, tuple(value)))
+        elif (variable := _variable_of(value)) is not None:
+            undo.append(partial(variable.assign, variable.read_value()))
+
+    def put_back() -> None:
+        for action in undo:
+            action()
+    return put_back
+
+
+def _refill(line: deque[Any], items: tuple[Any, ...]) -> None:
+    if len(line) != len(items) or any(one is not other for one, other in zip(line, items, strict=True)):
+        line.clear()
+        line.extend(items)
+
+
+def _variable_of(value: Any) -> Any:
+    """The variable in which a framework's random generator has its state; None of anything else."""
+    if not (hasattr(type(value), 'reset_from_seed') and hasattr(type(value), 'state')):
+        return None
+    state = value.state
+    return state if hasattr(state, 'read_value') and hasattr(state, 'assign') else None
+
+
+# ---------------------------------------------------------------- what a function holds
+def held(function: Any) -> Iterator[tuple[str, Any]]:
+    """The objects that a function can reach by its closure, globals, defaults and instance, with names, each once."""
+    waiting: deque[tuple[str, Any, int]] = deque([('', function, 0)])
+    met: set[int] = set()
+    while waiting and len(met) < _MOST:
+        name, value, depth = waiting.popleft()
+        if id(value) in met or (isinstance(value, _PLAIN) and value is not builtins.input):
+            continue
+        met.add(id(value))
+        if depth and not isinstance(value, (FunctionType, MethodType, partial, ModuleType)):
+            yield name, value
+        if depth < _DEEPEST:
+            waiting.extend((inner, part, depth + 1) for inner, part in _parts(name, value))
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    kind = type(value)
+    if isinstance(value, FunctionType):
+        yield from _of_function(value)
+    elif isinstance(value, MethodType):
+        yield repr(getattr(value.__func__, '__qualname__', 'a method')), value.__func__
+        yield 'self', value.__self__
+    elif isinstance(value, partial):
+        yield name, value.func
+        yield from ((f'argument {i}', part) for i, part in enumerate(value.args))
+        yield from ((repr(key), part) for key, part in value.keywords.items())
+    elif kind in (list, tuple, set, frozenset):
+        yield from ((name, part) for part in list(value)[:_ITEMS])
+    elif kind is dict:
+        yield from ((name, part) for part in list(value.values())[:_ITEMS])
+    elif not isinstance(value, (ModuleType, *_RANDOM, io.IOBase)) and _is_programs(kind):
+        inside = f'{name}.' if name else ''
+        attributes = list(vars(value).items())[:_ITEMS] if hasattr(value, '__dict__') else []
+        yield from ((f'{inside}{key}', part) for key, part in attributes)
+        if not name and isinstance(call := kind.__dict__.get('__call__'), FunctionType):
+            yield from _of_function(call)
+
+
+def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    code = function.__code__
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:                      # not set yet
+            continue
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    yield from (('a default', value) for value in defaults)
+    if is_machinery(code.co_filename) or is_library(code.co_filename):
+        return
+    for name in dict.fromkeys(_names(code)):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+        elif name == 'input':
+            yield name, builtins.input
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _is_programs(kind: type) -> bool:
+    """Whether a class is the program's own: objects of libraries are not taken apart."""
+    file = getattr(sys.modules.get(kind.__module__), '__file__', None) or ''
+    return kind.__module__ == '__main__' or bool(file and not is_library(file) and not is_machinery(file))

@@ -1,0 +1,25 @@
+"""End of a generator as the outcome of a call: hooks see a call without outputs, and no error.
+
+Hosts make it where a node takes the next element, on the thread of the call; outside of the hooks they raise the
+StopIteration.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+SOURCE = 'takes_from'
+"""Attribute of a site whose calls take the next element of something: what that is, such as 'generator rows'."""
+
+
+class Exhausted(list[Any]):
+    """The outputs of a call that found nothing more.
+
+    Attributes:
+        error: What says so to the host.
+    """
+
+    __slots__ = ('error',)
+
+    def __init__(self, error: StopIteration) -> None:
+        super().__init__()
+        self.error = error

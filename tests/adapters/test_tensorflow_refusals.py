@@ -1,0 +1,155 @@
+"""What TensorFlow refuses of a function's result is the error of that call, and the program meets what it meets alone."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scripted_user import ScriptedUser
+from seen_calls import Seen
+
+import pyfuncdbg
+from pyfuncdbg.debug.debugger import debugger
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
+
+RESULTS: dict[str, Callable[[Any], Any]] = {
+    'double': lambda x: np.float64(x), 'array': lambda x: np.float64([1, 2]), 'two': lambda x: (np.float32(1),) * 2,
+    'none': lambda x: None, 'empty': lambda x: [], 'in list': lambda x: [None], 'ragged': lambda x: [[1], [1, 2]],
+    'object': lambda x: np.array([object()], object), 'dict': lambda x: {'a': 1}, 'set': lambda x: {1},
+    'date': lambda x: np.datetime64('2020'), 'text': lambda x: 'a', 'texts': lambda x: np.array(['a']),
+    'surrogate': lambda x: np.array(['\ud800'], object), 'long': lambda x: np.longdouble(1), 'huge': lambda x: 2 ** 70,
+    'rows': lambda x: np.zeros(2, [('a', 'i4')]), 'int': lambda x: 3, 'longlong': lambda x: np.longlong(3),
+    'half': lambda x: np.float16(1), 'complex': lambda x: np.complex64(1), 'right': lambda x: np.float32(3),
+    'swapped': lambda x: np.array([1.0], '>f4'), 'masked': lambda x: np.ma.array([1.0], dtype='f4'),
+    'bool': lambda x: np.bool_(True)}
+APIS = ('numpy_function', 'py_function')
+MODES = ('eager', 'function', 'session', 'map', 'lenient map')
+
+
+def call(tf: Any, mode: str, api: str, function: Callable[[Any], Any], kind: Any) -> Any:
+    """Call a function in one of the ways in which TensorFlow does."""
+    wrapped = getattr(tf, api)
+    if mode == 'eager':
+        return wrapped(function, [tf.constant(1.0)], kind)
+    if mode == 'function':
+        return tf.function(lambda x: wrapped(function, [x], kind))(tf.constant(1.0))
+    if mode == 'session':
+        with tf.Graph().as_default():
+            node = wrapped(function, [tf.constant(1.0)], kind)
+            with tf.compat.v1.Session() as session:
+                return session.run(node)
+    data = tf.data.Dataset.from_tensors(np.float32(1)).map(lambda x: wrapped(function, [x], kind))
+    return list((data.ignore_errors() if mode == 'lenient map' else data).as_numpy_iterator())
+
+
+def outcome(tf: Any, *how: Any) -> tuple[str, str, list[Any], str]:
+    """What the program meets: a value, or an error with its text and its way; without numbers that count up."""
+    numbers = str.maketrans('', '', '0123456789')
+    try:
+        return '', '', [], repr(call(tf, *how)).translate(numbers)
+    except Exception as error:
+        way = [(entry.filename, entry.lineno, entry.name) for entry in traceback.extract_tb(error.__traceback__)]
+        assert not hasattr(error, '_pyfuncdbg_refused')
+        return type(error).__name__, str(error).translate(numbers), way, type(error.__cause__).__name__
+
+
+@pytest.mark.parametrize('api', APIS)
+@pytest.mark.parametrize('mode', MODES)
+def test_a_refused_result_is_the_error_of_its_call(tf: Any, mode: str, api: str) -> None:
+    for name, function in RESULTS.items():
+        for kind in (tf.float32, tf.string):
+            alone = outcome(tf, mode, api, function, kind)
+            hook = Seen()
+            with pyfuncdbg.attach('tensorflow'):
+                pyfuncdbg.hooks.chain.hooks.add(hook)
+                try:
+                    watched = outcome(tf, mode, api, function, kind)
+                finally:
+                    pyfuncdbg.hooks.chain.hooks.remove(hook)
+            where = f'{mode} {api} {name} {kind}'
+            raised = [one.error for one in hook.calls if one.error is not None]
+            told = isinstance(alone[0], str) and watched[3] not in ('NoneType', '') and alone[0] != ''
+            assert watched[:3] == alone[:3], where
+            assert told or watched[3] == alone[3], where
+            failed = alone[0] != '' or (mode == 'lenient map' and watched[3] == '[]')
+            assert len(raised) == failed, where
+            if raised and not told and alone[0]:
+                text = str(raised[0]).translate(str.maketrans('', '', '0123456789'))
+                assert text in alone[1], where
+
+
+def test_the_recorded_call_has_it_and_no_line_of_ours(tf: Any, tmp_path: Path) -> None:
+    def wrong(value: Any) -> Any:
+        return np.float64(value)
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'it.pfd') as recorder:
+        for mode in ('function', 'session', 'map'):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                call(tf, mode, 'numpy_function', wrong, tf.float32)
+        with pytest.raises(ValueError, match='NPY_DATETIME'):
+            call(tf, 'eager', 'numpy_function', lambda x: np.datetime64('2020'), tf.float32)
+    with pyfuncdbg.load(recorder.path) as trace:
+        found = [(made.error.type.rpartition('.')[2], made.error.message.partition('returned by')[0], made.site.function)
+                 for made in trace.calls(failed=True) if made.error is not None]
+        errors = [made.error for made in trace.calls(failed=True) if made.error is not None]
+        frames = [frame.filename for error in errors for frame in error.frames]
+    name = 'test_the_recorded_call_has_it_and_no_line_of_ours.<locals>.'
+    assert found == [*[('InvalidArgumentError', '0-th value ', f'{name}wrong')] * 3,
+                     ('ValueError', 'Failed to convert a NumPy array to a Tensor (Unsupported numpy type: NPY_DATETIME).',
+                      f'{name}<lambda>')]
+    assert not [file for file in frames if f'{os.sep}pyfuncdbg{os.sep}' in file]
+
+
+def test_the_debugger_stops_at_it(tf: Any) -> None:
+    values = [np.float32(2), np.float64(1)]
+    script = [lambda stop: (stop.phase, str(stop.error)), 'retry', 'cont']
+    with pyfuncdbg.attach('tensorflow'), ScriptedUser(script) as user:
+        debugger.start()
+        debugger.catching = True
+        try:
+            made = call(tf, 'function', 'numpy_function', lambda x: values.pop(), tf.float32)
+        finally:
+            debugger.catching = False
+    phase, text = user.answers[0]
+    assert phase == 'error' and text.endswith('is double, but expects float')
+    assert float(made) == 2.0
+
+
+PROGRAM = '''
+import sys
+import numpy as np, tensorflow as tf
+def wrong(x):
+    return np.float64(x)
+@tf.function
+def traced(x):
+    return tf.numpy_function(wrong, [x], tf.float32)
+@tf.function
+def other(x):
+    return tf.strings.to_number(tf.strings.as_string(x) + 'a')
+(traced if sys.argv[1] == 'call' else other)(tf.constant([1.0]))
+'''
+
+
+@pytest.mark.parametrize('which', ['call', 'node'])
+def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> None:
+    (tmp_path / 'dies.py').write_text(PROGRAM)
+    root = str(Path(pyfuncdbg.__file__).resolve().parents[1])
+    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', 'it.pfd', 'dies.py', which], cwd=tmp_path,
+                          env=os.environ | {'PYTHONPATH': root, 'COLUMNS': '200'}, capture_output=True, text=True,
+                          timeout=250)
+    report = re.sub(r'[\s│]+', ' ', done.stderr[done.stderr.rindex('pyfuncdbg  '):])
+    assert done.returncode == 1
+    if which == 'call':
+        assert 'InvalidArgumentError in call #1 PyFunc[0]' in report
+        assert '0-th value returned by pyfunc_0 is double, but expects float' in report
+        assert 'No call raised' not in report
+    else:
+        assert 'The program ended with InvalidArgumentError: StringToNumberOp could not correctly convert' in report
