@@ -328,10 +328,8 @@ def _doctor(args: Sequence[str]) -> Action:
 
 
 def _verify(args: Sequence[str]) -> Action:
-    parser = _parser('verify', 'Run a program plainly and watched, and compare results, output and exit code: bit by bit '
-                               'where it is recorded, to the last bits where nodes of TensorFlow are computed one by one. '
-                               'Exit code 0 if they are the same, 1 if not or if there is nothing to compare. Each run '
-                               'reads the same stdin.',
+    parser = _parser('verify', 'Compare results, output and exit code of a program run plainly with those of it recorded (bit '
+                               'by bit) and stepped (to the last bits). Exit code 0 if they are the same, else 1.',
                      usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
     parser.add_argument('--json', action='store_true', help='answer in JSON')
