@@ -15,8 +15,9 @@ from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import place
 from pyfuncdbg.views.units import count, seconds, size
 
-NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', 'order': 'WAITS FOR NOTHING',
-         'serial': 'ONE AT A TIME', 'gil': 'HOLDS THE GIL', 'text': 'BYTES, NOT STR', 'dtype': 'DTYPE', 'outputs': 'OUTPUTS',
+NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', 'untrue shape': 'SHAPE NOT TRUE',
+         'order': 'WAITS FOR NOTHING', 'serial': 'ONE AT A TIME', 'gil': 'HOLDS THE GIL',
+         'text': 'BYTES, NOT STR', 'dtype': 'DTYPE', 'outputs': 'OUTPUTS',
          'gradient': 'GRADIENT IS NONE', 'backward': 'GRADIENT FAILS', 'write': 'WRITES TO ITS ARGUMENT',
          'export': 'NOT IN THE MODEL', 'lost': 'EXCEPTION LOST'}
 

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 SEVERAL = str(HERE / 'several_programs.py')
 TOGETHER = ('taping', 'leaking', 'shaping', 'waiting', 'crowding', 'texts', 'returning', 'writing', 'differentiating',
-            'dropping')
+            'dropping', 'mapping', 'sessions')
 ENVIRONMENT = {'TF_CPP_MIN_LOG_LEVEL': '3', 'PYTHONPATH': str(ROOT)}
 
 
@@ -169,6 +169,32 @@ def test_gradients_that_are_none_or_fail(examined: Path) -> None:
     assert [one['figures'].get('source') for one in found[:3]] == ['weight'] * 3
     assert [one['fix'] for one in found[:2]] == ['y = tf.py_function(double, [x * w], tf.float32)',
                                                  'y = tf.py_function(times, [x, w], tf.float32)']
+
+
+def test_elements_of_datasets_and_several_functions_in_a_line(examined: Path) -> None:
+    found, printed = doctor(examined, 'mapping')
+    assert printed == ['[(3,), (2,)]', '7 [0, 1, 2]', 'InvalidArgumentError']
+    lines = [line_of('mapping', text) for text in ('return tf.numpy_function', 'x = tf.numpy', "str(mode) == 'train'",
+                                                   'np.float64(x)')]
+    kinds = ('shape', 'untrue shape', 'text', 'dtype')
+    assert [at(one, 'mapping') for one in found] == list(zip(kinds, lines, strict=True))
+    shape, untrue, text, dtype = found
+    call = 'tf.numpy_function(lambda a: a[:int(a[0]) + 1], [x], tf.float32)'
+    assert shape['fix'] == f'return tf.ensure_shape({call}, [None])'
+    assert untrue['fix'] == 'x.set_shape([None, 48, 3])' and len(untrue['calls']) == 1
+    assert untrue['figures'] == {'calls seen': 7, 'of another shape': 1, 'shape in the graph': '[48, 48, 3]'}
+    assert text['fix'] == 'mode = mode.decode()'
+    assert 'tf.numpy_function(lambda x: np.asarray(np.float64(x), np.float32), [x]' in dtype['fix']
+    assert dtype['fix'].count('np.asarray') == 1 and dtype['figures']['calls'] == 1
+
+
+def test_plain_gradients_of_ref_variables_and_a_call_that_spans_lines(examined: Path) -> None:
+    found, printed = doctor(examined, 'sessions')
+    assert printed == ['None (3,)']
+    (none,) = found
+    assert at(none, 'sessions') == ('gradient', line_of('sessions', 'tf1.py_func(')) and none['figures']['source'] == 'u'
+    assert none['fix'] == ("y, z = tf1.py_function(\n    pair, [u, 1],  # two of them\n    [tf.float32] * 2,\n"
+                           "    name='tanh')")
 
 
 def test_exceptions_that_a_dataset_drops(examined: Path) -> None:

@@ -115,4 +115,5 @@ def test_results_of_eager_code_are_noted(tmp_path: Path) -> None:
     plain = _run([str(tmp_path / 'program.py')], 'plain', Given(), noted=True)
     assert plain.code == 0, plain.stderr[-2000:]
     assert [one.what for one in plain.results] == [
-        'py_function', 'numpy_function', 'py_function', 'GradientTape.gradient', 'slope', *['Iterator.get_next'] * 3]
+        'py_function', 'numpy_function', 'GradientTape.gradient', 'py_function', 'GradientTape.gradient',   # of its step too
+        'slope', *['Iterator.get_next'] * 3]

@@ -17,8 +17,9 @@ from pyfuncdbg.debug.diagnosis.diagnose import diagnose
 from pyfuncdbg.debug.diagnosis.evidence import Gatherer, Spot
 from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding, Place
 from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
+from pyfuncdbg.debug.diagnosis.rewriting import as_py_function, as_stateless
 from pyfuncdbg.debug.diagnosis.shaping import shape_of
-from pyfuncdbg.debug.diagnosis.statement import script_call, statement_at
+from pyfuncdbg.debug.diagnosis.statement import ScriptCall, script_call, statement_at
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
 from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.hooks.facts import Fact
@@ -230,7 +231,21 @@ def number_of(label: Any) -> Any:
     return np.float32(label == 3)
 
 
+def printed(label: Any) -> Any:
+    return np.float32(str(label) == 'cat')
+
+
+def formatted(label: Any) -> Any:
+    label = f'{label}'
+    return np.float32(label in ('cat', 'dog'))
+
+
+def contained(label: Any) -> Any:
+    return np.float32('cat' in str(label) or str(label) == "b'cat'")
+
+
 @pytest.mark.parametrize(('function', 'value', 'told'), [
+    (printed, b'cat', True), (formatted, b'cat', True), (contained, b'cat', False), (printed, 'cat', False),
     (label_of, b'cat', True), (label_of, 'cat', False), (decoded, b'cat', False), (number_of, b'cat', False)])
 def test_bytes_compared_with_text(bench: Bench, function: Callable[[Any], Any], value: Any, told: bool) -> None:
     site = bench.site(function, 6)
@@ -239,7 +254,8 @@ def test_bytes_compared_with_text(bench: Bench, function: Callable[[Any], Any], 
     found = bench.findings()
     assert [one.fix for one in found] == ['label = label.decode()'] * told
     if told:
-        assert found[0].place == (__file__, label_of.__code__.co_firstlineno + 1)
+        compared = [label_of, printed].count(function) or 2
+        assert found[0].place == (__file__, function.__code__.co_firstlineno + compared)  # type: ignore[attr-defined]
 
 
 def test_what_tensorflow_refuses_after_the_function_has_returned(bench: Bench) -> None:
@@ -251,6 +267,70 @@ def test_what_tensorflow_refuses_after_the_function_has_returned(bench: Bench) -
     assert (dtype.kind, dtype.figures['returned'], dtype.figures['declared']) == ('dtype', 'float64', 'float32')
     assert 'lambda v: np.asarray(v / 3.0, np.float32)' in dtype.fix
     assert (outputs.kind, outputs.figures['returned'], outputs.figures['declared']) == ('outputs', 2, 1)
+
+
+def test_a_function_that_returns_nothing_where_nothing_is_declared(bench: Bench) -> None:
+    bench.call(bench.site(lambda v: None, 8, Tout=[]), 4)
+    bench.call(bench.site(lambda v: None, 11, name='none'), 4)
+    (found,) = bench.findings()
+    assert (found.kind, found.site, found.figures['declared']) == ('outputs', 'none', 1)
+
+
+@pytest.mark.parametrize(('shapes', 'untrue', 'fix'), [
+    ([[2, 3]], 1, 'image.set_shape([None, 3])'), ([[None, 3]], 0, ''), ([None], 0, ''), ([[None, 4]], 2,
+     'image.set_shape([None, 3])'), ([[None]], 2, 'image.set_shape([None, 3])'), ('x', 0, ''), ([[-1, 'x']], 0, '')])
+def test_a_shape_that_is_not_true(bench: Bench, shapes: Any, untrue: int, fix: str) -> None:
+    site = bench.site(lambda n: np.ones((n, 3), np.float32), 6, shapes=shapes)
+    for n in (2, 5):
+        bench.call(site, n)
+    found = bench.findings()
+    assert [(one.kind, one.fix, one.figures['of another shape']) for one in found] == [
+        ('untrue shape', fix, untrue)] * bool(untrue)
+
+
+@pytest.mark.parametrize(('text', 'gradient', 'stateless'), [
+    ('tf.numpy_function(f, [x], tf.int32)', 'tf.py_function(f, [x], tf.int32)',
+     'tf.numpy_function(f, [x], tf.int32, stateful=False)'),
+    ('tf1.py_func(f, [x], tf.int32, False, "é")', 'tf1.py_function(f, [x], tf.int32, "é")', ''),
+    ('tf.numpy_function(\n    f,\n    [x],  # (it)\n    tf.int32,  # out\n    stateful=True)',
+     'tf.py_function(\n    f,\n    [x],  # (it)\n    tf.int32)', ''),
+    ('numpy_function(stateful=False, func=f, inp=[x], Tout=t)', 'tf.py_function(func=f, inp=[x], Tout=t)', ''),
+    ('tf.py_function(\n    f,\n    [x],\n    t,  # out\n)', 'tf.py_function(\n    f,\n    [x],\n    t,  # out\n)',
+     'tf.numpy_function(\n    f,\n    [x],\n    t, stateful=False,  # out\n)'),
+    ('tf.py_function(f, [x], t, "it")', 'tf.py_function(f, [x], t, "it")',
+     'tf.numpy_function(f, [x], t, name="it", stateful=False)'),
+    ('py_func(py_func, [x], t)', 'tf.py_function(py_func, [x], t)', 'py_func(py_func, [x], t, stateful=False)'),
+    ('load(x)', '', ''), ('tf.py_func(', '', '')])
+def test_calls_are_rewritten_in_their_own_lines(text: str, gradient: str, stateless: str) -> None:
+    call = ScriptCall(text, (), False, text, 'tf.py_func', 'f', ('x',), ())
+    assert (as_py_function(call), as_stateless(call)) == (gradient, stateless)
+
+
+def test_of_several_calls_in_a_statement_that_of_the_function() -> None:
+    text = 'a, b = tf.py_func(f, [x], t), tf.py_func(self.g, [y], t)'
+    assert [call and call.function for call in (script_call(text, name) for name in ('f', 'g', 'h', ''))] == [
+        'f', 'self.g', None, None]
+    text = 'a = tf.py_func(lambda v: v, [x], t) + tf.py_func(lambda v: 2, [x], t)'
+    called = [script_call(text, '<lambda>', at, among) for at, among in ((0, 2), (1, 2), (-1, 2), (0, 1))]
+    assert [call and call.function for call in called] == ['lambda v: v', 'lambda v: 2', None, None]
+
+
+def test_lambdas_in_one_line_are_told_apart() -> None:
+    watch = Occupancy()
+    watch.start()
+    try:
+        lambdas = [lambda v: [v], lambda v: [v, v], lambda v: [5]]
+        stack = (Frame('model.py', 17, 'f'),)
+        for function in lambdas:
+            site = CallSite('node', 'PyFunc', 'python', PlainHost('plain'), function=function,  # type: ignore[arg-type]
+                            stack=stack)
+            instrument(site, function)(Run('test', site.host, 0), [1])
+    finally:
+        watch.stop()
+    facts = list(watch.facts())
+    columns = [fact.data['column'] for fact in facts if fact.kind == '<lambda>']
+    assert len(columns) == 3 and 0 < columns[0] < columns[1] < columns[2]
+    assert [fact.data['calls'] for fact in facts if fact.kind == 'occupancy'] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(('returned', 'declared', 'changed', 'told'), [

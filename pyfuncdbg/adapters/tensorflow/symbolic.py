@@ -130,6 +130,6 @@ class Symbolic:
 
 
 def _tensors(given: Any) -> list[Any]:
-    """Tensors, of a variable its handle."""
+    """Tensors: of a variable its handle, of a ref variable the reference that nodes have as input."""
     listed = given if isinstance(given, (list, tuple)) else [given]
-    return [getattr(thing, 'handle', thing) for thing in listed]
+    return [thing._ref() if hasattr(thing, '_ref') else getattr(thing, 'handle', thing) for thing in listed]

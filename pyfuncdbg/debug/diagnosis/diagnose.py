@@ -12,14 +12,14 @@ from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding
 from pyfuncdbg.debug.diagnosis.leaking import leaks
 from pyfuncdbg.debug.diagnosis.leaving import ends, exports, unheard
 from pyfuncdbg.debug.diagnosis.results import results
-from pyfuncdbg.debug.diagnosis.shaping import failed_shapes, lost_shapes
+from pyfuncdbg.debug.diagnosis.shaping import failed_shapes, lost_shapes, untrue_shapes
 from pyfuncdbg.debug.diagnosis.texts import texts
 from pyfuncdbg.debug.diagnosis.waiting import uses, waits
 from pyfuncdbg.debug.diagnosis.writing import writes
 from pyfuncdbg.debug.queries import Queries
 
 JUDGES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (results, texts, gradients, writes, leaks, lost_shapes,
-                                                              failed_shapes, waits, exports, ends, unheard)
+                                                              untrue_shapes, failed_shapes, waits, exports, ends, unheard)
 
 
 def diagnose(trace: Queries) -> Diagnosis:

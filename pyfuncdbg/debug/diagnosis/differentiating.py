@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place
+from pyfuncdbg.debug.diagnosis.rewriting import as_py_function
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord
 
@@ -64,7 +65,7 @@ def _place(told: object) -> Place:
 
 
 def _finding(evidence: Evidence, lost: _Lost, count: int, asked: int) -> Finding:
-    call = evidence.script_call(lost.place)
+    call = evidence.script_call(lost.place, lost.function)
     name, source, fix = lost.function, lost.source, ''
     times = f'in {count:,} of {asked:,} gradients asked for at line {lost.asked.line}'
     figures: dict[str, Figure] = {'None': count, 'asked': asked, 'source': source}
@@ -72,14 +73,14 @@ def _finding(evidence: Evidence, lost: _Lost, count: int, asked: int) -> Finding
         what = (f'The gradient of {source!r} is None, {times}: numpy_function has no gradient, and the way leads through '
                 f'{name}')
         if call is not None:
-            other = call.call.replace(call.op, f'{call.op.rpartition(".")[0]}.py_function'.lstrip('.'), 1)
-            fix = call.statement.replace(call.call, other.replace(', stateful=False', '').replace(', stateful=True', ''))
+            other = as_py_function(call)
+            fix = call.statement.replace(call.call, other) if other else ''
         return Finding('gradient', name, lost.place, what, figures, fix,
                        'py_function has one, if the function computes with TensorFlow ops (tf.sin, not np.sin); or give it '
                        'one by tf.custom_gradient')
     what = (f'The gradient of {source!r} is None, {times}: {name} takes it from outside ({lost.variable}), and only what is '
             f'in inp has a gradient')
-    if call is not None and call.inputs is not None:
+    if call is not None and call.inputs is not None and call.op:
         arguments = ', '.join([call.function, f'[{", ".join([*call.inputs, lost.variable])}]', *call.rest])
         fix = call.statement.replace(call.call, f'{call.op}({arguments})')
     return Finding('gradient', name, lost.place, what, figures, fix, 'pass it in inp, and take it as one more parameter')

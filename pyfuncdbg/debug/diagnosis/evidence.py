@@ -16,6 +16,8 @@ from pyfuncdbg.record.records import CallRecord, SiteRecord
 
 FACT, STATEMENT = 'fact', 'statement'
 """Kinds of notes in a trace."""
+LAMBDA = '<lambda>'
+"""Name of a function that has none, and kind of the fact that says in which column it begins."""
 READ = 1_000
 """Calls of a place that are read, the newest."""
 _FRAMES = 4
@@ -30,6 +32,7 @@ class Spot:
         calls: The newest calls, oldest first.
         count, failed: How many calls there were, and how many raised.
         seconds: All of them together.
+        column: Where in its line the body of a lambda begins, which tells several in one line apart; 0 for other functions.
     """
 
     place: Place
@@ -38,6 +41,7 @@ class Spot:
     count: int
     failed: int
     seconds: float
+    column: int = 0
 
     @property
     def site(self) -> SiteRecord:
@@ -96,7 +100,8 @@ class Evidence:
             place, text = _place_of(note.data), note.data.get('text')
             if isinstance(text, str):
                 self._statements[place] = text
-        self.spots = tuple(_spots(trace))
+        columns = {(known.process, known.site): known.number('column') for known in self.having(LAMBDA)}
+        self.spots = tuple(_spots(trace, columns))
 
     def _newest(self) -> Iterator[Known]:
         """The facts of each process's last gathering."""
@@ -125,24 +130,34 @@ class Evidence:
         """The program's statement at a place, '' if the trace does not hold it."""
         return self._statements.get(place, '')
 
-    def script_call(self, place: Place, decorated: str = '') -> ScriptCall | None:
-        """The statement at a place, taken apart; `decorated` is a function that may be a script op itself."""
+    def script_call(self, place: Place, function: str = '') -> ScriptCall | None:
+        """The call of a script op at a place, taken apart: of several in its statement that of the function."""
         text = self.statement(place)
-        return script_call(text, decorated) if text else None
+        return script_call(text, function.rpartition('.')[2]) if text else None
+
+    def script_call_of(self, spot: Spot) -> ScriptCall | None:
+        """The call that made a spot's nodes; of several lambdas in one line it is known by its column."""
+        name = spot.site.function.rpartition('.')[2]
+        if name != LAMBDA:
+            return self.script_call(spot.place, name)
+        columns = sorted({other.column for other in self.spots if other.place == spot.place and other.column})
+        text = self.statement(spot.place)
+        return script_call(text, name, columns.index(spot.column) if spot.column else -1, len(columns)) if text else None
 
 
-def _spots(trace: Queries) -> Iterator[Spot]:
+def _spots(trace: Queries, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:
     groups: dict[tuple[Any, ...], list[SiteRecord]] = {}
     uses = {(use.site.process, use.site.id): use for use in trace.usage()}
     for site in trace.sites():
         if site.kind == 'python' and (site.process, site.id) in uses:
-            groups.setdefault((_made_at(site), site.op_type, site.function, site.host), []).append(site)
-    for (place, *_), sites in groups.items():
+            column = columns.get((site.process, site.id), 0)
+            groups.setdefault((_made_at(site), column, site.op_type, site.function, site.host), []).append(site)
+    for (place, column, *_), sites in groups.items():
         calls = [call for site in sites for call in trace.newest(site, limit=READ)]
         calls.sort(key=lambda call: call.started)
         used = [uses[site.process, site.id] for site in sites]
         yield Spot(place, tuple(sites), tuple(calls[-READ:]), sum(use.calls for use in used),
-                   sum(use.failed for use in used), sum(use.total for use in used))
+                   sum(use.failed for use in used), sum(use.total for use in used), column)
 
 
 def _made_at(site: SiteRecord) -> Place:
@@ -194,5 +209,5 @@ class Gatherer:
                 self._written.add(place)
                 text = statement_at(*place)
                 if text:
-                    self._notes.note(STATEMENT, {'filename': place.filename, 'line': place.line, 'text': text[:1000]})
+                    self._notes.note(STATEMENT, {'filename': place.filename, 'line': place.line, 'text': text})
         return begun

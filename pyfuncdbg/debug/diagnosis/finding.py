@@ -23,8 +23,8 @@ class Finding:
     """One fault.
 
     Attributes:
-        kind: 'leak', 'tape cache', 'shape', 'order', 'serial', 'gil', 'text', 'dtype', 'outputs', 'gradient', 'backward',
-            'write', 'export', 'lost'.
+        kind: 'leak', 'tape cache', 'shape', 'untrue shape', 'order', 'serial', 'gil', 'text', 'dtype', 'outputs',
+            'gradient', 'backward', 'write', 'export', 'lost'.
         site: Name of the node, or of the function.
         place: Where the program made it.
         what: What is wrong, in a sentence or two.

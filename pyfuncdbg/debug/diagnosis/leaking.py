@@ -78,7 +78,7 @@ def _figures(known: Known) -> dict[str, Figure]:
 
 def _entries(evidence: Evidence, known: Known) -> Finding:
     name = known.text('function') or ('the backward step of a py_function' if known.data.get('backward') else 'a function')
-    call = evidence.script_call(known.place)
+    call = evidence.script_call(known.place, known.text('function'))
     if _is_eager(known):
         what = (f'Every eager call leaves its function in script_ops._py_funcs for as long as the process lives: '
                 f'{known.number("entries"):,} entries from {known.number("calls"):,} calls of {name}')
@@ -114,7 +114,7 @@ def _tapes(evidence: Evidence, known: Known) -> Finding:
     what = (f'{known.number("entries"):,} tapes of {known.text("function") or "a py_function"} are left in '
             f'script_ops.tape_cache, with the inputs and outputs of their calls: each call under a tape leaves one '
             f'until a gradient is asked for, and none was')
-    call = evidence.script_call(known.place)
+    call = evidence.script_call(known.place, known.text('function'))
     advice = 'what needs no gradient runs outside of the tape'
     fix = f'with tape.stop_recording():\n    {call.statement}' if call is not None else ''
     if known.number('entries') * 2 <= calls and known.number('entries') <= FEWEST:

@@ -9,6 +9,7 @@ import _thread
 import time
 from collections.abc import Callable, Hashable, Iterator
 from time import perf_counter_ns, thread_time_ns
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Frame, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.original import original
 from pyfuncdbg.record.recorder import DEPTH
 
 _EVERY = 0.02
@@ -50,6 +52,7 @@ class Occupancy:
         self._lock = new_lock()
         self._uses: dict[Hashable, _Use] = {}
         self._by_site: dict[int, _Use] = {}
+        self._columns: dict[int, int] = {}
         self._active = 0
         self._on = False
 
@@ -71,6 +74,8 @@ class Occupancy:
             use = self._by_site.get(site.id)
             if use is None:
                 use = self._by_site[site.id] = self._uses.setdefault(_at(site), _Use(site))
+                if column := _column(site):
+                    self._columns[site.id] = column
             began = perf_counter_ns()
             self._active += 1
             use.active += 1
@@ -121,6 +126,8 @@ class Occupancy:
         """What each function took, told of the first of its sites."""
         now = perf_counter_ns()
         with self._lock:
+            for site, column in self._columns.items():
+                yield Fact('<lambda>', site, data={'column': column})
             for use in self._uses.values():
                 busy = use.busy + (now - use.since if use.active else 0)
                 yield Fact('occupancy', use.site, data={
@@ -134,7 +141,15 @@ def _at(site: CallSite) -> Hashable:
     function = site.function
     code = getattr(function, '__code__', None)
     place = site.stack[-1][:2] if site.stack else (code.co_filename, code.co_firstlineno) if code is not None else site.id
-    return place, site.op_type, getattr(function, '__qualname__', type(function).__name__)
+    return place, _column(site), site.op_type, getattr(function, '__qualname__', type(function).__name__)
+
+
+def _column(site: CallSite) -> int:
+    """Where the body of a lambda begins in its line: several may be in one; 0 for a function with a name."""
+    code = getattr(site.function, '__code__', None)
+    if not isinstance(code, CodeType) or code.co_name != '<lambda>':
+        return 0
+    return next((column for _, _, column, _ in original(code).co_positions() if column), 0)
 
 
 def _text_kind(value: Any) -> str:

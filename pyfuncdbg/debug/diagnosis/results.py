@@ -58,6 +58,8 @@ def _refused(evidence: Evidence, spot: Spot) -> Finding | None:
     for call in returned:
         nothing = len(call.outputs) == 1 and call.outputs[0].dtype not in ('string', *declared) and not _is_number(
             call.outputs[0].dtype)
+        if nothing and not declared:            # TensorFlow takes None for the nothing that Tout=[] declares
+            continue
         if len(call.outputs) != len(declared) or nothing:
             same = [one for one in returned if len(one.outputs) == len(call.outputs)]
             return _wrong_count(spot, 0 if nothing else len(call.outputs), len(declared), len(same), call.number)
@@ -162,10 +164,11 @@ def recast(evidence: Evidence, spot: Spot, slot: int, dtype: str) -> str:
     if not _is_number(dtype):
         return ''
     kind = f'np.{dtype}'
-    call = evidence.script_call(spot.place)
+    call = evidence.script_call_of(spot)
     if call is not None and call.function.startswith('lambda'):
         head, _, body = call.function.partition(':')
-        return call.statement.replace(call.function, f'{head}: np.asarray({body.strip()}, {kind})')
+        mended = call.call.replace(call.function, f'{head}: np.asarray({body.strip()}, {kind})', 1)
+        return call.statement.replace(call.call, mended, 1)
     try:
         text = textwrap.dedent(spot.site.source)
         tree = ast.parse(text)

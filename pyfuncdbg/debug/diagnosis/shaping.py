@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall
-from pyfuncdbg.record.records import SiteRecord
+from pyfuncdbg.record.records import CallRecord, SiteRecord
 
 _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'
                          r'dimension of the inputs should be defined', re.IGNORECASE)
@@ -27,10 +27,49 @@ def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
             continue
         sites = [site for site in spot.sites if _unknown(site.attrs.get('shapes'))]
         after = max([_count(site.attrs.get('shapeless')) for site in sites], default=0)
-        dataset = any(site.attrs.get('returns_shapeless') is True and str(site.attrs.get('graph', '')).startswith('Dataset_')
-                      for site in sites)
+        dataset = any(site.attrs.get('elements_shapeless') is True or (
+            site.attrs.get('returns_shapeless') is True and str(site.attrs.get('graph', '')).startswith('Dataset_'))
+            for site in sites)
         if sites and (after or dataset) and any(call.outputs for call in spot.calls):
             yield _finding(evidence, spot, _unknown(sites[0].attrs.get('shapes')), after, dataset)
+
+
+def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """One finding for each output whose shape in the graph, as by `set_shape`, is not the one that came out."""
+    for spot in evidence.spots:
+        for slot in range(max([len(call.outputs) for call in spot.calls], default=0)):
+            untrue = [call for call in spot.calls if len(call.outputs) > slot and not _fits(
+                call.outputs[slot].shape, _declared(call.site, slot))]
+            if untrue:
+                yield _untrue(evidence, spot, slot, untrue)
+
+
+def _declared(site: SiteRecord, slot: int) -> list[int | None] | None:
+    """What the graph says of an output; None if that is nothing."""
+    shapes = site.attrs.get('shapes')
+    shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
+    return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
+
+
+def _fits(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
+    return declared is None or (len(shape) == len(declared) and all(
+        wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
+
+
+def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[CallRecord]) -> Finding:
+    call = untrue[0]
+    said, got = text(_declared(call.site, slot) or ()), text(call.outputs[slot].shape)
+    calls = [one for one in spot.calls if len(one.outputs) > slot]
+    common = shape_of([one.outputs[slot].shape for one in calls])
+    which = 'The output' if len(spot.site.outputs) == 1 else f'Output {slot}'
+    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape: TensorFlow takes that for '
+            f'true without a look. A batch of such elements fails, other ops may go wrong')
+    figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue), 'shape in the graph': said}
+    fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
+    advice = (f'the shape of all {len(calls):,} calls that were seen; for a batch make them one size, or use padded_batch'
+              if common is not None else 'the rank differs from call to call: give the outputs one rank, by reshape')
+    return Finding('untrue shape', spot.name, spot.place, what, figures, fix, advice,
+                   tuple(one.number for one in untrue[:3]))
 
 
 def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
@@ -40,7 +79,7 @@ def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
     if raised is None or not uncalled:
         return
     known = max(uncalled, key=lambda known: known.number('number'))
-    call = evidence.script_call(known.place)
+    call = evidence.script_call(known.place, known.text('function'))
     what = (f'The output has no shape in the graph, not even a rank, and the graph could not be made: '
             f'{raised.text("raised")}')
     fix = ''
@@ -89,7 +128,7 @@ def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, d
     varying = [slot for slot, shape in seen.items() if shape is None]
     if varying:
         what += f'; the rank of output {varying[0]} differs from call to call, no set_shape can say it'
-    call = evidence.script_call(spot.place, spot.site.function.rpartition('.')[2])
+    call = evidence.script_call_of(spot)
     advice = f'the shape of all {judged:,} calls that were seen' if judged > 1 else 'the shape of the one call that was seen'
     advice += ', None where it varied' if any(None in shape for shape in known.values()) else ''
     return Finding('shape', spot.name, spot.place, what, figures, _fix(call, spot, known),

@@ -51,7 +51,8 @@ def statement_at(filename: str, line: int) -> str:
     """
     lines = linecache.getlines(filename)
     first, last = next(((first, last) for first, last in _statements(''.join(lines)) if first <= line <= last), (0, 0))
-    return textwrap.dedent(''.join(lines[first - 1:last])).strip()[:_LONGEST] if first else ''
+    text = textwrap.dedent(''.join(lines[first - 1:last])).strip() if first else ''
+    return text if len(text) <= _LONGEST else ''             # half a statement mends nothing
 
 
 @lru_cache(maxsize=8)
@@ -79,23 +80,24 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def script_call(statement: str, decorated: str = '') -> ScriptCall | None:
-    """The first call of a script op in a statement; None if there is none.
+def script_call(statement: str, function: str = '', at: int = -1, among: int = 0) -> ScriptCall | None:
+    """The call of a script op in a statement; None if there is none, or several and it is not known which.
 
     Args:
         statement: Its text.
-        decorated: Name of a function that may be a script op by its decorator: a call of it is one too.
+        function: Name of the function that it calls; one that is a script op by its decorator is called itself.
+        at, among: Which of how many lambdas were seen at the place; -1 if that is not known.
     """
     tree = _parsed(statement) or _parsed(f'{statement}\n    pass')
     if tree is None or not tree.body:
         return None
-    call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) in _SCRIPTS), None)
-    if call is None:
-        return _decorated_call(statement, tree, decorated)
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
-    function = named.get('func') or (call.args[0] if call.args else None)
-    inputs = named.get('inp') or (call.args[1] if len(call.args) > 1 else None)
-    if function is None or inputs is None:
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) in _SCRIPTS]
+    if not calls:
+        return _decorated_call(statement, tree, function)
+    call = calls[0] if len(calls) == 1 else _one_of(calls, function, at, among)
+    called = _argument(call, 0, 'func') if call is not None else None
+    inputs = _argument(call, 1, 'inp') if call is not None else None
+    if call is None or called is None or inputs is None:
         return None
     def text(node: ast.AST) -> str:
         return _text(statement, node)
@@ -103,7 +105,24 @@ def script_call(statement: str, decorated: str = '') -> ScriptCall | None:
     listed = tuple(text(item) for item in inputs.elts) if isinstance(inputs, ast.List | ast.Tuple) else None
     rest = [text(argument) for argument in call.args[2:]]
     rest += [f'{keyword.arg}={text(keyword.value)}' for keyword in call.keywords if keyword.arg not in ('func', 'inp', None)]
-    return ScriptCall(statement, targets, several, text(call), text(call.func), text(function), listed, tuple(rest))
+    return ScriptCall(statement, targets, several, text(call), text(call.func), text(called), listed, tuple(rest))
+
+
+def _one_of(calls: list[ast.Call], function: str, at: int, among: int) -> ast.Call | None:
+    """The call of a function among several calls of script ops."""
+    functions = [_argument(call, 0, 'func') for call in calls]
+    if function == '<lambda>':
+        lambdas = [call for call, called in zip(calls, functions, strict=True) if isinstance(called, ast.Lambda)]
+        lambdas.sort(key=lambda call: (call.lineno, call.col_offset))
+        return lambdas[at] if len(lambdas) == 1 or (0 <= at < among == len(lambdas)) else None
+    named = [call for call, called in zip(calls, functions, strict=True) if called is not None and (
+        _last_name(called) == function)]
+    return named[0] if len(named) == 1 else None
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    named = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+    return named if named is not None else call.args[position] if len(call.args) > position else None
 
 
 def _decorated_call(statement: str, tree: ast.Module, name: str) -> ScriptCall | None:

@@ -22,6 +22,7 @@ _RAISED = re.compile(
     r"argument should be integer or bytes-like object, not 'str'|must be str or None, not bytes|"
     r"'in <string>' requires string as left operand, not bytes|"
     r'sequence item \d+: expected (?:str instance, bytes|a bytes-like object, str) found')
+_OF_BYTES = re.compile(r"b['\"]|tf\.Tensor\(")
 _KEY = re.compile(r"b['\"]")
 
 
@@ -109,13 +110,16 @@ def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[F
         kind = kinds.get(slot, '')
         name = parameter(spot.site.source, slot)
         named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
-        if any(isinstance(node.ctx, ast.Store) for node in named):
+        printed = [node for node in ast.walk(function) if isinstance(node, ast.Assign) and _printed(node.value) == name]
+        stored = {id(target) for node in printed for target in node.targets}
+        if any(isinstance(node.ctx, ast.Store) and id(node) not in stored for node in named):
             continue                            # `label = label.decode()`: it is text from there on, perhaps
         aliases = _aliases(function, name, numpy=spot.site.op_type == 'EagerPyFunc')
-        if kind in ('bytes', 'array of bytes') or (kind == 'tensor' and aliases):
-            watched = aliases if kind == 'tensor' else {name, *aliases}
+        if kind in ('bytes', 'array of bytes', 'tensor'):
+            texts = {target.id for node in printed for target in node.targets if isinstance(target, ast.Name)}
+            watched = (aliases if kind == 'tensor' else {name, *aliases}) | texts
             for node in ast.walk(function):
-                if isinstance(node, ast.Compare) and _in_vain(node, watched):
+                if isinstance(node, ast.Compare) and _in_vain(node, watched, {name, *aliases}):
                     line = spot.site.line + node.lineno - 1
                     what = (f'{ast.unparse(node)} compares bytes with str, which are never equal: {name!r} was bytes in all '
                             f'{spot.count:,} calls')
@@ -137,12 +141,33 @@ def _aliases(function: ast.AST, name: str, *, numpy: bool) -> set[str]:
     return found
 
 
-def _in_vain(node: ast.Compare, names: set[str]) -> bool:
-    """Whether it compares one of these with text alone."""
+def _printed(node: ast.expr) -> str:
+    """The variable of `str(label)`, `repr(label)` or `f'{label}'`, which is "b'cat'" of bytes; '' if it is none of these."""
+    inner: ast.expr | None = None
+    if isinstance(node, ast.Call) and _is_builtin(node.func) and len(node.args) == 1 and not node.keywords:
+        inner = node.args[0]
+    elif isinstance(node, ast.JoinedStr) and len(node.values) == 1 and isinstance(node.values[0], ast.FormattedValue):
+        inner = node.values[0].value
+    return inner.id if isinstance(inner, ast.Name) else ''
+
+
+def _is_builtin(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ('str', 'repr', 'ascii')
+
+
+def _in_vain(node: ast.Compare, names: set[str], held: set[str]) -> bool:
+    """Whether it compares one of these, or `str` of what is held as bytes, with text alone."""
+    def is_bytes(side: ast.expr) -> bool:
+        return (isinstance(side, ast.Name) and side.id in names) or _printed(side) in held
+
+    def never(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
+        forward = is_bytes(left) and _is_text(right)
+        backward = is_bytes(right) and _is_text(left)       # `'cat' in str(label)` is another question
+        if isinstance(op, ast.In | ast.NotIn):
+            return forward
+        return isinstance(op, ast.Eq | ast.NotEq) and (forward or backward)
     sides = [node.left, *node.comparators]
-    if not all(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in node.ops):
-        return False
-    return any(isinstance(side, ast.Name) and side.id in names for side in sides) and any(_is_text(side) for side in sides)
+    return any(never(*each) for each in zip(sides, node.ops, node.comparators, strict=False))
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -150,4 +175,4 @@ def _is_text(node: ast.expr) -> bool:
         return bool(node.elts) and all(_is_text(item) for item in node.elts)
     if isinstance(node, ast.Dict):
         return bool(node.keys) and all(key is not None and _is_text(key) for key in node.keys)
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and not _OF_BYTES.match(node.value)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place, Use
+from pyfuncdbg.debug.diagnosis.rewriting import as_stateless
 
 LEAST = 0.1
 """Seconds below which nothing is said."""
@@ -117,17 +118,12 @@ def _order(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
             f'TensorFlow runs them one after the other in every call of the function')
     figures: dict[str, Figure] = {'calls': spot.count, f'{spot.name}, seconds': spot.seconds,
                                   f'{other.name}, seconds': other.seconds, 'could overlap, seconds': saved}
-    call = evidence.script_call(spot.place)
+    call = evidence.script_call_of(spot)
+    plain = as_stateless(call) if call is not None else ''
+    fix = call.statement.replace(call.call, plain) if call is not None and plain else ''
     if spot.site.op_type == 'PyFunc':
-        fix = call.statement.replace(call.call, _stateless(call.call)) if call is not None else ''
         return Finding('order', spot.name, spot.place, what, figures, fix,
                        'if it depends on its inputs alone and has no effect')
-    plain = _stateless(call.call).replace('py_function', 'numpy_function', 1) if call is not None else ''
-    fix = call.statement.replace(call.call, plain) if call is not None else ''
     return Finding('order', spot.name, spot.place, what, figures, fix,
                    'py_function is always stateful. If no gradient goes through it and it depends on its inputs alone, '
                    'numpy_function does the same on arrays')
-
-
-def _stateless(call: str) -> str:
-    return call if 'stateful' in call else f'{call[:-1].rstrip().rstrip(",")}, stateful=False)'
