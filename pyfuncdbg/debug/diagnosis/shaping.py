@@ -62,8 +62,8 @@ def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[CallReco
     calls = [one for one in spot.calls if len(one.outputs) > slot]
     common = shape_of([one.outputs[slot].shape for one in calls])
     which = 'The output' if len(spot.site.outputs) == 1 else f'Output {slot}'
-    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape: TensorFlow takes that for '
-            f'true without a look. A batch of such elements fails, other ops may go wrong')
+    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which TensorFlow '
+            f'takes for true there: what comes after it, such as a batch, fails or goes wrong')
     figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue), 'shape in the graph': said}
     fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
     advice = (f'the shape of all {len(calls):,} calls that were seen; for a batch make them one size, or use padded_batch'
