@@ -129,6 +129,13 @@ class Entry:
             return None
         return self._lines().placed(self.breakpoint.number)
 
+    @property
+    def reached(self) -> bool:
+        """Whether the program has come to where its condition is tested."""
+        if self.breakpoint.spec.kind == 'line':
+            return self._lines().reached(self.breakpoint.number)
+        return bool(self.sites)
+
     def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:
         if old.enabled:
             self._lines().clear(old.number)

@@ -4,6 +4,7 @@ Runs on the stopped thread. What is assigned goes to the frame itself, on every 
 """
 from __future__ import annotations
 
+import builtins
 import ctypes
 import linecache
 import re
@@ -20,6 +21,8 @@ from pyfuncdbg.hooks.source_map import owner
 FILENAME = '<pfd>'
 """Of code that was typed."""
 _NOTHING = object()
+_OF_THE_CALLER = frozenset(('locals', 'vars', 'dir', 'globals'))
+"""Builtins that answer of the frame that calls them. That of typed code is none of the program's."""
 
 
 class Names(dict[str, Any]):
@@ -46,8 +49,30 @@ class Names(dict[str, Any]):
     def settle(self) -> None:
         """After code was carried out: what it declared global goes where that is."""
 
+    def variables(self) -> dict[str, Any]:
+        """The local ones: what `locals()` gives."""
+        return {}
+
+    def module(self) -> dict[str, Any]:
+        """The global ones: what `globals()` gives."""
+        return {}
+
     def __missing__(self, name: str) -> Any:
-        return self.get_name(name)
+        try:
+            return self.get_name(name)
+        except KeyError:
+            if name not in _OF_THE_CALLER:
+                raise
+        return self._of_the_caller(name)
+
+    def _of_the_caller(self, name: str) -> Callable[..., Any]:
+        """The builtin of that name, which answers of where the user is."""
+        if name == 'globals':
+            return self.module
+        if name == 'locals':
+            return self.variables
+        builtin = getattr(builtins, name)
+        return lambda *given: builtin(*given) if given else sorted(self.variables()) if name == 'dir' else self.variables()
 
 
 class FrameNames(Names):
@@ -66,6 +91,14 @@ class FrameNames(Names):
 
     def known(self) -> Iterable[str]:
         return {*self._frame.f_locals, *self._owner.f_locals, *self._frame.f_globals, *VOCABULARY}
+
+    def variables(self) -> dict[str, Any]:
+        if self._frame.f_code.co_name == '<module>':
+            return self._frame.f_locals         # these may be written to
+        return {**self._owner.f_locals, **self._frame.f_locals}
+
+    def module(self) -> dict[str, Any]:
+        return self._frame.f_globals
 
     def _frame_of(self, name: str) -> FrameType:
         """The frame that has a variable: the one that is looked at, or the one that it is a block of."""
@@ -98,11 +131,13 @@ class NodeNames(Names):
     Args:
         read: By name, how to get the value.
         outer: The globals of the node's function.
+        inputs: Those of the names that are parameters of the function.
     """
 
-    def __init__(self, read: Mapping[str, Callable[[], Any]], outer: Mapping[str, Any]) -> None:
+    def __init__(self, read: Mapping[str, Callable[[], Any]], outer: Mapping[str, Any], inputs: Iterable[str] = ()) -> None:
         super().__init__()
         self._read = read
+        self._inputs = tuple(inputs)
         self._outer = outer
         self._own: dict[str, Any] = {}
 
@@ -113,6 +148,13 @@ class NodeNames(Names):
 
     def known(self) -> Iterable[str]:
         return {*self._read, *self._own, *self._outer}
+
+    def variables(self) -> dict[str, Any]:
+        outer = self._outer.variables() if isinstance(self._outer, Names) else {}
+        return {**outer, **{name: self._read[name]() for name in self._inputs}, **self._own}
+
+    def module(self) -> dict[str, Any]:
+        return self._outer.module() if isinstance(self._outer, Names) else dict(self._outer)
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self._read:

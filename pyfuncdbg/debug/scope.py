@@ -44,7 +44,8 @@ def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
     text, meaning = without_colons(text, tensors.names())
     for word, tensor in meaning.items():
         read[word] = tensors.reader(tensor)
-    return text, NodeNames(read, outer)
+    inputs = [name for name, _, _ in node_inputs(stop, entry) if name] if isinstance(entry, NodeEntry) else []
+    return text, NodeNames(read, outer, inputs)
 
 
 def host_of(stop: Stop) -> Host | None:

@@ -10,6 +10,9 @@ from pyfuncdbg.debug.breakpoint_list import BreakpointState, states
 from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.errors import nearest
 
+_RARE = {'error': 'error', 'gradient': 'gradient step'}
+"""What a breakpoint waits for that calls need not have."""
+
 
 def unhit(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
     """A sentence for each of these breakpoints that is on and was never hit."""
@@ -28,9 +31,11 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     if kind == 'call':
         return f'{begin}there was no such call{" for which its condition is true" if state.condition else ""}.'
     at = f' at {", ".join(state.where)}'
-    if state.condition:
+    if state.condition and entry.reached:
+        if state.timing in _RARE:
+            return f'{begin}there was no {_RARE[state.timing]} for which {state.condition!r} is true{at}.'
         return f'{begin}{state.condition!r} was never true{at}.'
     if kind == 'line':
         return f'{begin}the program never came to {", ".join(state.where)}.'
     such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: the others were there
-    return f'{begin}there was no {such}{"error" if state.timing == "error" else "call"}{at}.'
+    return f'{begin}there was no {such}{_RARE.get(state.timing, "call")}{at}.'

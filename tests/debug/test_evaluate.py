@@ -149,3 +149,31 @@ def test_any_line_is_answered(text):
         carry_out(text, NodeNames({}, {'__builtins__': {}}))
     except CommandError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize(('expression', 'value'), [
+    ("sorted(locals())", ['a', 'b', 'free', 'names']), ("locals()['b']", 4), ("[locals()['a'] for _ in range(2)]", [3, 3]),
+    ("(lambda: vars()['a'])()", 3), ('dir()', ['a', 'b', 'free', 'names']), ("globals()['LEVEL']", 1),
+    ("'append' in dir([])", True), ("vars(LEVEL.__class__)['real'].__name__", 'real'), ('eval("a + b")', 7)])
+def test_builtins_that_ask_the_caller_answer_of_the_frame(expression, value):
+    def function(a):
+        b, names = a + 1, FrameNames(sys._getframe())
+        found = carry_out(expression, names)
+        return [name for name in found if name in ('a', 'b', 'free', 'names')] if isinstance(found, list) and (
+            'b' in found) else found, free
+    free = 7
+    assert function(3)[0] == value
+
+
+def test_what_the_program_calls_locals_is_the_programs():
+    assert in_frame('locals = 5', 'locals + a', 'vars()["locals"]')[0] == [None, 8, 5]
+
+
+def test_locals_at_a_node_are_the_inputs_of_its_function_and_what_was_typed():
+    reads = []
+    names = NodeNames({'x': lambda: 5, 'far': lambda: reads.append(1)}, {'y': 2}, ['x'])
+    carry_out('z = x + y', names)
+    assert evaluate('locals()', names) == {'x': 5, 'z': 7} and evaluate('dir()', names) == ['x', 'z']
+    assert evaluate("globals()['y']", names) == 2 and not reads
+    inside = NodeNames({'mm_0': lambda: 3}, FrameNames(sys._getframe()))
+    assert evaluate('locals()', inside)['reads'] == []

@@ -53,13 +53,22 @@ def test_a_breakpoint_in_the_words_of_the_prompt(words: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(('words', 'why'), [
     ('twcie', "nothing of that name ran. Did you mean 'twice'?"),
     ('twice if x[0] == 5', "'x[0] == 5' was never true at PyFunc."),
-    ('model.py:5 if x[0] == 5', "'x[0] == 5' was never true at {folder}/model.py:5 twice."),
+    ('model.py:6 if x[0] == 5', "'x[0] == 5' was never true at {folder}/model.py:6 twice."),
+    ('rare.py:3 if x > 0', 'the program never came to {folder}/rare.py:3 rare.'),
+    ('rare.py:4 if x > 9', "'x > 9' was never true at {folder}/rare.py:4 rare."),
+    ('rare.py:4 if [n for n in (x,) if n > 9]', "'[n for n in (x,) if n > 9]' was never true at {folder}/rare.py:4 rare."),
     ('twice[7]', 'there was no such call at PyFunc.'),
     ('#70', 'there was no such call.'),
     ('other.py:2', 'the program never came to {folder}/other.py:2 other.')])
 def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(words: str, why: str, tmp_path: Path) -> None:
     (tmp_path / 'other.py').write_text('def other(x):\n    return x\n')
-    done = run(tmp_path, '--break', words)
+    (tmp_path / 'rare.py').write_text('''def rare(x):
+    if x > 5:
+        x += 1
+    x += 1
+    return lambda y: y
+''')
+    done = run(tmp_path, '--break', words, source=f'import rare\n{MODEL}rare.rare(1)\n')
     assert (done.returncode, done.stdout) == (0, '0\n2\n4\n')
     place = words.partition(' if')[0]
     assert done.stderr.splitlines()[-1] == (

@@ -27,6 +27,7 @@ class Arrival:
         number: Of the breakpoint.
         condition: None if it always stops.
         live: False once it was cleared: threads that are still in old code pass.
+        reached: Whether a thread has come to the line, whatever the condition was; kept only where there is one.
     """
 
     def __init__(self, number: int, condition: Condition | None, on_hit: OnHit, place: str,
@@ -34,6 +35,7 @@ class Arrival:
         self.number = number
         self.condition = condition
         self.live = True
+        self.reached = False
         self._on_hit = on_hit
         self._place = place
         self._vocabulary = vocabulary
@@ -71,6 +73,7 @@ class Arrival:
             return
         error: Exception | None = None
         if self.condition is not None:
+            self.reached = True
             try:
                 if not self.condition.value(frame, self._vocabulary, owner):
                     return

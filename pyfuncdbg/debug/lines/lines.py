@@ -143,6 +143,11 @@ class Lines:
         except KeyError:
             raise CommandError(f'no line breakpoint has the number {number}') from None
 
+    def reached(self, number: int) -> bool:
+        """Whether a thread has come to the line of one with a condition, since that was set."""
+        point = self._points.get(number)
+        return point is not None and point[1].arrival.reached
+
     # ------------------------------------------------------------------ at calls
     def look_again(self, code: CodeType | None = None) -> bool:
         """Find code that came into being since: functions made later, modules imported later. Called at calls.

@@ -105,7 +105,9 @@ def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
     if arrival.condition is not None:
         raised = ast.Expr(ast.Call(_mark('raised', arrival.number, arrival.raised, marks), [], []))
         handler = ast.ExceptHandler(_mark('class', 0, Exception, marks), None, [raised])
-        hit = ast.Try([ast.If(_condition(insertion, marks), [hit], [])], [handler], [], [])
+        mark = _mark('arrival', arrival.number, arrival, marks)
+        reached = ast.Assign([ast.Attribute(mark, 'reached', ast.Store())], ast.Constant(True))    # a call would take longer
+        hit = ast.Try([reached, ast.If(_condition(insertion, marks), [hit], [])], [handler], [], [])
     return _beyond(hit)
 
 
