@@ -152,15 +152,14 @@ def test_any_line_is_answered(text):
 
 
 @pytest.mark.parametrize(('expression', 'value'), [
-    ("sorted(locals())", ['a', 'b', 'free', 'names']), ("locals()['b']", 4), ("[locals()['a'] for _ in range(2)]", [3, 3]),
-    ("(lambda: vars()['a'])()", 3), ('dir()', ['a', 'b', 'free', 'names']), ("globals()['LEVEL']", 1),
+    ("sorted(locals())", ['a', 'b', 'expression', 'free', 'names']), ("locals()['b']", 4), ("[locals()['a'] for _ in range(2)]", [3, 3]),
+    ("(lambda: vars()['a'])()", 3), ('dir()', ['a', 'b', 'expression', 'free', 'names']), ("globals()['LEVEL']", 1),
     ("'append' in dir([])", True), ("vars(LEVEL.__class__)['real'].__name__", 'real'), ('eval("a + b")', 7)])
 def test_builtins_that_ask_the_caller_answer_of_the_frame(expression, value):
     def function(a):
-        b, names = a + 1, FrameNames(sys._getframe())
-        found = carry_out(expression, names)
-        return [name for name in found if name in ('a', 'b', 'free', 'names')] if isinstance(found, list) and (
-            'b' in found) else found, free
+        b = a + 1
+        names = FrameNames(sys._getframe())
+        return carry_out(expression, names), b, free
     free = 7
     assert function(3)[0] == value
 
