@@ -152,7 +152,8 @@ def test_any_line_is_answered(text):
 
 
 @pytest.mark.parametrize(('expression', 'value'), [
-    ("sorted(locals())", ['a', 'b', 'expression', 'free', 'names']), ("locals()['b']", 4), ("[locals()['a'] for _ in range(2)]", [3, 3]),
+    ("sorted(locals())", ['a', 'b', 'expression', 'free', 'names']),
+    ("locals()['b']", 4), ("[locals()['a'] for _ in range(2)]", [3, 3]),
     ("(lambda: vars()['a'])()", 3), ('dir()', ['a', 'b', 'expression', 'free', 'names']), ("globals()['LEVEL']", 1),
     ("'append' in dir([])", True), ("vars(LEVEL.__class__)['real'].__name__", 'real'), ('eval("a + b")', 7)])
 def test_builtins_that_ask_the_caller_answer_of_the_frame(expression, value):
