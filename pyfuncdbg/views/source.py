@@ -58,7 +58,10 @@ def place(filename: str, line: int, *, full: bool = False) -> Text:
 
 
 def parameters(site: SiteRecord) -> tuple[str, ...]:
-    """Names of the function's positional parameters as recorded, () if its text is unknown."""
+    """Names of the function's positional parameters as recorded, () if its text is unknown.
+
+    Of a generator too: calls of it ask for the next element, and their input is the number of the iteration.
+    """
     if not site.source or len(site.source) > 100_000:
         return ()
     return _parameters(site.source)
@@ -72,8 +75,20 @@ def _parameters(source: str) -> tuple[str, ...]:
         return ()                               # a lambda cut out of its statement, or hostile text
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            if _yields(node):
+                return ()
             return tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args))
     return ()
+
+
+def _yields(function: ast.AST) -> bool:
+    """Whether it is a generator; what is nested in it does not count."""
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef) and _yields(node):
+            return True
+    return False
 
 
 if __name__ == '__main__':
