@@ -153,3 +153,34 @@ def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> N
         assert 'No call raised' not in report
     else:
         assert 'The program ended with InvalidArgumentError: StringToNumberOp could not correctly convert' in report
+
+
+def test_a_shape_that_ensure_shape_refuses_is_the_error_of_its_call(tf: Any, tmp_path: Path) -> None:
+    def sized(value: Any) -> Any:
+        return np.ones([int(value)], np.float32)
+
+    def fixed(value: Any) -> Any:
+        return tf.ensure_shape(tf.numpy_function(sized, [value], tf.float32, name='sized'), [2])
+
+    def eager(value: Any) -> Any:
+        return tf.ensure_shape(tf.py_function(sized, [value], tf.float32, name='eager'), [2])
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'it.pfd') as recorder:
+        with pytest.raises(tf.errors.InvalidArgumentError, match='not compatible'):
+            list(tf.data.Dataset.from_tensor_slices(np.float32([2, 3, 2])).map(fixed))
+        with pytest.raises(tf.errors.InvalidArgumentError, match='not compatible'):
+            tf.function(eager)(tf.constant(5.0))
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            node = fixed(tf.constant(7.0))
+            session.run(node.op.inputs[0])      # the node that would refuse it does not run
+            with pytest.raises(tf.errors.InvalidArgumentError, match='not compatible'):
+                session.run(node)
+    with pyfuncdbg.load(recorder.path) as trace:
+        calls = [one for one in trace.calls() if one.site.name in ('sized', 'eager')]
+        found = [(one.outputs[0].shape, one.error.message if one.error is not None else '') for one in calls]
+        failed = [one.number for one in trace.calls(kind='python', failed=True)]
+    first = next(place for place, (shape, _) in enumerate(found) if shape == (3,))
+    assert found[0] == ((2,), '') and '[3] is not compatible with expected shape [2].' in found[first][1]
+    assert [(shape, text.partition('] is')[0].rpartition('[')[2]) for shape, text in found[-3:]] == [
+        ((5,), '5'), ((7,), ''), ((7,), '7')]
+    assert failed == [calls[first].number, *[calls[place].number for place in (-3, -1)]]

@@ -14,6 +14,7 @@ from pyfuncdbg.adapters.tensorflow import (
     forward,
     observers,
     op_calls,
+    refusals,
     runs,
     saving,
     steps,
@@ -24,6 +25,7 @@ from pyfuncdbg.adapters.tensorflow.calls import Calls
 from pyfuncdbg.adapters.tensorflow.causes import Causes
 from pyfuncdbg.adapters.tensorflow.conversions import Conversions
 from pyfuncdbg.adapters.tensorflow.custom import CustomGradients
+from pyfuncdbg.adapters.tensorflow.ensured import Ensured
 from pyfuncdbg.adapters.tensorflow.examination.examination import FILES, Examination
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.op_calls import OpCalls
@@ -51,12 +53,13 @@ class TensorFlowAttachment:
         source_map.install(Conversions())
         host = TensorFlowHost(found)
         going = self._runs = Runs(host)
-        causes = Causes()
+        causes = Causes(Ensured(found))
         self._ops = OpCalls(found, host, going)
         self._calls = Calls(found, host, causes, going, self._ops)
         self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (
-            calls, conversions, creation, custom, forward, observers, op_calls, runs, saving, steps, symbolic, tapes)]
+            calls, conversions, creation, custom, forward, observers, op_calls, refusals, runs, saving, steps, symbolic,
+            tapes)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(found, causes) if examine else None

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.ensured import Ensured
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.errors import RunAborted
@@ -69,7 +70,8 @@ class Causes:
 
     __slots__ = ('__dict__', '_arrived', '_failures', '_lock', 'aborted')      # `doctor` stands in the place of methods
 
-    def __init__(self) -> None:
+    def __init__(self, ensured: Ensured) -> None:
+        self.ensured = ensured
         self._failures: deque[_Failure] = deque(maxlen=_KEPT)
         self._lock = new_lock()
         self.aborted: RunAborted | None = None
@@ -118,6 +120,8 @@ class Causes:
                 self.raise_abort()
             if self._failures:
                 self._cause(error, message)
+            if self.ensured.waiting:
+                self.ensured.refused(message)
         return __init__
 
     def _interpolated(self, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -55,14 +55,16 @@ class Refusals:
             return Exhausted(error)
         reference = registry._funcs.data.get(token)     # its `get` is Python code
         registered = reference() if reference is not None else None
+        entry = getattr(registered, MARK, None)
         if isinstance(registered, self._eager):         # TensorFlow has cast the values already
             count, expected = _count(result), len(registered._out_dtypes)
             if count != expected:
                 self._refuse('InvalidArgumentError', _counted(token, count, expected), result)
-            return result
-        types = getattr(getattr(registered, MARK, None), 'types', None)
+        types = entry.types if entry is not None else None
         if types is not None and not (type(result) is np.ndarray and len(types) == 1 and result.dtype is types[0][0]):
             self._check(token, result, [dtype for _, dtype in types])
+        if entry is not None and entry.ensured:
+            self._causes.ensured.look(entry.ensured, result)
         return result
 
     def _check(self, token: str, result: Any, expected: Sequence[Any]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
+from pyfuncdbg.adapters.tensorflow.ensured import ensured
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, takes_element, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
@@ -78,11 +79,12 @@ class Entry:
         quick: For `quick`, once a call was seen: the site, the root and `last`.
         types: Of a `numpy_function` in a graph, by output: the NumPy dtype that needs no further look, None for strings, and
             TensorFlow's. None where it is not known.
+        ensured: The shapes that nodes behind it want, by output.
         generated: Whether each call takes the next element of a generator.
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'generated', 'known', 'last', 'quick', 'root', 'site', 'types', 'ways')
+    __slots__ = ('eager', 'ensured', 'generated', 'known', 'last', 'quick', 'root', 'site', 'types', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
@@ -92,6 +94,7 @@ class Entry:
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
         self.quick: tuple[CallSite, int, Last | None] | None = None
         self.generated = False
+        self.ensured: tuple[tuple[int, Any], ...] = ()
         self.types: tuple[tuple[Any, Any], ...] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
@@ -176,7 +179,7 @@ class Sites:
                         inputs=[tensor.name for tensor in op.inputs], outputs=[tensor.name for tensor in op.outputs],
                         attrs=attrs)
         entry = Entry(site, False, id(_outermost(op.graph)))
-        entry.generated = generated
+        entry.generated, entry.ensured = generated, ensured(op)
         if not eager:
             entry.types = tuple([(_array_type(tensor.dtype), tensor.dtype) for tensor in op.outputs])
         return entry
