@@ -1,4 +1,4 @@
-"""What tells apart sites that have one name, function and line, as those of a model that is built to be trained and tested."""
+"""What tells apart sites of one name, function and line, as those of a model that is built to be trained and tested."""
 from __future__ import annotations
 
 from collections.abc import Sequence
