@@ -29,6 +29,7 @@ from pyfuncdbg.commands.result_list import Comparison, Result, difference
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.commands.probe import main; main()')
 _LOGGED = re.compile(rb'^([IWEF])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ ')
+_DEBUG = re.compile(rb'(?: |goo\.gle/debug\w+)+')
 _OURS = b'pyfuncdbg: '
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, in .*\n(?:\1  .*\n)*' % re.escape(
@@ -249,8 +250,10 @@ def _results(path: Path) -> list[Result]:
 
 
 def _without_ours(text: bytes) -> bytes:
-    """Without our lines, and without time and thread in those that TensorFlow's C++ logs."""
-    return b''.join(_LOGGED.sub(rb'\1 ', line) for line in text.splitlines(keepends=True) if not line.startswith(_OURS))
+    """Without our lines, and without time and thread in those that TensorFlow's C++ logs, and without what protobuf puts at
+    random into messages that are printed there, a word and spaces, so that nobody parses them."""
+    return b''.join(_DEBUG.sub(b' ', _LOGGED.sub(rb'\1 ', line)) if _LOGGED.match(line) else line
+                    for line in text.splitlines(keepends=True) if not line.startswith(_OURS))
 
 
 def _without_frames(text: bytes) -> bytes:

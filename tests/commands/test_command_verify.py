@@ -225,6 +225,14 @@ def test_exit_codes_and_the_two_claims(answer, code, monkeypatch, capsys):
     assert '0.5 became 0.50000006; in the last bits, at most 1.2e-07 of the largest element of a tensor' in shown
 
 
+def test_what_protobuf_prints_at_random_is_no_difference():
+    lines = [b'W0000 00:00:1795449936.089196   27733 cost.cc:1] Error: goo.gle/debug%s   op: "Softmax"%s attr { }\n' % each
+             for each in ((b'only', b' '), (b'proto', b''))]
+    one, other = (command._without_ours(b'pyfuncdbg: x\n' + line) for line in lines)
+    assert one == other == b'W cost.cc:1] Error: op: "Softmax" attr { }\n'
+    assert command._without_ours(b'a  b goo.gle/debugonly\n') == b'a  b goo.gle/debugonly\n'
+
+
 def test_elements_of_a_dataset_without_functions_are_compared(tmp_path):
     code, answer = found(tmp_path, 'from pyfuncdbg import tf\nfor x in tf.data.Dataset.range(5).batch(2): print(x)')
     assert (code, answer['answer'], answer['values']) == (0, 'equal', 3)
