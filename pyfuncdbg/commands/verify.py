@@ -29,6 +29,7 @@ from pyfuncdbg.commands.result_list import Comparison, Result, difference
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.commands.probe import main; main()')
 _LOGGED = re.compile(rb'^([IWEF])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ ')
+_NATIVE = re.compile(rb'^[IWEF] [\w.]+:\d+\] .*\n?', re.MULTILINE)
 _DEBUG = re.compile(rb'(?: |goo\.gle/debug\w+)+')
 _OURS = b'pyfuncdbg: '
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -292,10 +293,11 @@ class _Near:
         return max(self.results.largest, self._largest)
 
     def same_text(self, text: bytes, other: bytes) -> bool:
-        """Whether two texts are the same but for the last digits of numbers."""
+        """Whether two texts are the same but for the last digits of numbers, and for what TensorFlow's C++ logs of how it
+        computes, as its optimizer does where it runs a graph in one go."""
         if not self._texts:
             return False
-        apart = text_distance(*(each.decode('utf-8', 'backslashreplace') for each in (text, other)))
+        apart = text_distance(*(_NATIVE.sub(b'', each).decode('utf-8', 'backslashreplace') for each in (text, other)))
         if apart > tolerance(np.dtype(np.float32)):
             return False
         self._largest = max(self._largest, apart)

@@ -80,6 +80,17 @@ def test_where_last_bits_may_differ(level: str, what: str, distance: float | Non
     assert found.distance == (None if distance is None else pytest.approx(distance, rel=0.05))
 
 
+def test_what_native_code_logs_while_nodes_are_stepped_through_is_no_difference() -> None:
+    value = np.array([2.0], np.float32)
+    log = 'W cost.cc:699] Error in PredictCost() for the op\n'
+    plain, watched, other = (outcome(text, [('Session.run', value)]) for text in (log + 'a 1.0\n', 'a 1.0\n', 'b 1.0\n'))
+    found = _at_level('debugger', plain, watched)
+    assert found is not None and (found.what, found.distance) == ('stdout', 0.0)
+    for level, text in (('recording', watched), ('debugger', other)):
+        far = _at_level(level, plain, text)
+        assert far is not None and far.distance is None
+
+
 def test_breakpoints_on_nodes_change_last_bits_alone(tmp_path: Path) -> None:
     program = tmp_path / 'program.py'
     program.write_text(SESSION)
