@@ -328,7 +328,7 @@ def _doctor(args: Sequence[str]) -> Action:
 
 
 def _verify(args: Sequence[str]) -> Action:
-    parser = _parser('verify', 'Compare results, output and exit code of a program run plainly with those of it recorded (bit '
+    parser = _parser('verify', 'Compare results, output and exit code of a program run plainly with those recorded (bit '
                                'by bit) and stepped (to the last bits). Exit code 0 if they are the same, else 1.',
                      usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
