@@ -29,7 +29,7 @@ from pyfuncdbg.commands.result_list import Comparison, Result, difference
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.commands.probe import main; main()')
 _LOGGED = re.compile(rb'^([IWEF])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ ')
-_NATIVE = re.compile(rb'^[IWEF] [\w.]+:\d+\] .*\n?', re.MULTILINE)
+_NATIVE = re.compile(rb'^[IWEF] [\w.]+:\d+\] .*\n?(?:\t \[\[.*\n?)*', re.MULTILINE)
 _DEBUG = re.compile(rb'(?: |goo\.gle/debug\w+)+')
 _OURS = b'pyfuncdbg: '
 _PACKAGE = Path(__file__).resolve().parents[1]

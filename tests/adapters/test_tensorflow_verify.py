@@ -82,7 +82,7 @@ def test_where_last_bits_may_differ(level: str, what: str, distance: float | Non
 
 def test_what_native_code_logs_while_nodes_are_stepped_through_is_no_difference() -> None:
     value = np.array([2.0], np.float32)
-    log = 'W cost.cc:699] Error in PredictCost() for the op\n'
+    log = 'W cost.cc:699] Error in PredictCost() for the op\n\t [[{{node w}}]]\n'
     plain, watched, other = (outcome(text, [('Session.run', value)]) for text in (log + 'a 1.0\n', 'a 1.0\n', 'b 1.0\n'))
     found = _at_level('debugger', plain, watched)
     assert found is not None and (found.what, found.distance) == ('stdout', 0.0)
