@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.arguments import filters_of, one_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.lookup import find_call
+from pyfuncdbg.debug.alike import Alike, alike
 from pyfuncdbg.record.query import SORTS
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.call import call_card
@@ -28,6 +29,8 @@ class CallList:
     filters: dict[str, object]
     sort: str
     dropped: int
+    alike: list[Alike | None] = field(default_factory=list)
+    """Which each call's site is of those that look like it; [] if none looks like another."""
 
 
 def _list(context: Context, args: argparse.Namespace) -> CallList:
@@ -40,7 +43,10 @@ def _list(context: Context, args: argparse.Namespace) -> CallList:
     if args.kind != 'python':
         filters['kind'] = args.kind
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
-    return CallList(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0))
+    known = alike(context.trace.sites())
+    which = [known.get((call.site.process, call.site.id)) for call in calls]
+    return CallList(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
+                    which if any(which) else [])
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +64,8 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw_list(result: CallList) -> RenderableType:
-    return call_table(result.calls, result.total, filters=result.filters, sort=result.sort, dropped=result.dropped)
+    return call_table(result.calls, result.total, filters=result.filters, sort=result.sort, dropped=result.dropped,
+                      alike=result.alike)
 
 
 def _one(context: Context, args: argparse.Namespace) -> CallRecord:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pyfuncdbg.debug.alike import Alike, alike
 from pyfuncdbg.debug.places import by_name, made_at, twin_key
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.source_text import SourceText
@@ -32,6 +33,7 @@ class Cost:
         longest: Seconds of the longest call.
         source: The text of `line`, where calls are added up by line.
         newest: Number of the newest call of the one that cost most.
+        alike: Which node it is of those that look like it; None of others, and where calls are added up otherwise.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Cost:
     bad: int
     source: SourceText
     retries: int = 0
+    alike: Alike | None = None
 
     @property
     def mean(self) -> float:
@@ -69,7 +72,8 @@ _KEYS: Mapping[By, Callable[[SiteRecord, str, int], _Key]] = {
 
 def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[Cost]:
     """The rows, most time of their own first; `sites` are all of the trace."""
-    forward = by_name(sites)
+    sites = list(sites)
+    forward, known = by_name(sites), alike(sites) if by == 'node' else {}
     groups: dict[_Key, list[SiteTime]] = {}
     places: dict[_Key, tuple[str, int]] = {}
     for time in times:
@@ -81,11 +85,11 @@ def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> lis
         key = _KEYS[by](site, filename, line)
         groups.setdefault(key, []).append(time)
         places.setdefault(key, (filename, line))
-    found = [_cost(key, group, places[key], by) for key, group in groups.items()]
+    found = [_cost(key, group, places[key], by, known) for key, group in groups.items()]
     return sorted(found, key=lambda cost: (-cost.own, cost.filename, cost.line, cost.name))
 
 
-def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By) -> Cost:
+def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By, known: Mapping[tuple[int, int], Alike]) -> Cost:
     most = max(group, key=lambda time: (bool(time.site.function), time.own))
     site = most.site
     nodes = {twin_key(time.site) for time in group}
@@ -98,7 +102,7 @@ def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By) -> C
                 sum(time.own for time in group), sum(time.total for time in twins), max(time.longest for time in group),
                 most.newest, sum(time.bad for time in twins),
                 site.source_at(filename, line).only(line) if by == 'line' and filename else SourceText(),
-                sum(time.retries for time in twins))
+                sum(time.retries for time in twins), known.get((site.process, site.id)))
 
 
 def _without_twins(group: list[SiteTime]) -> list[SiteTime]:

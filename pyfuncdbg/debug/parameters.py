@@ -24,9 +24,14 @@ READY = frozenset((np.ndarray, np.float16, np.float32, np.float64, np.int32, np.
 
 
 def signature_of(function: Any) -> inspect.Signature | None:
-    """The function's signature, None where Python cannot tell: of ufuncs and other built-in functions."""
+    """The function's signature, None where Python cannot tell: of ufuncs and other built-in functions.
+
+    A generator's calls ask for its next element: what they are given is the number of the iteration, and no parameter.
+    """
     if function is None:
         return None
+    if inspect.isgeneratorfunction(function):
+        return inspect.Signature()
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):

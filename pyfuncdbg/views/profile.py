@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.costs import By, Cost
+from pyfuncdbg.views.alike import which
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.cost_bar import cost_bar, percent
 from pyfuncdbg.views.escape import label
@@ -89,7 +90,8 @@ def _named(rows: Sequence[Cost], by: By, *, wide: bool) -> list[Column]:
     columns = [Column('name', names, 1, least=16)]
     if by == 'node':
         columns.append(Column('kind', [label(cost.function or cost.op_type, 'cyan', 40) for cost in rows], 5, least=8))
-    return columns if by == 'type' else [*columns, Column('place', places, 4, least=12)]
+    return columns if by == 'type' else [*columns, Column('place', places, 4, least=12),
+                                         Column('made', [which(cost.alike) for cost in rows], 3, least=10)]
 
 
 if __name__ == '__main__':

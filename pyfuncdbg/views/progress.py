@@ -41,3 +41,11 @@ def reading(path: str, console: Console | None = None, now: Callable[[], float] 
         yield show
     finally:
         bar.stop()
+
+
+if __name__ == '__main__':
+    with reading('train.pfd', Console(force_terminal=True), lambda: float(time.perf_counter_ns())) as tell:
+        for part in range(101):
+            if tell is not None:
+                tell(part << 22, 100 << 22)
+            time.sleep(0.005)

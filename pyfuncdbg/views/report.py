@@ -10,12 +10,13 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.debug.alike import alike
 from pyfuncdbg.debug.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.record.usage import SiteUse
-from pyfuncdbg.views.alike import told_apart
+from pyfuncdbg.views.alike import made
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.info import op_cost
@@ -233,14 +234,13 @@ def _sites(uses: Sequence[SiteUse]) -> Table:
     for name in ('calls', 'errors', 'total', 'mean'):
         table.add_column(name, justify='right', no_wrap=True)
     table.add_column('function', overflow='fold')
-    apart = told_apart([use.site for use in uses])
+    known = alike(use.site for use in uses)
     for use in uses[:SITES]:
-        which = apart.get(use.site.id)
         errors = Text(f'{use.failed:,}', 'red' if use.failed else 'dim')
         table.add_row(label(use.site.name, limit=40), with_retries(f'{use.calls:,}', use.retries), errors,
                       seconds(use.total), '' if use.mean is None else seconds(use.mean),
                       Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
-                                    *(('  ', which) if which is not None else ())))
+                                    made(known.get((use.site.process, use.site.id)))))
     if len(uses) > SITES:
         table.add_row(Text(f'... {len(uses) - SITES:,} more', 'dim'))
     return table

@@ -56,6 +56,20 @@ def test_a_generator_keeps_its_elements(recorder: Recorder) -> None:
         assert 'cannot be made again: each call takes the next element from the generator rows' in text, said
 
 
+def test_no_parameter_of_a_generator_stands_for_the_number_of_the_iteration(recorder: Recorder) -> None:
+    def counted(count: Any) -> Iterator[np.float32]:
+        yield from np.arange(count, dtype=np.float32)
+    data = tf.data.Dataset.from_generator(counted, args=(3,), output_signature=tf.TensorSpec([], tf.float32))
+    with ScriptedUser(['p count', 'cont']) as user:
+        debugger.start()
+        number = debugger.breakpoints.set('counted', once=True).number
+        try:
+            assert [float(x) for x in data.as_numpy_iterator()] == [0, 1, 2]
+        finally:
+            debugger.breakpoints.clear(number)
+    assert "name 'count' is not defined" in str(user.answers[0])
+
+
 def test_the_end_of_a_generator_is_no_error(recorder: Recorder) -> None:
     data = tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec([2], tf.float32))
     with ScriptedUser([]) as user:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.commands.command import Context
+from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.record.trace import Trace
-from pyfuncdbg.views.alike import told_apart
+from pyfuncdbg.views.alike import which
 from pyfuncdbg.views.source import _parameters
 
 v1 = tf.compat.v1
@@ -24,28 +26,35 @@ def run(graph: Any, fetch: Any) -> None:
         session.run(fetch)
 
 
-def words(folder: Path) -> list[str]:
-    """What is said of each call's site, in the order of the calls."""
+def shown(folder: Path) -> dict[str, list[str]]:
+    """What tables say of each call's or node's site, in the order of the calls."""
     with Trace.open(folder / 'trace.pfd') as trace:
-        calls = trace.calls()
-        found = told_apart(list({call.site.id: call.site for call in calls}.values()))
-        return [found[call.site.id].plain if call.site.id in found else '' for call in calls]
+        context = Context(trace, width=200)
+        listed = execute(['calls'], context).result
+        costs = sorted(execute(['lp', '--kind', 'python'], context).result.rows, key=lambda cost: int(cost.newest))
+        return {'calls': [which(one).plain for one in listed.alike], 'lp': [which(cost.alike).plain for cost in costs],
+                'report': [line for line in execute(['report'], context).text(200).split('\n') if '  made ' in line]}
 
 
 def test_sites_of_several_graphs_are_told_apart_by_the_lines_that_built_them(tmp_path: Path) -> None:
     with pyfuncdbg.record(tmp_path / 'trace.pfd'):
         run(*built())
         run(*built())
-    first, second = words(tmp_path)
-    name, _, line = first.rpartition(':')
-    assert name == 'made from test_alike.py' and second == f'{name}:{int(line) + 1}'
+    found = shown(tmp_path)
+    name, _, line = found['calls'][0].rpartition(':')
+    assert name == 'test_alike.py' and found['calls'] == found['lp'] == [f'{name}:{line}', f'{name}:{int(line) + 1}']
+    assert [place in text for place, text in zip(found['calls'], found['report'], strict=True)] == [True, True]
 
 
-def test_those_of_a_loop_by_their_order(tmp_path: Path) -> None:
+def test_those_of_a_loop_by_their_order_also_where_some_are_filtered(tmp_path: Path) -> None:
     with pyfuncdbg.record(tmp_path / 'trace.pfd'):
         for _ in range(3):
             run(*built())
-    assert words(tmp_path) == [f'the {nth} of 3 that were made there' for nth in ('1st', '2nd', '3rd')]
+    found = shown(tmp_path)
+    assert found['calls'] == found['lp'] == ['1st of 3', '2nd of 3', '3rd of 3']
+    assert [words.split('  made ')[1].strip() for words in found['report']] == found['calls']
+    with Trace.open(tmp_path / 'trace.pfd') as trace:
+        assert '2nd of 3' in execute(['calls', '--run', str(trace.calls()[1].run)], Context(trace, width=100)).text(100)
 
 
 def test_one_site_needs_no_word(tmp_path: Path) -> None:
@@ -53,7 +62,7 @@ def test_one_site_needs_no_word(tmp_path: Path) -> None:
     with pyfuncdbg.record(tmp_path / 'trace.pfd'):
         run(graph, fetch)
         run(graph, fetch)
-    assert words(tmp_path) == ['', '']
+    assert shown(tmp_path) == {'calls': [], 'lp': [''], 'report': []}
 
 
 def test_the_input_of_a_generators_call_is_no_parameter_of_it() -> None:
