@@ -80,8 +80,6 @@ def kept(site: CallSite) -> Callable[[], None]:
             undo.append(partial(value.setstate, value.getstate()))
         elif type(value) is deque:
             undo.append(partial(_refill, value, tuple(value)))
-        elif (variable := _variable_of(value)) is not None:
-            undo.append(partial(variable.assign, variable.read_value()))
 
     def put_back() -> None:
         for action in undo:
@@ -93,14 +91,6 @@ def _refill(line: deque[Any], items: tuple[Any, ...]) -> None:
     if len(line) != len(items) or any(one is not other for one, other in zip(line, items, strict=True)):
         line.clear()
         line.extend(items)
-
-
-def _variable_of(value: Any) -> Any:
-    """The variable in which a framework's random generator has its state; None of anything else."""
-    if not (hasattr(type(value), 'reset_from_seed') and hasattr(type(value), 'state')):
-        return None
-    state = value.state
-    return state if hasattr(state, 'read_value') and hasattr(state, 'assign') else None
 
 
 # ---------------------------------------------------------------- what a function holds

@@ -57,7 +57,7 @@ def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineRe
                            f'of a Python call{forward}')
     site = live_site(trace, call, at)
     inputs = kept_inputs(call)
-    tracer = LineTracer(site.host.to_numpy)
+    tracer = LineTracer(site.host.to_numpy, site.function)
     with again(site) as maker:
         made = maker.make(inputs, tracer.run)
     way = cause(tracer)

@@ -10,7 +10,8 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FrameType, ModuleType
+from functools import partial
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -74,17 +75,23 @@ class Appearance:
 class LineTracer:
     """Traces what is called under `run`.
 
+    Args:
+        to_numpy: Reads a tensor of the host.
+        function: That of the call; None if the first that is called is it. A host calls others before it. Of libraries no
+            other function is traced.
+
     Attributes:
         appearances: In order of time.
         returned: Index of the appearance that the outermost function's result is or holds, None if it is finite.
         frames: How many functions of the program were traced.
     """
 
-    def __init__(self, to_numpy: Callable[[Any], np.ndarray]) -> None:
+    def __init__(self, to_numpy: Callable[[Any], np.ndarray], function: Any = None) -> None:
         self.appearances: list[Appearance] = []
         self.returned: int | None = None
         self.frames = 0
         self._to_numpy = to_numpy
+        self._function = _place(function)
         self._tensors: dict[type, bool] = {}
         self._tables: dict[CodeType, Mapping[int, Statement] | None] = {}
         self.results: list[int] = []
@@ -110,12 +117,16 @@ class LineTracer:
         try:
             table = self._tables[code]
         except KeyError:
-            wanted = not is_machinery(code.co_filename) and (not self.frames or not _is_library(code.co_filename))
+            wanted = not is_machinery(code.co_filename) and (not _is_library(code.co_filename) or self._is_first(code))
             table = self._tables[code] = statements_of(program_code(code)) if wanted else None
         if table is None or event != 'call':
             return None
         self.frames += 1
         return _Activation(self, frame, table, outermost=self.frames == 1).on_event
+
+    def _is_first(self, code: CodeType) -> bool:
+        """Whether a function of a library is that of the call."""
+        return not self.frames and (self._function is None or _place_of(code) == self._function)
 
     # ------------------------------------------------------------------ values
     def parts(self, value: Any) -> Sequence[tuple[str, np.ndarray]]:
@@ -339,6 +350,22 @@ _SHARED = frozenset((float, int, bool, type(None)))
 """Types of which one object is many values: `np.nan` is the same wherever it is."""
 _HOSTS = ('pyfuncdbg.', 'tensorflow.', 'jax', 'torch')
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')})
+
+
+def _place(function: Any) -> tuple[str, int, str] | None:
+    """Where the code behind a callable is; None if it has none in Python."""
+    while isinstance(function, partial | MethodType):
+        function = function.func if isinstance(function, partial) else function.__func__
+    if not isinstance(function, FunctionType) and callable(function):
+        function = getattr(function, '__wrapped__', function)       # NumPy's functions, and those with a cache
+    if not isinstance(function, FunctionType):
+        function = vars(type(function)).get('__call__')            # of an instance that can be called
+    return _place_of(function.__code__) if isinstance(function, FunctionType) else None
+
+
+def _place_of(code: CodeType) -> tuple[str, int, str]:
+    own = program_code(code)
+    return own.co_filename, own.co_firstlineno, own.co_name
 
 
 def _is_library(filename: str) -> bool:

@@ -8,9 +8,13 @@ import ast
 import dis
 import functools
 import linecache
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
+
+_NEWLINE = re.compile(r'\r\n|\r|\n')
+"""As Python's parser counts lines; `str.splitlines` knows more ends of lines."""
 
 Path = tuple[str, ...]
 """A variable, or an attribute of one: ('x',) or ('self', 'buffer')."""
@@ -57,16 +61,17 @@ def _parsed(text: str) -> dict[int, Statement]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
+    lines = _NEWLINE.split(text)
     found: dict[int, Statement] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             last = _last_line(node)
-            statement = _statement(node, text)
+            statement = _statement(node, lines)
             for line in range(node.lineno, last + 1):
                 found[line] = statement if line not in found else _both(found[line], statement)
         elif isinstance(node, ast.Lambda):
             statement = _statement(ast.Expr(node.body, lineno=node.body.lineno, col_offset=node.body.col_offset,
-                                            end_lineno=node.body.end_lineno, end_col_offset=node.body.end_col_offset), text)
+                                            end_lineno=node.body.end_lineno, end_col_offset=node.body.end_col_offset), lines)
             for line in range(node.body.lineno, (node.body.end_lineno or node.body.lineno) + 1):
                 found[line] = _both(found[line], statement) if line in found else statement
     return found
@@ -97,7 +102,7 @@ def _head(node: ast.stmt) -> Iterator[ast.AST]:
                 yield part
 
 
-def _statement(node: ast.stmt, text: str) -> Statement:
+def _statement(node: ast.stmt, lines: Sequence[str]) -> Statement:
     writes: dict[Path, None] = {}
     reads: dict[Path, None] = {}
     mutates = isinstance(node, ast.AugAssign)
@@ -116,16 +121,17 @@ def _statement(node: ast.stmt, text: str) -> Statement:
                 mutates = True
     if isinstance(node, ast.AugAssign):
         reads = {**dict.fromkeys(writes), **reads}
-    return Statement(_text(node, text), tuple(writes), tuple(reads), mutates, node.lineno)
+    return Statement(_text(node, lines), tuple(writes), tuple(reads), mutates, node.lineno)
 
 
-def _text(node: ast.stmt, text: str) -> str:
-    lines = text.splitlines()[node.lineno - 1:_last_line(node)]
-    if node.end_lineno == node.lineno + len(lines) - 1 and lines:
-        segment = ast.get_source_segment(text, node)
-        if segment is not None:
-            lines = segment.splitlines()
-    return ' '.join(line.strip() for line in lines)
+def _text(node: ast.stmt, lines: Sequence[str]) -> str:
+    """Its own lines, joined; cut at its columns, which are of UTF-8, where it is no block."""
+    last = _last_line(node)
+    own = list(lines[node.lineno - 1:last])
+    if own and node.end_lineno == last and node.end_col_offset is not None:
+        own[-1] = own[-1].encode()[:node.end_col_offset].decode(errors='replace')
+        own[0] = own[0].encode()[node.col_offset:].decode(errors='replace')
+    return ' '.join(line.strip() for line in own)
 
 
 def _path(node: ast.AST) -> Path | None:

@@ -2,6 +2,8 @@
 # ruff: noqa: RET504  (the functions are examples of statements)
 from __future__ import annotations
 
+import inspect
+import linecache
 import sys
 import textwrap
 from functools import partial
@@ -185,3 +187,33 @@ def test_without_source_the_bytecode_serves():
         '''), '<nowhere>', 'exec'), scope)
     tracer = traced(scope['made'], np.array([1.0]))
     assert [(a.line, a.variable, a.statement) for a in tracer.appearances] == [(3, 'y', ''), (4, RETURNED, '')]
+
+
+def test_what_the_host_calls_before_the_function_is_not_taken_for_it():
+    def function(x):
+        y = x * np.nan
+        return y
+
+    class Called:
+        def __call__(self, x):
+            return function(x)
+
+    namespace = {'inspect': inspect}
+    text = 'def host(one, x):\n    inspect.isfunction(one)\n    return one(x)\n'
+    exec(compile(text, '/lib/site-packages/host.py', 'exec'), namespace)
+    for one in (function, partial(function), Called(), np.linalg.norm):
+        tracer = LineTracer(np.asarray, one)
+        with np.errstate(all='ignore'):
+            tracer.run(partial(namespace['host'], one, np.array([np.inf, -np.inf])))
+        functions = [appearance.function for appearance in tracer.appearances]
+        assert functions[-1] == ('norm' if one is np.linalg.norm else 'function')
+        assert not {'isfunction', 'host'} & set(functions) and tracer.returned is not None
+
+
+def test_lines_are_counted_as_python_counts_them():
+    text = 'def f(x):\n    a = "\x0c"\n    b = "\u2028ä"; c = x\n    return (a,\n            c)\n'
+    namespace = {}
+    exec(compile(text, 'lines.py', 'exec'), namespace)
+    linecache.cache['lines.py'] = len(text), None, text.splitlines(keepends=True), 'lines.py'
+    texts = {line: statement.text for line, statement in statements_of(namespace['f'].__code__).items() if line > 1}
+    assert texts == {2: 'a = "\x0c"', 3: 'b = "\u2028ä"', 4: 'return (a, c)', 5: 'return (a, c)'}

@@ -7,11 +7,12 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.adapters.tensorflow.kept_variables import KeptVariables
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import READERS, Changed
@@ -111,16 +112,14 @@ class TensorFlowHost:
         return again(list(inputs))  # type: ignore[no-any-return]
 
     @contextmanager
-    def _put_back(self) -> Iterator[Changed]:
-        state = self.rng_state()
+    def untouched(self) -> Iterator[Changed]:
+        """Put back NumPy's and Python's random states, TensorFlow's seeds of eager ops, and eager variables."""
+        state, variables = self.rng_state(), KeptVariables(self._parts)
         try:
-            yield lambda: ()
+            yield variables.changed
         finally:
+            variables.put_back()
             self.set_rng_state(state)
-
-    def untouched(self) -> AbstractContextManager[Changed]:
-        """Put back NumPy's and Python's random states, and TensorFlow's seeds of eager ops. Variables are not."""
-        return self._put_back()
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
         """Call another function at a Python site."""
