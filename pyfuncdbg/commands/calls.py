@@ -29,8 +29,8 @@ class CallList:
     filters: dict[str, object]
     sort: str
     dropped: int
-    alike: list[Alike | None] = field(default_factory=list)
-    """Which each call's site is of those that look like it; [] if none looks like another."""
+    alike: dict[str, Alike] = field(default_factory=dict)
+    """By number of the call: which its site is of those that look like it."""
 
 
 def _list(context: Context, args: argparse.Namespace) -> CallList:
@@ -44,9 +44,9 @@ def _list(context: Context, args: argparse.Namespace) -> CallList:
         filters['kind'] = args.kind
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
     known = alike(context.trace.sites())
-    which = [known.get((call.site.process, call.site.id)) for call in calls]
+    which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
     return CallList(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
-                    which if any(which) else [])
+                    which)
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:

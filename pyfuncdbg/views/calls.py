@@ -20,7 +20,7 @@ from pyfuncdbg.views.units import count, milliseconds, seconds
 
 
 def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters: Mapping[str, object] | None = None,
-               sort: str = 'time', dropped: int = 0, alike: Sequence[Alike | None] = ()) -> Page:
+               sort: str = 'time', dropped: int = 0, alike: Mapping[str, Alike] | None = None) -> Page:
     """Calls, one a line, under a line with their number and the active filters.
 
     Args:
@@ -29,16 +29,16 @@ def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters
         filters: What was asked for, by name.
         sort: What they are sorted by.
         dropped: Calls that the trace does not hold.
-        alike: Which the site of each call is of those that look like it; () if none looks like another.
+        alike: By number of a call, which its site is of those that look like it.
     """
     def draw(options: ConsoleOptions) -> Table:
-        return _table(calls, alike or [None] * len(calls), sort, options)
+        return _table(calls, alike or {}, sort, options)
     first = heading(len(calls) if total is None else total, 'call', shown=len(calls), filters=filters, sort=sort,
                     dropped=dropped)
     return Page(first, draw) if calls else Page(first)
 
 
-def _table(calls: Sequence[CallRecord], alike: Sequence[Alike | None], sort: str, options: ConsoleOptions) -> Table:
+def _table(calls: Sequence[CallRecord], alike: Mapping[str, Alike], sort: str, options: ConsoleOptions) -> Table:
     durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
     columns = [
         Column('number', [Text('#' + one_line(call.number, 20)) for call in calls], 1, right=True),
@@ -47,7 +47,7 @@ def _table(calls: Sequence[CallRecord], alike: Sequence[Alike | None], sort: str
                least=24 if options.max_width >= 60 else 12),
         Column('run', [Text(str(call.run)) for call in calls], 7, right=True),
         Column('function', [function(call) for call in calls], 6, least=20),
-        Column('made', [which(one) for one in alike], 3, least=10),
+        Column('made', [which(alike.get(call.number)) for call in calls], 3, least=10),
         Column('inputs', [shapes(call.inputs) for call in calls], 8, least=14),
         Column('outputs', [shapes(call.outputs) for call in calls], 4, least=14),
         Column('duration', durations, 3, right=True),

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyfuncdbg.commands.result_list import Result, difference
+from pyfuncdbg.commands.result_list import Comparison, Result, difference
 
 
 def results(*given: tuple[str, object, str]) -> list[Result]:
@@ -31,12 +31,12 @@ ONE = results(('MainThread', None, 'm'), ('a', 0, 'p'), ('b', 1, 'q'), ('a', 2, 
      'f number 1, value 0')])
 def test_results_of_two_runs(given, where):
     others = results(*given)
-    for found in (difference(ONE, others, b'', b''), difference(others, ONE, b'', b'')):
+    for found in (difference(ONE, others, Comparison(b'', b'')), difference(others, ONE, Comparison(b'', b''))):
         assert (found and found[0]) == where
 
 
 def test_the_main_thread_has_an_order():
     one = results(('MainThread', None, 'm'), ('MainThread', None, 'n'))
-    assert difference(one, one, b'', b'') is None
-    assert difference(one, one[::-1], b'', b'')[0] == 'f number 1, value 0'
-    assert difference(one, one[:1], b'', b'') == ('results on thread MainThread', '2 results', '1 results')
+    assert difference(one, one, Comparison(b'', b'')) is None
+    assert difference(one, one[::-1], Comparison(b'', b''))[0] == 'f number 1, value 0'
+    assert difference(one, one[:1], Comparison(b'', b'')) == ('results on thread MainThread', '2 results', '1 results')

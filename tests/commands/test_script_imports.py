@@ -229,7 +229,8 @@ def test_python_m_pyfuncdbg_where_the_current_folder_shadows(tmp_path: Path) -> 
 
 def test_verify_where_the_current_folder_shadows(tmp_path: Path) -> None:
     write(tmp_path, {f'{name}.py': 'MINE = __name__' for name in ('json', 'dataclasses')} | {
-        'prog.py': 'import json, dataclasses\nprint(json.MINE, dataclasses.MINE)'})
+        'prog.py': 'import json, dataclasses\nfrom pyfuncdbg import tf\nprint(json.MINE, dataclasses.MINE)\n'
+                   'print(tf.numpy_function(abs, [tf.constant(-1.0)], tf.float32))'})
     done = ran(tmp_path, '-m', 'pyfuncdbg', 'verify', '--repeat', '1', '--json', 'prog.py', PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)['answer'] == 'equal'
