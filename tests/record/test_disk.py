@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 from plain_host import wrapped
+from recorded_script import ENVIRONMENT
 
 from pyfuncdbg.errors import NoRoomError, TraceError
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
 
-HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.parent.parent)])}
 START = '''
     import errno, os, resource, signal, sys, time
     import numpy as np

@@ -15,6 +15,7 @@ import pytest
 from plain_host import wrapped
 
 import pyfuncdbg
+from pyfuncdbg.hooks import errstate
 from pyfuncdbg.record.recorder import Recorder
 from pyfuncdbg.record.trace import Trace
 
@@ -24,6 +25,14 @@ BIG = np.arange(8_000.)
 
 class ExpiredError(TimeoutError):
     """What the program's handler raises: an OSError, as those of the log are."""
+
+
+@pytest.fixture(autouse=True)
+def error_state() -> Iterator[None]:
+    """Puts back NumPy's: a handler may raise between two steps of putting it back, also of `with np.errstate`."""
+    before = errstate.current()
+    yield
+    errstate.state.set(before)
 
 
 @pytest.fixture
