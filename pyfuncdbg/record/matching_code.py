@@ -46,8 +46,8 @@ def fits(code: CodeType, lines: Sequence[str]) -> bool:
             part = _part(lines[at.lineno - 1], at.col_offset, at.end_col_offset)
             if not _is_there(instruction, part, lines[at.lineno - 1]):
                 return False
-            both = isinstance(instruction.argval, tuple) and 'CONST' not in instruction.opname  # has the place of the first
-            ends[at.lineno] = max(ends.get(at.lineno, 0), _REST if both else at.end_col_offset)
+            end = _end_of(instruction, lines[at.lineno - 1], at.end_col_offset)
+            ends[at.lineno] = max(ends.get(at.lineno, 0), end)
     if code.co_name.isidentifier():             # behind a lambda its statement goes on
         ends.pop(first, None)
         rests = [_part(lines[line - 1], end, _REST) for line, end in ends.items()
@@ -55,6 +55,15 @@ def fits(code: CodeType, lines: Sequence[str]) -> bool:
         if not all(map(_END.fullmatch, rests)):
             return False
     return all(fits(inner, lines) for inner in code.co_consts if isinstance(inner, CodeType))
+
+
+def _end_of(instruction: dis.Instruction, line: str, end: int) -> int:
+    """The column behind an instruction; one for two variables (Python 3.13) has the place of the first."""
+    names = instruction.argval
+    if not isinstance(names, tuple) or 'CONST' in instruction.opname or not isinstance(names[-1], str):
+        return end
+    second = re.match(rf'[^#]*\b{re.escape(_as_written(names[-1]))}\b', _part(line, end, _REST))
+    return end if second is None else end + len(second[0].encode('utf-8', 'replace'))
 
 
 def _has_head(code: CodeType, text: str) -> bool:
