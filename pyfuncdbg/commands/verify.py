@@ -252,7 +252,7 @@ def _results(path: Path) -> list[Result]:
 
 def _without_ours(text: bytes) -> bytes:
     """Without our lines, and without time and thread in those that TensorFlow's C++ logs, and without what protobuf puts at
-    random into messages that are printed there, a word and spaces, so that nobody parses them."""
+    random into messages that are printed there, a word and spaces, to keep programs from parsing them."""
     return b''.join(_DEBUG.sub(b' ', _LOGGED.sub(rb'\1 ', line)) if _LOGGED.match(line) else line
                     for line in text.splitlines(keepends=True) if not line.startswith(_OURS))
 

@@ -18,10 +18,10 @@ from pyfuncdbg.record.records import CallRecord, RunRecord, TensorRecord
 Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
 """What a call has to do with non-finite values.
 
-`born`: every input is finite, an output is not. `suspected`: NumPy reported an error in it, and its outputs were not kept,
-so that nobody can look. `fed`: the value came in with a feed of the run; the call is the first that took it, or the run
-itself where no recorded call did. `entered`: it came in from nodes that were not recorded, and nothing recorded explains it.
-`inherited`: it came from an earlier call. `masked`: it came in, and every output is finite.
+`born`: every input is finite, an output is not. `suspected`: NumPy reported an error in it, and its outputs were not kept.
+`fed`: the value came in with a feed of the run; the call is the first that took it, or the run itself where no recorded
+call did. `entered`: it came in from nodes that were not recorded, and nothing recorded explains it. `inherited`: it came
+from an earlier call. `masked`: it came in, and every output is finite.
 """
 
 JUDGED = 5_000

@@ -21,7 +21,7 @@ _ndarray = np.ndarray
 
 
 class _Lease:
-    """A buffer of the pool, until nobody needs the copy in it any more."""
+    """A buffer of the pool, until the copy in it is not needed any more."""
 
     __slots__ = ('buffer',)
 

@@ -1,4 +1,4 @@
-"""The `with` blocks of what wraps a session: whichever block the session was entered by first ends it, and nobody else.
+"""Nested `with` blocks of one session: only the outermost one ends it.
 
 All on the threads that enter and leave the blocks.
 """

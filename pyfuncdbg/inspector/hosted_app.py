@@ -140,7 +140,7 @@ class HostedInspector(Inspector):
         self.focus_shown()
 
     def action_leave_inspector(self) -> None:
-        """Leave; at a stop that is `quit`, for nobody would be there to ask. What it writes then is not for this screen."""
+        """Leave; at a stop that is `quit`, as the user cannot be asked any more. Its later output goes to the terminal."""
         self._terminal.let_go()
         if self.desk.live and self.desk.stop() is not None:
             self._lines.cancel()                # it would have to end first

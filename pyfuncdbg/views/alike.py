@@ -1,4 +1,4 @@
-"""Which of several sites that look alike one is, in a few words."""
+"""Label of a site among those of the same name, function and line."""
 from __future__ import annotations
 
 from rich.text import Text
@@ -15,11 +15,11 @@ def which(alike: Alike | None) -> Text:
     return place(alike.filename, alike.line) if alike.filename else Text(f'{ordinal(alike.number)} of {alike.count:,}')
 
 
-def made(alike: Alike | None) -> Text:
-    """The same for a text that has no column for it."""
+def creation_note(alike: Alike | None) -> Text:
+    """The label with its words, for text without a column of its own: '  made at train.py:12'."""
     return Text() if alike is None else Text.assemble('  made ', 'at ' if alike.filename else '', which(alike))
 
 
 if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
-    demo(Text.assemble('norm  model.py:5', made(Alike('train.py', 12, 1, 2))), which(Alike('', 0, 2, 3)))
+    demo(Text.assemble('norm  model.py:5', creation_note(Alike('train.py', 12, 1, 2))), which(Alike('', 0, 2, 3)))

@@ -16,7 +16,7 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.record.usage import SiteUse
-from pyfuncdbg.views.alike import made
+from pyfuncdbg.views.alike import creation_note
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.info import op_cost
@@ -234,13 +234,13 @@ def _sites(uses: Sequence[SiteUse]) -> Table:
     for name in ('calls', 'errors', 'total', 'mean'):
         table.add_column(name, justify='right', no_wrap=True)
     table.add_column('function', overflow='fold')
-    known = alike(use.site for use in uses)
+    labels = alike(use.site for use in uses)
     for use in uses[:SITES]:
         errors = Text(f'{use.failed:,}', 'red' if use.failed else 'dim')
         table.add_row(label(use.site.name, limit=40), with_retries(f'{use.calls:,}', use.retries), errors,
                       seconds(use.total), '' if use.mean is None else seconds(use.mean),
                       Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
-                                    made(known.get((use.site.process, use.site.id)))))
+                                    creation_note(labels.get((use.site.process, use.site.id)))))
     if len(uses) > SITES:
         table.add_row(Text(f'... {len(uses) - SITES:,} more', 'dim'))
     return table

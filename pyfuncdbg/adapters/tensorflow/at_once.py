@@ -64,7 +64,7 @@ class AtOnce:
         found = session_run(plan.targets, [*plan.fetches, *beside], feeds)
         results = found[:len(plan.fetches)]
         given |= {tensor.name: value for tensor, value in zip((*plan.fetches, *beside), found, strict=True)}
-        if len(plan.going) == 1:                # nobody else can have written to variables since
+        if len(plan.going) == 1:                # no other run can have written to variables since
             given |= written(plan.nodes, lambda tensor: tensor.name not in given and plan.units.sorts.get(
                 tensor.op) == 'pure', again)
         self._alone = pending is None or pending.alone      # another run that writes to variables may have begun

@@ -31,7 +31,7 @@ class Ensured:
     """Calls that may be refused.
 
     Attributes:
-        waiting: Those of which no error has told.
+        waiting: Misfits that no error has reported yet.
     """
 
     def __init__(self, parts: Parts) -> None:

@@ -22,7 +22,7 @@ def current_inputs(plan: Plan, op: Any, unit: Unit, inputs: Sequence[Any], injec
         plan: Of the run.
         op, unit: The node, and with what it runs; all of that has run, unless it is the first of it.
         inputs: As they were when they were read.
-        injected: Names of tensors that somebody has put another value for.
+        injected: Names of tensors whose value a user has replaced.
         run: Makes a run of the session.
     """
     found = list(inputs)

@@ -30,7 +30,7 @@ class Refusals:
     Args:
         parts: Of TensorFlow.
         call: TensorFlow's own `FuncRegistry.__call__`.
-        causes: Knows of an abort on its way, in the place of which no other error is made.
+        causes: Knows of an abort under way; no other error is raised instead of it.
     """
 
     def __init__(self, parts: Parts, call: Callable[..., Any], causes: Causes) -> None:
@@ -172,7 +172,7 @@ def _leaves(result: Any) -> Iterator[Any]:
 
 
 def _is_odd(value: Any) -> bool:
-    """Whether a value may be one of which TensorFlow makes no tensor; of other classes conversion may run their code."""
+    """Whether TensorFlow may refuse to convert a value. Only NumPy's and Python's own types: others may run their code."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.kind not in _PLAIN or value.dtype.itemsize > 8
     if type(value) is int:

@@ -123,7 +123,7 @@ class Occupancy:
             return [tuple(use.stack) for use in self._uses.values()]
 
     def facts(self) -> Iterator[Fact]:
-        """What each function took, told of the first of its sites."""
+        """The time of each function, reported at the first of its sites."""
         now = perf_counter_ns()
         with self._lock:
             for site, column in self._columns.items():

@@ -51,7 +51,7 @@ def as_stateless(call: ScriptCall) -> str:
 
 
 def _parsed(text: str) -> ast.Call | None:
-    """In brackets, inside of which lines may begin anywhere."""
+    """The text in brackets: inside them a line may begin at any column."""
     try:
         node = ast.parse(f'({text}\n)', mode='eval').body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
