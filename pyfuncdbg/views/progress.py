@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.units import size
 
 PATIENCE = 1.0
 """Seconds of reading without a bar."""
@@ -28,12 +29,13 @@ def reading(path: str, console: Console | None = None, now: Callable[[], float] 
     if not console.is_terminal:
         yield None
         return
-    columns = (TextColumn('reading {task.description}', markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn('reading {task.description}', markup=False), BarColumn(), TextColumn('{task.fields[read]}'),
+               TimeRemainingColumn())
     bar, begun = Progress(*columns, console=console, transient=True), now()
-    task = bar.add_task(one_line(path, 40), total=None)
+    task = bar.add_task(one_line(path, 40), total=None, read='')
 
     def show(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
+        bar.update(task, completed=done, total=total, read=f'{size(done)} of {size(total)}')
         if not bar.live.is_started and now() - begun >= PATIENCE:
             bar.start()
 
