@@ -2,6 +2,7 @@
 
 Reads arguments and hands over; called once, on the main thread. Everything heavy is imported by what needs it.
 """
+# long: one door for all subcommands, a function each
 from __future__ import annotations
 
 import argparse
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.commands.answer import Answer
     from pyfuncdbg.commands.command import Context
     from pyfuncdbg.commands.script import Program
+    from pyfuncdbg.record.trace import Trace
 
 Action = Callable[[], int]
 """What is left to do when the arguments are understood; returns the exit code."""
@@ -271,7 +273,10 @@ def _show(args: Sequence[str]) -> Action:
         try:
             answer = _answer(words, Context(trace, width=console.width))
         except PyfuncdbgError as error:
+            _warn_of_damage(trace)
             raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None
+        if answer.command.name not in ('report', 'info'):           # these two list it
+            _warn_of_damage(trace)
         try:
             if answer.as_json:
                 print(answer.json, flush=True)                  # a console would break the line at its width
@@ -281,6 +286,13 @@ def _show(args: Sequence[str]) -> Action:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return lambda: 1
     return lambda: 0
+
+
+def _warn_of_damage(trace: Trace) -> None:
+    """Part of the trace cannot be read: an answer from what is left must not pass for one from all of it."""
+    from pyfuncdbg.views.damage import damage_lines
+    for line in damage_lines(trace.info().damage):
+        print(f'pyfuncdbg: {line}; what could be read is shown', file=sys.stderr)
 
 
 def _answer(words: list[str], context: Context) -> Answer:

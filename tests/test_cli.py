@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -338,6 +339,22 @@ def test_a_command_answers_with_json_too(folder: Path) -> None:
         done = call(*OURS, 'show', 'prog.pfd', *command, '--json', cwd=folder)
         assert done.returncode == 0, done.stderr
         json.loads(done.stdout)
+
+
+def test_an_answer_from_a_damaged_trace_is_never_shown_as_a_whole_one(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / 'prog.pfd', tmp_path / 'cut.pfd')
+    (log,) = (tmp_path / 'cut.pfd').glob('*.log')
+    with log.open('r+b') as file:
+        file.truncate(log.stat().st_size - 3)
+    told = f'pyfuncdbg: damaged: {log.name}: ends in the middle of a record at byte'
+    for command in (['calls'], ['calls', '--json'], ['lp'], ['lt']):
+        done = call(*OURS, 'show', 'cut.pfd', *command, cwd=tmp_path)
+        assert done.returncode == 0 and done.stderr.decode().startswith(told) and done.stderr.count(b'\n') == 1, command
+    done = call(*OURS, 'show', 'cut.pfd', 'call', '99', cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.decode().startswith(told), 'what is missing may be in the damaged part'
+    for command in ([], ['info']):
+        done = call(*OURS, 'show', 'cut.pfd', *command, cwd=tmp_path)
+        assert told.removeprefix('pyfuncdbg: ') in done.stdout.decode() and done.stderr == b'', command
 
 
 @pytest.mark.parametrize(('command', 'said'), [

@@ -20,6 +20,7 @@ from pyfuncdbg.debug.summary import Summary
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ipython.options import CELL, options_of, recording_arguments
 from pyfuncdbg.ipython.recordings import Nothing, Recordings
+from pyfuncdbg.views.damage import damage_lines
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page
 
@@ -37,6 +38,7 @@ class Status:
         failed: How many of them raised.
         breakpoints: That are enabled.
         lingering: Cells whose threads still run, with the threads' names.
+        damage: What of that trace cannot be read.
     """
 
     event: str
@@ -47,6 +49,7 @@ class Status:
     failed: int
     breakpoints: int
     lingering: tuple[tuple[str, tuple[str, ...]], ...]
+    damage: tuple[str, ...]
 
 
 def commands_of(recordings: Recordings) -> tuple[Command, ...]:
@@ -87,15 +90,17 @@ def _open_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _status(recordings: Recordings, event: str, trace: Queries) -> Status:
     path, calls, failed = '', 0, 0
+    damage: tuple[str, ...] = ()
     if not isinstance(trace, Nothing):
         try:
-            path, calls = str(trace.info().path), trace.count(kind='python')
+            info = trace.info()
+            path, damage, calls = str(info.path), info.damage, trace.count(kind='python')
             failed = trace.count(kind='python', failed=True)
         except PyfuncdbgError:
             pass                                # the trace is gone: the rest can be told
     enabled = sum(entry.breakpoint.enabled for entry in debugger.breakpoints.entries.values())
     return Status(event, str(recordings.session.path) if recordings.session is not None else '', recordings.shown, path,
-                  calls, failed, enabled, tuple((cell, tuple(held.names())) for cell, held in recordings.lingering))
+                  calls, failed, enabled, tuple((cell, tuple(held.names())) for cell, held in recordings.lingering), damage)
 
 
 # ---------------------------------------------------------------- drawn
@@ -138,6 +143,8 @@ def _state(status: Status) -> list[Text]:
                                    f': {status.calls:,} {many}{failed}'))
     elif status.event != 'on':
         lines.append(Text('nothing is recorded yet that commands could look at'))
+    if status.shown:
+        lines += damage_lines(status.damage)
     for cell, names in status.lingering:
         lines.append(label(f'{cell} is still recorded: {", ".join(names)} goes on'))
     if status.breakpoints:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ LARGEST_RECORD = 64 << 20
 _CHUNK = 1 << 20
 _LONG = 64 << 10
 """Bytes from which on pieces are written from where they lie."""
+_TORN = 'ends in the middle of a record'
 _AT_ONCE = 512
 """Pieces of one `writev`; systems take 1,024."""
 
@@ -242,6 +243,10 @@ class LogReader:
     def frames(self, start: int) -> Iterator[FoundFrame]:
         """Whole records from byte `start` on; stops, and sets `tail`, at the first that is torn or damaged."""
         self.tail = ''
+        self.tail = yield from self._frames(start)
+
+    def _frames(self, start: int) -> Generator[FoundFrame, None, str]:
+        """Whole records; returns why it stopped before the end of the file, '' if it did not."""
         position = max(start, HEADER_SIZE)
         with open(os.dup(self._fd), 'rb', buffering=_CHUNK) as file:
             file.seek(position)
@@ -249,18 +254,16 @@ class LogReader:
             while position < end:
                 head = file.read(FRAME_SIZE)
                 if len(head) < FRAME_SIZE:
-                    self.tail = 'ends in the middle of a record'
-                    return
+                    return _TORN
                 length, kind, checksum = _FRAME.unpack(head)
                 if length > end - position - FRAME_SIZE:
-                    self.tail = 'ends in the middle of a record'
-                    return
+                    return _TORN
                 payload = None if kind != BLOB and length > LARGEST_RECORD else _checked(file, kind, length, checksum)
                 if payload is None:
-                    self.tail = 'a record is damaged'
-                    return
+                    return 'a record is damaged'
                 yield FoundFrame(position, kind, payload, position + FRAME_SIZE, length)
                 position += FRAME_SIZE + length
+        return ''
 
     def read(self, position: int, length: int) -> bytes:
         """Bytes of the file; fewer at its end."""
@@ -272,7 +275,7 @@ class LogReader:
         Raises:
             TraceError: There is no whole record.
         """
-        for found in self.frames(start):
+        for found in self._frames(start):
             return found
         raise TraceError(f'{self.path}: no whole record at byte {start}')
 

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.record.records import TraceInfo
-from pyfuncdbg.views.escape import label, one_line, visible
+from pyfuncdbg.views.damage import damage_lines
+from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import dropped_line
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count, seconds, size, with_retries
@@ -36,7 +37,7 @@ def info_view(info: TraceInfo) -> Page:
     parts: list[Part] = [grid]
     if any(info.dropped.values()):
         parts.append(dropped_line(info.dropped))
-    parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
+    parts += damage_lines(info.damage)
     return Page(*parts)
 
 

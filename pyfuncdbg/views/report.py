@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.alike import creation_note
+from pyfuncdbg.views.damage import damage_lines
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.info import op_cost
@@ -251,7 +252,7 @@ def _lost(summary: Summary) -> list[Part]:
     parts: list[Part] = []
     if any(info.dropped.values()):
         parts.append(_not_kept(info))
-    parts += [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in info.damage]
+    parts += damage_lines(info.damage)
     if not info.complete and not summary.live and summary.calls.get('python'):
         whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
         parts.append(Text(f'{whose} not closed: still running, killed, or unable to write; its last calls may be missing',

@@ -1,6 +1,8 @@
 """Commands in the inspector: every key, the command line, screens back and forward, the palette, mistakes of either side."""
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 
 import pytest
@@ -309,6 +311,20 @@ def test_the_header_has_whole_words_or_says_that_it_is_cut(trace) -> None:
                 await settled(pilot)
                 header = screen(pilot).split('\n')[0].rstrip()
                 assert header.endswith(('KB', '…', ' in run #5')), header
+    drive(test)
+
+
+def test_the_header_says_that_a_part_of_the_trace_cannot_be_read(trace, tmp_path) -> None:
+    async def test() -> None:
+        async with opened(trace, (160, 30)) as pilot:
+            assert 'DAMAGED' not in screen(pilot)
+        copied = shutil.copytree(trace, tmp_path / 'cut.pfd')
+        (log,) = copied.glob('*.log')
+        os.truncate(log, log.stat().st_size - 3)
+        async with opened(copied, (160, 30)) as pilot:
+            assert '  DAMAGED (info tells where)  ' in screen(pilot).split('\n')[0]
+            await type_line(pilot, 'info')
+            assert f'damaged: {log.name}: ends in the middle of a record' in screen(pilot)
     drive(test)
 
 

@@ -1,6 +1,7 @@
 """`%pyfunc COMMAND` in a shell: what it answers, what it says of mistakes, how it completes, what unloading leaves."""
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,17 @@ def test_an_answer_is_an_object_with_the_values(shell: Shell) -> None:
     shell.shown(f'%%pyfunc\n{CALL}')
     shell.shown('r = %pyfunc pt twice:0[1:3]')
     assert shell.value('r.to_numpy()').tolist() == [2.0, 4.0]
+
+
+def test_opening_a_damaged_trace_says_what_cannot_be_read(shell: Shell) -> None:
+    shell.shown(f'%%pyfunc\n{CALL}')
+    path = Path(shell.value('get_ipython().run_line_magic("pyfunc", "status").to_dict()["path"]'))
+    assert 'damaged' not in shell.shown(f'%pyfunc open {path}')
+    cut = shutil.copytree(path, Path('cut.pfd'))
+    (log,) = cut.glob('*.log')
+    os.truncate(log, log.stat().st_size - 3)
+    assert f'damaged: {log.name}: ends in the middle of a record at byte' in shell.shown(f'%pyfunc open {cut}')
+    assert 'damaged' in shell.shown('%pyfunc')
 
 
 @pytest.mark.parametrize('cell', ['r = %pyfunc calls', '%pyfunc calls;', 'r = %pyfunc calls ; '])

@@ -103,6 +103,8 @@ def test_damage_names_file_and_byte(sound, tmp_path):
         at = int(line.split('at byte ')[1].split()[0])
         assert 0 < at <= len(data) // 2
         assert 0 < trace.count() < 30
+        assert len(trace.calls()) == trace.count()
+        assert trace.info().damage == (line,), 'forgotten after calls were read'
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
