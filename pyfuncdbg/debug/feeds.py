@@ -1,12 +1,11 @@
 """Runs that were fed NaN or infinity: origins of their own where no recorded call took the feed.
 
-Works on a trace; any thread.
+Works on records of a trace; any thread.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.record.records import CallRecord
 
 
@@ -20,11 +19,11 @@ def is_sessions(run: CallRecord) -> bool:
     return run.site.name.startswith('Session.')
 
 
-def untaken(trace: Queries, calls: Iterable[CallRecord], limit: int) -> dict[str, int]:
-    """Runs with a non-finite feed that none of these calls took, by number: the slot of the first one."""
+def untaken(runs: Iterable[CallRecord], calls: Iterable[CallRecord]) -> dict[str, int]:
+    """Those of the runs with a non-finite feed that none of these calls took, by number: the slot of the first one."""
     taken = {(call.process, call.run, tensor.name) for call in calls for tensor in call.inputs}
     found: dict[str, int] = {}
-    for run in trace.calls(kind='run', bad=True, limit=limit):
+    for run in runs:
         if is_pass(run) or (run.parent and not is_sessions(run)):
             continue
         for slot, tensor in enumerate(run.inputs):

@@ -4,7 +4,7 @@ Works on a recorded trace, after the run or during it, on any thread; the views 
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -110,12 +110,12 @@ def judge(trace: Queries, limit: int = JUDGED) -> Health:
     """
     met = [call for kind in KINDS for call in trace.calls(kind=kind, bad=True, limit=limit)]
     total = sum(trace.count(kind=kind, bad=True) for kind in KINDS)
-    fed = untaken(trace, met, limit)
-    runs = [run for run in trace.calls(kind='run', bad=True, limit=limit) if run.number in fed] if fed else []
-    calls = in_data_order(sorted((*runs, *met, *_suspects(trace)), key=_when))
+    runs = trace.calls(kind='run', bad=True, limit=limit)
+    fed = untaken(runs, met)
+    calls = in_data_order(sorted((*(run for run in runs if run.number in fed), *met, *_suspects(trace)), key=_when))
     tracker = _Tracker(trace, fed)
     findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
-    return Health(_innermost(trace, findings), max(0, total - limit))
+    return Health(_innermost(findings, _Above(trace, runs)), max(0, total - limit))
 
 
 def _when(call: CallRecord) -> float:
@@ -287,12 +287,11 @@ def _bad_names(run: RunRecord | None) -> list[str]:
     return [tensor.name for tensor in run.feeds if tensor.name and tensor.stats is not None and tensor.stats.bad]
 
 
-def _innermost(trace: Queries, findings: list[Finding]) -> tuple[Finding, ...]:
+def _innermost(findings: list[Finding], above: _Above) -> tuple[Finding, ...]:
     """A call in which another one gave birth has inherited from it: the inner one is nearer to the cause.
 
     A call of which not all inputs are known may also have got it as a call inside of it did, from an earlier one.
     """
-    above = _Above(trace)
     inner: dict[str, str] = {}
     within: dict[str, str] = {}
     doubted = {finding.call.number for finding in findings if not finding.certain}
@@ -319,9 +318,9 @@ def _innermost(trace: Queries, findings: list[Finding]) -> tuple[Finding, ...]:
 class _Above:
     """The calls that a call was made in, the nearest first: in their functions, and in runs inside of them."""
 
-    def __init__(self, trace: Queries) -> None:
+    def __init__(self, trace: Queries, runs: Iterable[CallRecord]) -> None:
         self._trace = trace
-        self._runs: dict[tuple[int, int], str] = {}
+        self._runs = {(run.process, run.run): run.parent for run in runs}
         self._parents: dict[str, str] = {}
 
     def of(self, call: CallRecord) -> list[str]:

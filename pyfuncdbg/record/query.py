@@ -62,14 +62,13 @@ class Condition:
 
     def rows(self, calls: View, sites: Sites) -> np.ndarray:
         """Rows of the calls that pass, by (process, id)."""
-        rows: np.ndarray = calls.rows
+        rows: np.ndarray = calls.rows if self.run is None else calls.of_run(self.run)
         rows = rows[calls['id'][rows] < 0] if self.kind == 'run' else rows[calls['id'][rows] > 0]
         for bit, flag in ((FAILED, self.failed), (BAD, self.bad), (PRINTED, self.printed)):
             if flag is not None:
                 rows = rows[(calls['flags'][rows] & bit != 0) == flag]
-        for column, wanted in (('run', self.run), ('process', self.process)):
-            if wanted is not None:
-                rows = rows[calls[column][rows] == wanted]
+        if self.process is not None:
+            rows = rows[calls['process'][rows] == self.process]
         if self.site is not None or self.kind not in (None, 'run'):
             keys = [key for key, site in sites.items() if self._takes(site)]
             if len(keys) < len(sites) or not _all_known(calls['site'][rows], sites):

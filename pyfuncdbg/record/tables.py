@@ -45,11 +45,12 @@ class View:
         rows: Row numbers of all of them, sorted by (process, id); as calls, runs have negative ids.
     """
 
-    __slots__ = ('columns', 'rows')
+    __slots__ = ('_by_run', 'columns', 'rows')
 
     def __init__(self, columns: Columns, rows: np.ndarray) -> None:
         self.columns = columns
         self.rows = rows
+        self._by_run: tuple[np.ndarray, np.ndarray] | None = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name]
@@ -62,6 +63,18 @@ class View:
             if self.columns['process'][row] == process and self.columns['id'][row] == id_:
                 return row
         return None
+
+    def of_run(self, run: int) -> np.ndarray:
+        """Those of `rows` that are of this run, of any process: thousands of runs are asked for one after the other."""
+        if self._by_run is None:
+            runs = self.columns['run'][self.rows]
+            order = np.argsort(runs, kind='stable')
+            self._by_run = runs[order], self.rows[order]
+        runs, rows = self._by_run
+        if not -1 << 63 <= run < 1 << 63:       # a user's number
+            return rows[:0]
+        found: np.ndarray = rows[np.searchsorted(runs, run):np.searchsorted(runs, run, 'right')]
+        return found
 
     def near(self, process: int, id_: int, most: int = 3) -> list[int]:
         """Positive ids of the process, those next to `id_` first."""

@@ -55,6 +55,7 @@ def say(what: str, *seconds: float) -> None:
 
 async def measure(path: str, began: float) -> None:
     """Everything, in this process."""
+    from pyfuncdbg.debug.summary import summarized
     from pyfuncdbg.inspector.collector import spare_loaded, wait
     wait()                                      # as `open_trace` does
     from pyfuncdbg.inspector.app import Inspector
@@ -131,6 +132,9 @@ async def measure(path: str, began: float) -> None:
             await until(lambda: not line._busy)
         await heart.during('timeline: 12 times closer, then all', zoom())
         memory('\nmemory at the end')
+    began = time.perf_counter()
+    summarized(desk.trace)                      # each of its NaN calls stands in another batch
+    say('the report', time.perf_counter() - began)
     desk.close()
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.ordering import Ordering
-from pyfuncdbg.record.query import SORTS, QueryCancelledError
+from pyfuncdbg.record.query import SORTS, Condition, QueryCancelledError
 from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.record.tables import call_table
 from pyfuncdbg.record.trace import Trace
 
 
@@ -128,3 +131,19 @@ def test_survives_logs_that_are_read_anew(trace: Trace) -> None:
     trace._renew()
     trace.refresh()
     assert [call.number for call in ordering.page(0, 60)] == expected and len(expected) == 60
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(-9, 9), st.integers(-4, 4)), max_size=40),
+       st.integers(-5, 5) | st.sampled_from([1 << 63, -(1 << 63) - 1, 10 ** 40]))
+def test_the_calls_of_a_run_are_all_of_it_and_in_their_order(given_rows: list[tuple[int, int, int]], run: int) -> None:
+    table = call_table()
+    for process, number, of_run in given_rows:
+        zeros = dict.fromkeys(('site', 'ordinal', 'thread', 'started', 'duration', 'flags', 'forward', 'parent', 'position',
+                               'place', 'size'), 0)
+        table.append(1, {**zeros, 'process': process, 'id': number, 'run': of_run})
+    calls = table.view()
+    wanted = [row for row in calls.rows.tolist() if calls['run'][row] == run]
+    assert calls.of_run(run).tolist() == wanted == calls.of_run(run).tolist()
+    for process in (None, 1, 2):
+        found = Condition(run=run, process=process).rows(calls, {})
+        assert found.tolist() == [row for row in wanted if calls['id'][row] > 0 and process in (None, calls['process'][row])]
