@@ -56,16 +56,18 @@ def _read(args: Sequence[str]) -> Action:
     commands = {'run': (_run, 'run a program and record every wrapped call'),
                 'show': (_show, 'answer a command from a trace'),
                 'open': (_open, 'look at a trace on the full screen'),
+                'traces': (_traces, 'list the traces of a folder'),
+                'clean': (_clean, 'remove the traces of a folder'),
                 'verify': (_verify, 'prove that a program does the same while it is watched, and what that costs'),
                 'doctor': (_doctor, "run a program and tell of faults at its Python functions, with the code to paste"),
                 'connect': (_connect, 'the prompt for a program that runs with --listen'),
                 'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
     parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
-                     usage='pyfuncdbg [-h] [--version] COMMAND ...')
+                     usage='pyfuncdbg [-h] [-V] COMMAND ...')
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = 'commands:\n' + ''.join(f'  {name:<13} {text}\n' for name, (_, text) in commands.items())
     from pyfuncdbg import __version__
-    parser.add_argument('--version', action='version', version=f'pyfuncdbg {__version__}')
+    parser.add_argument('-V', '--version', action='version', version=f'pyfuncdbg {__version__}')
     parser.add_argument('command', metavar='COMMAND', nargs='?', default='',
                         help='one of those below; pyfuncdbg COMMAND --help tells more')
     name = parser.parse_args(args[:1]).command
@@ -251,15 +253,19 @@ def _connect(args: Sequence[str]) -> Action:
     return lambda: code
 
 
+_TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
+
+
 def _show(args: Sequence[str]) -> Action:
     parser = _parser('show', 'Answer one command from a trace; without a command, the report.',
-                     usage='pyfuncdbg show TRACE [COMMAND ...]')
-    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
-    parser.epilog = "COMMAND is one of those that 'pyfuncdbg show TRACE help' lists, such as: calls, call 17, out 17, lt"
-    path = parser.parse_args(args[:1]).trace
+                     usage='pyfuncdbg show [TRACE] [COMMAND ...]')
+    parser.add_argument('trace', metavar='TRACE', nargs='?', help=_TRACE)
+    parser.epilog = "COMMAND is one of those that 'pyfuncdbg show help' lists, such as: calls, call 17, out 17, lt"
+    if args[:1] in (['-h'], ['--help']):
+        parser.parse_args(args[:1])
+    path, words = _trace_and_command(args)
     from pyfuncdbg.commands.command import Context
     from pyfuncdbg.record.trace import Trace
-    words = list(args[1:])
     if words[:1] and words[0].startswith('-'):
         words.insert(0, 'report')
     from rich.console import Console
@@ -288,6 +294,25 @@ def _show(args: Sequence[str]) -> Action:
     return lambda: 0
 
 
+def _trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
+    """The trace that the first word names, and the command after it; the newest trace here if it names a command."""
+    first = args[0] if args else ''
+    if first and not first.startswith('-') and ('/' in first or Path(first, 'manifest.json').is_file()):
+        return first, list(args[1:])
+    if first and not first.startswith('-'):
+        from pyfuncdbg.commands.table import TABLE
+        names = [name for command in TABLE for name in (command.name, *command.aliases)]
+        if first not in names:
+            if not Path(first).exists():
+                from pyfuncdbg.record.trace_folders import traces_in
+                known = [*names, *(path.name for path, _ in traces_in(Path()))]
+                raise UsageError(f'show: {first!r}: no such file or folder, and no command of that name.'
+                                 f'{nearest(first, known, 1)}')
+            return first, list(args[1:])
+    from pyfuncdbg.commands.traces import newest_here
+    return newest_here('show'), list(args)
+
+
 def _warn_of_damage(trace: Trace) -> None:
     """Part of the trace cannot be read: an answer from what is left must not pass for one from all of it."""
     from pyfuncdbg.views.damage import damage_lines
@@ -307,10 +332,40 @@ def _answer(words: list[str], context: Context) -> Answer:
 
 def _open(args: Sequence[str]) -> Action:
     parser = _parser('open', 'Look at a trace on the full screen: graph, source, tensors, output, gradients and calls.',
-                     usage='pyfuncdbg open TRACE')
-    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
+                     usage='pyfuncdbg open [TRACE]')
+    parser.add_argument('trace', metavar='TRACE', nargs='?', help=_TRACE)
+    path = parser.parse_args(args).trace
+    if path is None:
+        from pyfuncdbg.commands.traces import newest_here
+        path = newest_here('open')
     from pyfuncdbg.inspector.opening import open_trace
-    code = open_trace(parser.parse_args(args).trace)
+    code = open_trace(path)
+    return lambda: code
+
+
+def _traces(args: Sequence[str]) -> Action:
+    parser = _parser('traces', 'List the traces of a folder with program, date, size, and what went wrong in them.',
+                     usage='pyfuncdbg traces [--json] [FOLDER]')
+    parser.add_argument('folder', metavar='FOLDER', nargs='?', default='.', help='where to look (default: this folder)')
+    parser.add_argument('--json', action='store_true', help='answer in JSON')
+    options = parser.parse_args(args)
+    from pyfuncdbg.commands.traces import list_traces
+    code = list_traces(Path(options.folder), options.json)
+    return lambda: code
+
+
+def _clean(args: Sequence[str]) -> Action:
+    parser = _parser('clean', 'Remove the traces of a folder: their own files, and nothing else.',
+                     usage='pyfuncdbg clean [--keep N] [--yes] [FOLDER]')
+    parser.add_argument('folder', metavar='FOLDER', nargs='?', default='.', help='where they are (default: this folder)')
+    parser.add_argument('--keep', metavar='N', default='0', help='keep the newest N (default: none)')
+    parser.add_argument('--yes', action='store_true', help='do not ask')
+    options = parser.parse_args(args)
+    if not options.keep.isdecimal():
+        raise UsageError(f'clean: --keep {options.keep!r} is no whole number from 0 on')
+    from pyfuncdbg.commands.traces import clean
+    asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
+    code = clean(Path(options.folder), int(options.keep), options.yes, input if asked else None)
     return lambda: code
 
 

@@ -72,8 +72,9 @@ def recorded(cwd: Path) -> list[str]:
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('args', 'said'), [
-    ('', 'a command is needed, one of run, show, open, verify, doctor, connect, demo'),
-    ('rnu prog.py', "no command 'rnu'; there are run, show, open, verify, doctor, connect, demo. Did you mean 'run'?"),
+    ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo'),
+    ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo. "
+                    "Did you mean 'run'?"),
     ('--verison', 'unrecognized arguments: --verison'),
     ('run', 'run needs a SCRIPT'),
     ('run -m', '-m needs the name of a module'),

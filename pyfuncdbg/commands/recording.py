@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import itertools
 import os
 import re
 import sys
@@ -38,18 +37,9 @@ def size(text: str) -> int:
 
 
 def free_path(name: str) -> Path:
-    """The first of NAME.pfd, NAME-2.pfd, ... in the current folder that does not exist: made, empty, so that it is not that
-    of another program too."""
-    for number in itertools.count(1):
-        path = Path(f'{name}.pfd' if number == 1 else f'{name}-{number}.pfd')
-        try:
-            path.mkdir()
-        except FileExistsError:
-            continue
-        except OSError:
-            pass                                # whoever records there says why that cannot be
-        return path
-    raise AssertionError('numbers end')
+    """The first of NAME.pfd, NAME-2.pfd, ... in the current folder that does not exist: made, and empty."""
+    from pyfuncdbg.record.trace_folders import free_path
+    return free_path(Path(f'{name}.pfd'))
 
 
 def give_up(path: Path) -> None:

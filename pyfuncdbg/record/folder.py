@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import re
+import stat
 import struct
 import time
 import uuid
@@ -81,7 +82,7 @@ def create(path: Path, budget: int) -> bool:
 def remove(path: Path, made: bool) -> None:
     """Remove a trace that holds nothing yet, and its folder if that was made for it."""
     with contextlib.suppress(OSError):          # another program's file is in it by now
-        for file in (path / MANIFEST, _draft(path / MANIFEST), path / LEDGER):
+        for file in (path / MANIFEST, draft(path / MANIFEST), path / LEDGER):
             file.unlink(missing_ok=True)
         if made:
             path.rmdir()
@@ -127,20 +128,42 @@ def fresh_path(directory: Path | None = None) -> Path:
 
 def taken(path: Path) -> TraceError:
     """Says that a trace is there, and whether it is being recorded."""
-    for _, log in logs(path):
-        process = int(log.name.partition('-')[0])
-        if process != os.getpid() and Path(f'/proc/{process}').exists():
-            return TraceError(f'{path}: process {process} records there; give another path')
+    process = recording_process(path)
+    if process:
+        return TraceError(f'{path}: process {process} records there; give another path')
     return TraceError(f'{path}: already holds a trace; give another path or remove it first')
 
 
+def recording_process(path: Path) -> int:
+    """The process that has a log of this trace open for writing, 0 if there is none. One whose files cannot be looked at
+    counts, if it has the number of one that recorded there."""
+    for _, log in logs(path):
+        process = int(log.name.partition('-')[0])
+        try:
+            if any(_writes(f'/proc/{process}/fd/{number}', log) for number in os.listdir(f'/proc/{process}/fd')):
+                return process
+        except PermissionError:
+            return process
+        except OSError:                         # it has ended
+            pass
+    return 0
+
+
+def _writes(descriptor: str, log: Path) -> bool:
+    try:
+        return bool(os.lstat(descriptor).st_mode & stat.S_IWUSR) and os.path.samestat(os.stat(descriptor), log.lstat())
+    except OSError:                             # closed meanwhile
+        return False
+
+
 def _write_whole(path: Path, text: str) -> None:
-    draft = _draft(path)
-    draft.write_text(text + '\n', encoding='utf-8')
-    draft.rename(path)
+    new = draft(path)
+    new.write_text(text + '\n', encoding='utf-8')
+    new.rename(path)
 
 
-def _draft(path: Path) -> Path:
+def draft(path: Path) -> Path:
+    """Where a file is written before it has its name."""
     return path.with_suffix('.new')
 
 
@@ -196,6 +219,11 @@ def logs(path: Path) -> list[tuple[int, Path]]:
         if match is not None:
             found.setdefault(int(match[2]), path / name)
     return sorted(found.items())
+
+
+def is_log(name: str) -> bool:
+    """Whether a log of a trace could have this name."""
+    return _LOG_NAME.fullmatch(name) is not None
 
 
 _LEDGER = struct.Struct('<QQ')

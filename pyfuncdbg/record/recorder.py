@@ -37,6 +37,7 @@ from pyfuncdbg.record.pool import Allowance, Pool
 from pyfuncdbg.record.records import OPS, Level
 from pyfuncdbg.record.reuse import Reuse
 from pyfuncdbg.record.snapshot import SCALARS, Snapshots
+from pyfuncdbg.record.trace_folders import EXIST, Exist, place_for
 from pyfuncdbg.record.writer import Writer, reason
 
 if TYPE_CHECKING:
@@ -73,11 +74,12 @@ class Recorder:
     """For hosts: it never pauses a run nor changes a value."""
 
     def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
-                 level: Level = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee') -> None:
+                 level: Level = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee',
+                 exist: Exist = 'error') -> None:
         """Prepare; nothing is written before `start`.
 
         Args:
-            path: Folder of the trace; it must not exist, or be empty.
+            path: Folder of the trace.
             budget: Bytes that the trace may take, on disk and in the queue. Never exceeded: tensor values are dropped
                 first, then prints, then whole calls, and all of it is counted. An almost full disk is a smaller budget;
                 calls wait for a slow one, for 5 s at most without progress.
@@ -85,15 +87,20 @@ class Recorder:
             level: What is kept of each tensor.
             ops: Also record every graph node.
             capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
+            exist: What to do if `path` exists: 'error', unless it is an empty folder; 'number' takes the first free of
+                NAME-2.pfd, NAME-3.pfd, ...; 'replace' removes a trace there, and nothing else.
 
         Raises:
-            TraceError: The budget or the level is none.
+            TraceError: The budget, the level or `exist` is none.
         """
         if budget < SMALLEST_BUDGET:
             raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
         if level not in ('none', 'stats', 'full'):
             raise TraceError(f"no such level: {level!r}; expected 'none', 'stats' or 'full'")
+        if exist not in EXIST:
+            raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
         self.path = Path(path)
+        self._exist: Exist = exist
         self.budget = budget
         self.level: Level = level
         self.full_limit = max(full_limit, 0)
@@ -133,7 +140,7 @@ class Recorder:
         """
         if self._state != 'new':
             raise TraceError(f'{self.path}: this recorder was started before; make a new one')
-        made = folder.create(self.path, self.budget)
+        self.path, made = place_for(self.path, self._exist, self.budget)
         self.path = self.path.resolve()
         try:
             self._identity = folder.identity(self.path)

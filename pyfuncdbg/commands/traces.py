@@ -1,0 +1,115 @@
+"""`pyfuncdbg traces` and `pyfuncdbg clean`: the traces of a folder, listed, and removed.
+
+Called by the command line, on the main thread.
+"""
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.debug.trace_list import size_of, trace_list
+from pyfuncdbg.errors import TraceError, UsageError
+from pyfuncdbg.record.folder import Manifest
+from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
+from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.progress import reading
+from pyfuncdbg.views.traces import recorded_at, traces_view
+from pyfuncdbg.views.units import count, size
+
+
+def list_traces(directory: Path, as_json: bool) -> int:
+    """Print the traces of a directory; the exit code.
+
+    Raises:
+        TraceError: The directory cannot be read.
+    """
+    found = trace_list(directory, lambda path: reading(str(path)))
+    if as_json:
+        print(to_json(found))
+    elif found.traces:
+        Console(highlight=False, markup=False).print(traces_view(found))
+    else:
+        print(none_in(directory))
+    return 0
+
+
+def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | None = None) -> int:
+    """Remove all traces of a directory but the newest; the exit code.
+
+    Args:
+        directory: Where; not in folders below it.
+        keep: How many stay.
+        sure: Remove them without asking.
+        ask: How to ask for a line; None where nobody can be asked.
+
+    Returns:
+        0 if they are gone, there were none, or the user said no; 1 if some could not be removed, or nobody could be asked.
+
+    Raises:
+        TraceError: The directory cannot be read.
+    """
+    traces = traces_in(directory)
+    old = [path for path, manifest in traces if isinstance(manifest, Manifest)][keep:]
+    if not old:
+        print(none_in(directory) if not traces else f'{count(len(traces), "trace")} in {_place(directory)}, kept')
+        return 0
+    created = {path: manifest.created for path, manifest in traces if isinstance(manifest, Manifest)}
+    sizes = {path: size_of(path) for path in old}
+    if not sure:
+        for path in old:
+            print(f'  {one_line(str(path), 200)}  {recorded_at(created[path])}  {size(sizes[path])}')
+        what = f'{count(len(old), "trace")}, {size(sum(sizes.values()))}'
+        if ask is None:
+            print(f'pyfuncdbg: clean: nothing removed: {what} would go; --yes removes without asking', file=sys.stderr)
+            return 1
+        if not _agreed(ask, f'Remove {what}? [y/N] '):
+            print('nothing removed')
+            return 0
+    removed = [path for path in old if _removed(path)]
+    print(f'{count(len(removed), "trace")} removed, {size(sum(sizes[path] for path in removed))}')
+    return 0 if len(removed) == len(old) else 1
+
+
+def _agreed(ask: Callable[[str], str], question: str) -> bool:
+    try:
+        return ask(question).strip().lower() in ('y', 'yes')
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return False
+
+
+def _removed(path: Path) -> bool:
+    try:
+        remove_trace(path)
+    except TraceError as error:
+        print(f'pyfuncdbg: clean: {one_line(str(error), 300)}', file=sys.stderr)
+        return False
+    return True
+
+
+def newest_here(command: str) -> str:
+    """The newest trace of the current folder, for a command line that names none; says on stderr which that is.
+
+    Raises:
+        UsageError: There is none.
+    """
+    newest = newest_in(Path())
+    if newest is None:
+        raise UsageError(f"{command}: {none_in(Path())}; 'pyfuncdbg run SCRIPT' records one, "
+                         f"'pyfuncdbg {command} TRACE' takes one from elsewhere")
+    print(f'pyfuncdbg: {one_line(str(newest), 200)}, the newest trace here', file=sys.stderr)
+    return str(newest)
+
+
+def none_in(directory: Path) -> str:
+    """'no trace in this folder'."""
+    return f'no trace in {_place(directory)}'
+
+
+def _place(directory: Path) -> str:
+    return 'this folder' if directory == Path() else one_line(shlex.quote(str(directory)), 200)
