@@ -18,8 +18,8 @@ from pyfuncdbg.record.folder import Manifest
 from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.progress import reading
-from pyfuncdbg.views.traces import recorded_at, traces_view
-from pyfuncdbg.views.units import count, size
+from pyfuncdbg.views.traces import traces_view
+from pyfuncdbg.views.units import count, date, size
 
 
 def list_traces(directory: Path, as_json: bool) -> int:
@@ -62,7 +62,7 @@ def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | No
     sizes = {path: size_of(path) for path in old}
     if not sure:
         for path in old:
-            print(f'  {one_line(str(path), 200)}  {recorded_at(created[path])}  {size(sizes[path])}')
+            print(f'  {one_line(str(path), 200)}  {date(created[path])}  {size(sizes[path])}')
         what = f'{count(len(old), "trace")}, {size(sum(sizes.values()))}'
         if ask is None:
             print(f'pyfuncdbg: clean: nothing removed: {what} would go; --yes removes without asking', file=sys.stderr)

@@ -1,8 +1,6 @@
 """What a trace is: who wrote it, when, how much it holds, what it lost (`info`)."""
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from rich.table import Table
 from rich.text import Text
 
@@ -12,7 +10,7 @@ from pyfuncdbg.views.damage import damage_lines
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import dropped_line
 from pyfuncdbg.views.page import Page, Part
-from pyfuncdbg.views.units import count, seconds, size, with_retries
+from pyfuncdbg.views.units import count, date, seconds, size, with_retries
 
 
 def info_view(info: TraceInfo) -> Page:
@@ -24,7 +22,7 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('program', label(' '.join(info.argv)))
     grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
-    grid.add_row('when', Text(f'{_date(info.started)}, {seconds(info.duration)}{running}'))
+    grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
     grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))
     calls = with_retries(count(info.calls, 'call'), info.retries[0])
@@ -44,13 +42,6 @@ def info_view(info: TraceInfo) -> Page:
 def op_cost(cost: OpCost) -> str:
     """What it cost a framework to hand over its ops."""
     return f'{count(cost.calls, "op")} handed over: {seconds(cost.seconds)} in callbacks, {size(cost.nbytes)}'
-
-
-def _date(timestamp: float) -> str:
-    try:
-        return datetime.fromtimestamp(timestamp, UTC).strftime('%Y-%m-%d %H:%M:%S UTC')
-    except (OverflowError, OSError, ValueError):
-        return 'at an unknown time'
 
 
 if __name__ == '__main__':

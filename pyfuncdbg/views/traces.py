@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from rich.text import Text
 
@@ -10,14 +9,15 @@ from pyfuncdbg.debug.trace_list import TraceEntry, TraceList
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.page import Page
-from pyfuncdbg.views.units import count, size
+from pyfuncdbg.views.units import count, date, size
 
 
 def traces_view(found: TraceList) -> Page:
     """A row for each trace, the newest first."""
     traces = found.traces
     columns = [Column('trace', [Text(one_line(os.path.basename(trace.path), 80)) for trace in traces], 0, least=12),
-               Column('recorded', [Text(recorded_at(trace.created)) for trace in traces], 2),
+               Column('recorded UTC', [Text('' if trace.created is None else date(trace.created)[:16]) for trace in traces],
+                      2),
                Column('program', [Text(one_line(_short(trace.program), 80)) for trace in traces], 3, least=18),
                Column('size', [Text(size(trace.nbytes)) for trace in traces], 4, right=True),
                Column('calls', [Text(f'{trace.calls:,}') for trace in traces], 5, right=True),
@@ -25,11 +25,6 @@ def traces_view(found: TraceList) -> Page:
     first = Text.assemble((count(len(traces), 'trace'), 'bold'), f' in {one_line(found.directory, 200)}, the newest first',
                           overflow='fold')
     return Page(first, lambda options: fitted_table(columns, options))
-
-
-def recorded_at(created: float | None) -> str:
-    """Local time: '2026-11-24 02:31'; 'not known' for None."""
-    return 'not known' if created is None else time.strftime('%Y-%m-%d %H:%M', time.localtime(created))
 
 
 def _short(program: str) -> str:

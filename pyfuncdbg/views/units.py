@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
 
 def seconds(value: float | None) -> str:
@@ -53,6 +54,14 @@ def value(number: float | None, digits: int = 4) -> str:
 def shape(sizes: tuple[int, ...], times: str = 'x') -> str:
     """'3x4', '()' for a scalar."""
     return times.join(map(str, sizes)) if sizes else '()'
+
+
+def date(timestamp: float) -> str:
+    """Unix time: '2026-11-24 02:31:07 UTC'."""
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).strftime('%Y-%m-%d %H:%M:%S UTC')
+    except (OverflowError, OSError, ValueError):
+        return 'at an unknown time'
 
 
 def _three(number: float) -> str:

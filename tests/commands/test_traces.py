@@ -214,10 +214,9 @@ def test_a_recording_where_a_trace_is(folder: Path, monkeypatch: pytest.MonkeyPa
     with pyfuncdbg.record('v1.2', exist='number') as recorder, pyfuncdbg.record('v1.2', exist='number') as second:
         assert (recorder.path.name, second.path.name) == ('v1.2', 'v1.2-2')
     assert pyfuncdbg.load('well.pfd').count() == 1
-    with pyfuncdbg.record('well.pfd', exist='replace') as recorder:
-        with pytest.raises(TraceError, match=r'well\.pfd: left as it is: process \d+ records there'), \
-                pyfuncdbg.record('well.pfd', exist='replace'):
-            pass
+    with pyfuncdbg.record('well.pfd', exist='replace') as recorder, \
+            pytest.raises(TraceError, match=r'well\.pfd: left as it is: process \d+ records there'):
+        pyfuncdbg.record('well.pfd', exist='replace').start()
     assert recorder.path == folder / 'well.pfd' and pyfuncdbg.load('well.pfd').count() == 0
     (folder / 'nan.pfd' / 'notes.txt').write_text('mine')
     with pytest.raises(TraceError, match=r'nan\.pfd: left as it is: notes\.txt in it is not of a trace'), \
