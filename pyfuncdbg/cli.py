@@ -1,8 +1,7 @@
-"""The command line: `pyfuncdbg run`, `show` and `demo`.
+"""The command line: what each subcommand of `pyfuncdbg` does.
 
 Reads arguments and hands over; called once, on the main thread. Everything heavy is imported by what needs it.
 """
-# long: one door for all subcommands, a function each
 from __future__ import annotations
 
 import argparse
@@ -10,11 +9,11 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from pyfuncdbg.commands.stop_options import add_breaks
+from pyfuncdbg.commands.command_line import SUBCOMMANDS, misplaced, split, top_parser, valued
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -53,50 +52,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _read(args: Sequence[str]) -> Action:
-    commands = {'run': (_run, 'run a program and record every wrapped call'),
-                'show': (_show, 'answer a command from a trace'),
-                'open': (_open, 'look at a trace on the full screen'),
-                'traces': (_traces, 'list the traces of a folder'),
-                'clean': (_clean, 'remove the traces of a folder'),
-                'verify': (_verify, 'prove that a program does the same while it is watched, and what that costs'),
-                'doctor': (_doctor, "run a program and tell of faults at its Python functions, with the code to paste"),
-                'connect': (_connect, 'the prompt for a program that runs with --listen'),
-                'demo': (_demo, 'train a network whose loss turns NaN, recorded')}
-    parser = _parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
-                     usage='pyfuncdbg [-h] [-V] COMMAND ...')
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = 'commands:\n' + ''.join(f'  {name:<13} {text}\n' for name, (_, text) in commands.items())
+    actions = {'run': _run, 'show': _show, 'open': _open, 'traces': _traces, 'clean': _clean, 'verify': _verify,
+               'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'completion': _completion}
     from pyfuncdbg import __version__
-    parser.add_argument('-V', '--version', action='version', version=f'pyfuncdbg {__version__}')
-    parser.add_argument('command', metavar='COMMAND', nargs='?', default='',
-                        help='one of those below; pyfuncdbg COMMAND --help tells more')
-    name = parser.parse_args(args[:1]).command
+    name = top_parser(__version__).parse_args(args[:1]).command
     if not name:
-        raise UsageError(f'a command is needed, one of {", ".join(commands)}; pyfuncdbg --help tells more')
-    if name not in commands:
-        raise UsageError(f'no command {name!r}; there are {", ".join(commands)}.{nearest(name, commands, 1)}')
-    return commands[name][0](args[1:])
+        raise UsageError(f'a command is needed, one of {", ".join(actions)}; pyfuncdbg --help tells more')
+    if name not in actions:
+        raise UsageError(f'no command {name!r}; there are {", ".join(actions)}.{nearest(name, actions, 1)}')
+    return actions[name](SUBCOMMANDS[name].parser(), args[1:])
 
 
-def _run(args: Sequence[str]) -> Action:
-    parser = _parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
-                     usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
-    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
-    parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
-    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
-    parser.add_argument('--live', action='store_true',
-                        help='show calls, rates, memory and health on the full screen while the program runs')
-    parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
-    _add_debugging(parser)
-    valued = ('--record', '--budget', '--hosted', *_DEBUGGING)
-    ours, target = _split(args, valued)
+def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    ours, target = split(args, parser)
     options = parser.parse_args(ours)
     program = _program('run', target)
     from pyfuncdbg.commands import recording
     budget = None if options.budget is None else recording.size(options.budget)
+    if options.hosted is None:
+        _tell_misplaced(target, parser)
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
     try:
-        return _recorded(options, program, path, budget, [*_without(ours, valued), *_separated(target)])
+        return _recorded(options, program, path, budget, [*_without(ours, valued(parser)), *_separated(target)])
     except BaseException:
         if options.record is None:
             recording.give_up(path)
@@ -123,23 +100,6 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         install(debugger)                       # who asks for stops and leaves: they go to this terminal then
         socket.listen(wait=options.wait)
     return lambda: _execute(program)
-
-
-_DEBUGGING = ('--break', '--if', '--ui', '-x', '--on-eof')
-"""Options for debugging that take a value."""
-
-
-def _add_debugging(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group('debugging')
-    add_breaks(group)
-    group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'), default='auto',
-                       help='who is asked at a stop; inspector: the full screen, with the program in a pane; '
-                            'none: each stop is logged and the program goes on')
-    group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
-    group.add_argument('--listen', action='store_true', help='let "pyfuncdbg connect" debug it from another terminal')
-    group.add_argument('--wait', action='store_true', help='the same, and begin when whoever connects has said "cont"')
-    group.add_argument('--on-eof', choices=('cont', 'abort'), default='cont',
-                       help='what happens at a stop when nobody is there any more (default: cont)')
 
 
 def _debug(options: argparse.Namespace) -> None:
@@ -208,12 +168,12 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     return lambda: _execute(program)
 
 
-def _without(ours: Sequence[str], valued: Sequence[str]) -> list[str]:
+def _without(ours: Sequence[str], takes_value: Container[str]) -> list[str]:
     """Our options, but for those about who is asked and where the trace goes."""
     kept: list[str] = []
     rest = iter(ours)
     for word in rest:
-        own = [word, next(rest)] if word in valued else [word]
+        own = [word, next(rest)] if word in takes_value else [word]
         if word.partition('=')[0] not in ('--ui', '--live', '--record', '-x') and not word.startswith('-x'):
             kept += own
     return kept
@@ -224,10 +184,8 @@ def _separated(target: Sequence[str]) -> list[str]:
     return list(target) if target[0] == '-m' else ['--', *target]
 
 
-def _demo(args: Sequence[str]) -> Action:
+def _demo(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from pyfuncdbg.commands import recording, script
-    parser = _parser('demo', 'Train a small network on handwritten digits under the recorder: its loss turns NaN.')
-    parser.add_argument('--fixed', action='store_true', help='train the repaired version')
     options = parser.parse_args(args)
     train = Path(__file__).parent / 'demo' / 'train.py'
     program = script.script(str(train), ('--fixed',) if options.fixed else ())
@@ -239,31 +197,18 @@ def _demo(args: Sequence[str]) -> Action:
     return lambda: _execute(program)
 
 
-def _connect(args: Sequence[str]) -> Action:
-    parser = _parser('connect', 'The prompt for a program that listens: one under "pyfuncdbg run --listen", or one that '
-                     'imports pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.',
-                     usage='pyfuncdbg connect [options] [PID]')
-    parser.add_argument('pid', metavar='PID', nargs='?', type=int,
-                        help='its process number (default: the only one that listens)')
-    parser.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file first')
-    parser.add_argument('--json', action='store_true', help='print what the program sends as JSON, a message a line')
+def _connect(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     from pyfuncdbg.prompt.connect import connect
     code = connect(options.pid, options.commands, as_json=options.json)
     return lambda: code
 
 
-_TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
-
-
-def _show(args: Sequence[str]) -> Action:
-    parser = _parser('show', 'Answer one command from a trace; without a command, the report.',
-                     usage='pyfuncdbg show [TRACE] [COMMAND ...]')
-    parser.add_argument('trace', metavar='TRACE', nargs='?', help=_TRACE)
-    parser.epilog = "COMMAND is one of those that 'pyfuncdbg show help' lists, such as: calls, call 17, out 17, lt"
+def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if args[:1] in (['-h'], ['--help']):
         parser.parse_args(args[:1])
-    path, words = _trace_and_command(args)
+    from pyfuncdbg.commands.traces import trace_and_command
+    path, words = trace_and_command(args)
     from pyfuncdbg.commands.command import Context
     from pyfuncdbg.record.trace import Trace
     if words[:1] and words[0].startswith('-'):
@@ -294,25 +239,6 @@ def _show(args: Sequence[str]) -> Action:
     return lambda: 0
 
 
-def _trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
-    """The trace that the first word names, and the command after it; the newest trace here if it names a command."""
-    first = args[0] if args else ''
-    if first and not first.startswith('-') and ('/' in first or Path(first, 'manifest.json').is_file()):
-        return first, list(args[1:])
-    if first and not first.startswith('-'):
-        from pyfuncdbg.commands.table import TABLE
-        names = [name for command in TABLE for name in (command.name, *command.aliases)]
-        if first not in names:
-            if not Path(first).exists():
-                from pyfuncdbg.record.trace_folders import traces_in
-                known = [*names, *(path.name for path, _ in traces_in(Path()))]
-                raise UsageError(f'show: {first!r}: no such file or folder, and no command of that name.'
-                                 f'{nearest(first, known, 1)}')
-            return first, list(args[1:])
-    from pyfuncdbg.commands.traces import newest_here
-    return newest_here('show'), list(args)
-
-
 def _warn_of_damage(trace: Trace) -> None:
     """Part of the trace cannot be read: an answer from what is left must not pass for one from all of it."""
     from pyfuncdbg.views.damage import damage_lines
@@ -330,10 +256,7 @@ def _answer(words: list[str], context: Context) -> Answer:
     return Answer(REPORT, REPORT.run(context, argparse.Namespace()))
 
 
-def _open(args: Sequence[str]) -> Action:
-    parser = _parser('open', 'Look at a trace on the full screen: graph, source, tensors, output, gradients and calls.',
-                     usage='pyfuncdbg open [TRACE]')
-    parser.add_argument('trace', metavar='TRACE', nargs='?', help=_TRACE)
+def _open(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     path = parser.parse_args(args).trace
     if path is None:
         from pyfuncdbg.commands.traces import newest_here
@@ -343,23 +266,14 @@ def _open(args: Sequence[str]) -> Action:
     return lambda: code
 
 
-def _traces(args: Sequence[str]) -> Action:
-    parser = _parser('traces', 'List the traces of a folder with program, date, size, and what went wrong in them.',
-                     usage='pyfuncdbg traces [--json] [FOLDER]')
-    parser.add_argument('folder', metavar='FOLDER', nargs='?', default='.', help='where to look (default: this folder)')
-    parser.add_argument('--json', action='store_true', help='answer in JSON')
+def _traces(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     from pyfuncdbg.commands.traces import list_traces
     code = list_traces(Path(options.folder), options.json)
     return lambda: code
 
 
-def _clean(args: Sequence[str]) -> Action:
-    parser = _parser('clean', 'Remove the traces of a folder: their own files, and nothing else.',
-                     usage='pyfuncdbg clean [--keep N] [--yes] [FOLDER]')
-    parser.add_argument('folder', metavar='FOLDER', nargs='?', default='.', help='where they are (default: this folder)')
-    parser.add_argument('--keep', metavar='N', default='0', help='keep the newest N (default: none)')
-    parser.add_argument('--yes', action='store_true', help='do not ask')
+def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     if not options.keep.isdecimal():
         raise UsageError(f'clean: --keep {options.keep!r} is no whole number from 0 on')
@@ -369,17 +283,9 @@ def _clean(args: Sequence[str]) -> Action:
     return lambda: code
 
 
-def _doctor(args: Sequence[str]) -> Action:
+def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from pyfuncdbg.commands import recording
-    parser = _parser('doctor', 'Run a program as python would, and tell of faults at its Python functions: leaks, lost '
-                               'shapes and gradients, bytes taken for str, dtypes, waiting; each with the code that mends '
-                               'it. Findings go to stderr; the exit code is the program\'s.',
-                     usage='pyfuncdbg doctor [options] (SCRIPT | -m MODULE) [ARGS ...]')
-    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
-    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
-    parser.add_argument('--json', action='store_true', help='answer in JSON, on stderr')
-    parser.add_argument('--examined', metavar='PATH', help=argparse.SUPPRESS)       # the process of the program itself
-    ours, target = _split(args, ('--record', '--budget', '--examined'))
+    ours, target = split(args, parser)
     options = parser.parse_args(ours)
     budget = None if options.budget is None else recording.size(options.budget)
     program = _program('doctor', target)
@@ -387,6 +293,7 @@ def _doctor(args: Sequence[str]) -> Action:
     if options.examined is not None:
         doctor.examine(Path(options.examined), program.argv, budget)
         return lambda: _execute(program)
+    _tell_misplaced(target, parser)
     path = recording.free_path(program.name) if options.record is None else Path(options.record)
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
@@ -394,17 +301,13 @@ def _doctor(args: Sequence[str]) -> Action:
     return lambda: doctor.attend([*given, *_separated(target)], path, options.json, options.record is None)
 
 
-def _verify(args: Sequence[str]) -> Action:
-    parser = _parser('verify', 'Compare results, output and exit code of a program run plainly with those recorded (bit '
-                               'by bit) and stepped (to the last bits). Exit code 0 if they are the same, else 1.',
-                     usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
-    parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
-    parser.add_argument('--json', action='store_true', help='answer in JSON')
-    ours, target = _split(args, ('--repeat',))
+def _verify(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    ours, target = split(args, parser)
     options = parser.parse_args(ours)
     if not options.repeat.isdecimal() or not 1 <= int(options.repeat) <= 1000:
         raise UsageError(f'verify: --repeat {options.repeat!r} is no whole number from 1 to 1000')
     _program('verify', target)
+    _tell_misplaced(target, parser)
     return lambda: _verified(target, int(options.repeat), options.json)
 
 
@@ -420,6 +323,27 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     else:
         Console(highlight=False, markup=False).print(verify_view(found))
     return 0 if found.answer in ('equal', 'near') else 1
+
+
+def _completion(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_args(args)
+    if options.shell is None:
+        raise UsageError("completion: for which shell? One of bash, zsh, fish; 'pyfuncdbg completion --help' tells where to "
+                         'put what it prints')
+    from pyfuncdbg.commands import shell_completion
+    print(shell_completion.SCRIPTS[options.shell] if options.line is None else
+          '\n'.join(shell_completion.words(options.line, options.shell)))
+    return lambda: 0
+
+
+def _tell_misplaced(target: Sequence[str], parser: argparse.ArgumentParser) -> None:
+    """Say which words of the program look as if they were meant for us."""
+    names = misplaced(target, parser)
+    if names:
+        from pyfuncdbg.hooks.aside import say
+        program = 'module' if target[0] == '-m' else 'script'
+        say(f'{" and ".join(names)} after the {program} {"go" if len(names) > 1 else "goes"} to the {program}; options of '
+            f'pyfuncdbg stand before it')
 
 
 def _program(command: str, target: Sequence[str]) -> Program:
@@ -445,23 +369,3 @@ def _execute(program: Program) -> int:
     from pyfuncdbg.commands import script
     script.execute(program)
     return 0
-
-
-def _split(args: Sequence[str], valued: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Our options, and from the program on everything that is the program's."""
-    at = 0
-    while at < len(args) and args[at].startswith('-') and args[at] not in ('-m', '-', '--'):
-        at += 2 if args[at] in valued else 1
-    ours, target = list(args[:at]), list(args[at:])
-    return ours, target[1:] if target[:1] == ['--'] else target
-
-
-def _parser(command: str, description: str, usage: str | None = None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(f'pyfuncdbg {command}'.strip(), usage, description, allow_abbrev=False)
-
-    def error(message: str) -> NoReturn:
-        raise UsageError(f'{command}: {message}' if command else message)
-
-    # argparse prints the usage and exits; an error here is one line. A subclass for one method would be the alternative.
-    parser.error = error  # type: ignore[method-assign]
-    return parser

@@ -72,9 +72,9 @@ def recorded(cwd: Path) -> list[str]:
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('args', 'said'), [
-    ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo'),
-    ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo. "
-                    "Did you mean 'run'?"),
+    ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo, completion'),
+    ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo, "
+                    "completion. Did you mean 'run'?"),
     ('--verison', 'unrecognized arguments: --verison'),
     ('run', 'run needs a SCRIPT'),
     ('run -m', '-m needs the name of a module'),
@@ -120,8 +120,27 @@ def test_control_characters_in_an_argument_are_shown_escaped(tmp_path: Path) -> 
         assert b'\x1b' not in done.stderr
 
 
+@pytest.mark.parametrize(('args', 'said'), [
+    ('run {} --break norm --steps 3 --ops', '--break and --ops after the script go to the script'),
+    ('run --ops {} --ui=none --ui prompt', '--ui after the script goes to the script'),
+    ('run -m prog --record x', '--record after the module goes to the module'),
+    ('doctor {} --json', '--json after the script goes to the script'),
+    ('verify --repeat 1 {} --repeat=2', '--repeat after the script goes to the script'),
+    ('run --ops {} -x', ''), ('run {} --steps --opsy norm', '')])
+def test_options_of_ours_after_the_script_are_the_scripts_and_that_is_said(tmp_path: Path, args: str, said: str) -> None:
+    program(tmp_path, 'import sys; print(sys.argv[1:])')
+    done = call(*OURS, *args.format('prog.py').split(), cwd=tmp_path)
+    told = [line for line in done.stderr.decode().splitlines() if 'after the' in line]
+    assert told == ([f'pyfuncdbg: {said}; options of pyfuncdbg stand before it'] if said else [])
+    if not args.startswith('verify'):           # which has nothing to compare here
+        assert done.returncode == 0
+        after = args.split('prog.py')[-1].split('{}')[-1].split('prog')[-1].split()
+        assert done.stdout.decode() == f'{after}\n'
+
+
 def test_version_and_help(tmp_path: Path) -> None:
-    assert call(*OURS, '--version', cwd=tmp_path).stdout == f'pyfuncdbg {pyfuncdbg.__version__}\n'.encode()
+    for option in ('--version', '-V'):
+        assert call(*OURS, option, cwd=tmp_path).stdout == f'pyfuncdbg {pyfuncdbg.__version__}\n'.encode()
     for args in (['--help'], ['run', '--help'], ['show', '--help'], ['demo', '--help']):
         done = call(*OURS, *args, cwd=tmp_path)
         assert done.returncode == 0

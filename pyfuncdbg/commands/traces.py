@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.debug.trace_list import size_of, trace_list
-from pyfuncdbg.errors import TraceError, UsageError
-from pyfuncdbg.record.folder import Manifest
+from pyfuncdbg.errors import TraceError, UsageError, nearest
+from pyfuncdbg.record.folder import MANIFEST, Manifest
 from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.progress import reading
@@ -90,6 +90,27 @@ def _removed(path: Path) -> bool:
         print(f'pyfuncdbg: clean: {one_line(str(error), 300)}', file=sys.stderr)
         return False
     return True
+
+
+def trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
+    """The trace that the first word names, and the command after it; the newest trace here if it names a command.
+
+    Raises:
+        UsageError: It is neither, or there is no trace here.
+    """
+    first = args[0] if args else ''
+    if first and not first.startswith('-'):
+        if '/' in first or Path(first, MANIFEST).is_file():
+            return first, list(args[1:])
+        from pyfuncdbg.commands.table import TABLE
+        names = [name for command in TABLE for name in (command.name, *command.aliases)]
+        if first not in names:
+            if Path(first).exists():            # whoever opens it says why it is none
+                return first, list(args[1:])
+            known = [*names, *(path.name for path, _ in traces_in(Path()))]
+            raise UsageError(f'show: {first!r}: no such file or folder, and no command of that name.'
+                             f'{nearest(first, known, 1)}')
+    return newest_here('show'), list(args)
 
 
 def newest_here(command: str) -> str:
