@@ -9,6 +9,7 @@ import numpy as np
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.context import current_graph
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.broadcast import unbroadcast
@@ -112,6 +113,11 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
         if x.dtype is not y.dtype or not permits(op, x.dtype):
             _refuse_eagerly(op, x, y, name)
         return apply(op, (x, y), None, name)
+    return _elementwise_of_values(op, x, y, name, names)
+
+
+@for_program
+def _elementwise_of_values(op: str, x: Any, y: Any, name: str | None, names: tuple[str, str]) -> Tensor:
     for operand in (x, y):
         if hasattr(operand, 'combined'):            # a composite, which knows what its values go with
             return operand.combined(lambda a, b: elementwise(op, a, b, name, names), x, y)
@@ -126,6 +132,7 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
         return apply(op, _alike(op, x, y, names), None, full)
 
 
+@for_program
 def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
     """In a graph the shape rule says it."""
     if current_graph() is None:

@@ -11,6 +11,7 @@ from pyfuncdbg.graph.convert import cast_array, to_array
 from pyfuncdbg.graph.dtypes import DType, as_dtype, int32, of_value, string
 from pyfuncdbg.graph.known_value import known_value
 from pyfuncdbg.graph.nest import flatten
+from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.graph.sequences import holds_tensor
 from pyfuncdbg.graph.shapes import TensorShape
@@ -140,7 +141,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = 'Cons
     Raises:
         TypeError: The value does not fit shape or dtype.
     """
-    return _constant(value, dtype, shape, name)
+    try:
+        return _constant(value, dtype, shape, name)
+    except Exception as error:                  # of any kind: it goes on to the program
+        leave_out_ours(error)
+        raise
 
 
 def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime import recording
@@ -135,6 +136,15 @@ class ConcreteFunction:
             TypeError: The arguments do not fit its signature.
             InvalidArgumentError: A tensor is of another dtype.
         """
+        try:
+            leaves, variables = self._checked(args, kwargs)
+            return self.call(leaves, variables)
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
+
+    def _checked(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The tensors and variables of a call."""
         leaves = nest.flatten([list(args), kwargs])
         if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
             given = leaves
@@ -151,7 +161,7 @@ class ConcreteFunction:
                     None, None, f'cannot compute {name} as input #{i}(zero-based) was expected to be a '
                                 f'{expected.dtype.kernel_name} tensor but is a {tensor.dtype.kernel_name} tensor '
                                 f'[Op:{name}]')
-        return self.call(leaves, variables)
+        return leaves, variables
 
     def _check_shapes(self, tensors: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Of Python values among the arguments; what is all tensors runs whatever its shapes."""

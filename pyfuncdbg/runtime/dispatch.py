@@ -12,6 +12,7 @@ from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.dtypes import resource, variant
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.registry import Attrs, OpDef, kernel_for, lookup
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
@@ -62,16 +63,20 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     """
     definition = lookup(op_type)
     graph = context.current_graph()
-    if graph is None:
-        graph = graph_of(inputs)
+    try:
         if graph is None:
-            return _computed(definition, inputs, attrs or _NO_ATTRS, name)
-    elif not graph.building_function:
-        for tensor in inputs:                   # a node goes where its inputs are, as in TensorFlow 1
-            if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
-                graph = tensor.graph
-                break
-    op = graph.create_op(op_type, inputs, attrs, name)
+            graph = graph_of(inputs)
+            if graph is None:
+                return _computed(definition, inputs, attrs or _NO_ATTRS, name)
+        elif not graph.building_function:
+            for tensor in inputs:               # a node goes where its inputs are, as in TensorFlow 1
+                if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
+                    graph = tensor.graph
+                    break
+        op = graph.create_op(op_type, inputs, attrs, name)
+    except Exception as error:                  # of any kind: it goes on to the program
+        leave_out_ours(error)
+        raise
     if recording.active.recordings and recording.wanted(inputs):
         recording.record(recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
     if definition.outputs == 1:
@@ -124,7 +129,7 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
             error.locate(None, None, _eager_text(definition, attrs, error.message))
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
-        raise _op_error(definition, inputs, attrs, error) from error
+        raise _op_error(definition, inputs, attrs, error) from None
     if definition.outputs == 1:
         outputs: Any = boxed(result)
         everything: Sequence[Any] = (outputs,)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete import ConcreteFunction
@@ -100,8 +101,12 @@ class Function:
         if _run_eagerly:
             return self._python_function(*args, **kwargs)
         self._retracing.calls += 1
-        arguments = self._signature.bind(args, kwargs)
-        return self._trace_for(arguments, True).call(arguments.tensors, arguments.variables)
+        try:
+            arguments = self._signature.bind(args, kwargs)
+            return self._trace_for(arguments, True).call(arguments.tensors, arguments.variables)
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
 
     def _trace_for(self, arguments: Arguments, called: bool = False) -> ConcreteFunction:
         graph = context.current_graph()

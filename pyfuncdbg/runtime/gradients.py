@@ -12,6 +12,7 @@ from pyfuncdbg.graph.dtypes import int32, of_value
 from pyfuncdbg.graph.gradient_rules import NO_RULE
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.runtime.backward import Gradients, filled
@@ -31,6 +32,7 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+@for_program
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients', gate_gradients: bool = False,
               aggregation_method: Any = None, stop_gradients: Any = None,
               unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
@@ -58,6 +60,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradien
                       True)
 
 
+@for_program
 def gradients_v1(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients',
                  colocate_gradients_with_ops: bool = False, gate_gradients: bool = False, aggregation_method: Any = None,
                  stop_gradients: Any = None, unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:

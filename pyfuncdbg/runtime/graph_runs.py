@@ -11,6 +11,7 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.default_scope import DefaultScope
 from pyfuncdbg.graph.dtypes import string
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
@@ -135,6 +136,13 @@ class BaseSession:
             TypeError, ValueError: What was asked for or fed is not of this graph, or of a wrong shape or type.
             OpError: A node failed.
         """
+        try:
+            return self._run(fetches, feed_dict, options, run_metadata)
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
+
+    def _run(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         entry = self._entry(fetches, feed_dict)
         if feed_dict:
             given = flat_feeds(feed_dict).values() if entry.nested else feed_dict.values()

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyfuncdbg.graph.context import process, state
 from pyfuncdbg.graph.dtypes import DType
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import Kernel, OpDef, kernel_for
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import current
@@ -85,7 +86,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
         general: The long way.
         name: What a tape calls the node.
     """
-    kernels = _kernels(definition, allowed)
+    kernels, general = _kernels(definition, allowed), for_program(general)
 
     def call(x: Any, y: Any) -> Any:
         dtype = x.dtype
@@ -103,9 +104,11 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
         try:
             value = kernel(x._value, y._value)
         except KERNEL_ERRORS:
-            return general(x, y)                    # which raises it in its own words
+            value = None
         finally:
             _reset(before)
+        if value is None:
+            return general(x, y)                    # which raises it in its own words
         output: EagerTensor = _new(EagerTensor)
         output._value = value
         output.dtype = dtype
@@ -123,7 +126,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
 
 def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str | None) -> Unary:
     """The same for one operand."""
-    kernels = _kernels(definition, allowed)
+    kernels, general = _kernels(definition, allowed), for_program(general)
 
     def call(x: Any) -> Any:
         dtype = x.dtype
@@ -137,9 +140,11 @@ def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str
         try:
             value = kernel(x._value)
         except KERNEL_ERRORS:
-            return general(x)
+            value = None
         finally:
             _reset(before)
+        if value is None:
+            return general(x)
         output: EagerTensor = _new(EagerTensor)
         output._value = value
         output.dtype = dtype

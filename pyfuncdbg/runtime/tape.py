@@ -10,6 +10,7 @@ from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import as_dtype
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
@@ -109,6 +110,7 @@ class GradientTape:
         return tuple(sorted(self._variables.values(), key=lambda variable: variable.number))
 
     # ------------------------------------------------------------------ differentiating
+    @for_program
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
                  unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
         """The gradient of the sum of `target` with respect to each of `sources`, in their structure.
@@ -143,6 +145,7 @@ class GradientTape:
                      for source, tensor, g in zip(given, wanted, found, strict=True)]
         return nest.pack_sequence_as(sources, [_like(source, g) for source, g in zip(given, found, strict=True)])
 
+    @for_program
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
                  experimental_use_pfor: bool = True) -> Any:
@@ -155,6 +158,7 @@ class GradientTape:
         from pyfuncdbg.runtime.jacobian import jacobian
         return self._differentiated_rows(lambda: jacobian(self, target, sources, connected_or(unconnected_gradients)))
 
+    @for_program
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                        parallel_iterations: int | None = None,
                        experimental_use_pfor: bool = True) -> Any:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
+from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.hooks.traced import is_part
 
@@ -59,6 +60,7 @@ class in_user_code:                             # noqa: N801  a context manager;
             return
         setattr(made, _FRAMES, frames)
         setattr(made, _TEXT, text)
+        leave_out_ours(error)
         raise made from (error.__cause__ if known else error)
 
 

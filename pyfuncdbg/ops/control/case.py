@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from pyfuncdbg.graph import context, dtypes
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.assertions import Assert
 from pyfuncdbg.ops.cast import cast
@@ -19,6 +20,7 @@ from pyfuncdbg.ops.reduction import reduce_sum
 from pyfuncdbg.ops.scopes import control_dependencies, name_scope
 
 
+@for_program
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = 'case') -> Any:
     """Call the function of the first pair whose condition is true; `default` if none is.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
 from pyfuncdbg.graph.shapes import common
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
@@ -25,6 +26,7 @@ from pyfuncdbg.runtime.inner import has_state, traced_inner
 from pyfuncdbg.runtime.traced import Traced
 
 
+@for_program
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Call `true_fn` if `pred` is true, else `false_fn`; in a graph, as a node that does so when it runs.
 
@@ -43,6 +45,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return _cond(pred, true_fn, false_fn, True, name)
 
 
+@for_program
 def cond_v1(pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None,
             fn1: Any = None, fn2: Any = None) -> Any:
     """`cond` of TensorFlow 1: without `strict` a list of one result is that result, where TensorFlow does so (eager mode,
@@ -149,6 +152,7 @@ def _check_alike(parts: Sequence[Traced], returned: Sequence[Returned], kind: st
 
 
 # ---------------------------------------------------------------- switch_case
+@for_program
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = 'switch_case') -> Any:
     """Call the function that stands at `branch_index`; `default`, or the last, where the index is of none.
 

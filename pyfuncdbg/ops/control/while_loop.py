@@ -10,6 +10,7 @@ from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.graph import Graph
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import IDENTITY, STATELESS_WHILE, WHILE
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TypeSpec
@@ -35,6 +36,7 @@ from pyfuncdbg.runtime.loop_gradient import repeat
 from pyfuncdbg.runtime.traced import Traced
 
 
+@for_program
 def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
                back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
                name: str | None = None) -> Any:
@@ -61,6 +63,7 @@ def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = Non
     return _while(cond, body, loop_vars, shape_invariants, parallel_iterations, back_prop, name, maximum_iterations, True)
 
 
+@for_program
 def while_loop_v1(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
                   back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
                   maximum_iterations: Any = None, return_same_structure: bool = False) -> Any:

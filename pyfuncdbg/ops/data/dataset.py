@@ -9,6 +9,7 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, dtypes
+from pyfuncdbg.graph.program_traceback import methods_for_program
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
@@ -26,6 +27,7 @@ from pyfuncdbg.runtime.eager import EagerTensor
 AUTOTUNE = -1
 
 
+@methods_for_program
 class Dataset:
     """Elements of one structure.
 

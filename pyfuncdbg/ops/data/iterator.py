@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.dtypes import variant
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.ops.data import structure
@@ -70,6 +71,7 @@ class OwnedIterator:
     def __iter__(self) -> OwnedIterator:
         return self
 
+    @for_program
     def __next__(self) -> Any:
         """The next element.
 
@@ -86,6 +88,7 @@ class OwnedIterator:
 
     next = __next__
 
+    @for_program
     def get_next(self) -> Any:
         """The next element.
 

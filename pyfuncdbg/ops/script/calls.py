@@ -16,6 +16,7 @@ from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.known_value import captured
 from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import CONSTANT, INPUT
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.ops.constant import convert_to_tensor
@@ -37,6 +38,7 @@ _HOST = '/job:localhost/replica:0/task:0'
 """Where TensorFlow 2 puts script ops in functions."""
 
 
+@for_program
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None, *, serialize: bool = False) -> Any:
     """Call a Python function on eager tensors as an op that can be differentiated.
 
@@ -84,6 +86,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     return types.packed(outputs)
 
 
+@for_program
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: Any = True, name: Any = None, *,
                    serialize: bool = False) -> Any:
     """Call a Python function on NumPy arrays as an op.
@@ -111,6 +114,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     return py_func(func, inp, Tout, stateful, name, serialize=serialize)
 
 
+@for_program
 def py_func(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None, *, serialize: bool = False) -> Any:
     """`tf.compat.v1.py_func`: `numpy_function` under its old name."""
     items, layout = flat_inputs(inp)
