@@ -21,7 +21,7 @@ def blocks(language: str = '') -> list[str]:
 
 
 def test_the_two_commands_stand_there_alone() -> None:
-    assert blocks()[0] == 'pip install . && pyfuncdbg demo\n'
+    assert blocks()[:2] == ['python -m venv .venv && . .venv/bin/activate\n', 'pip install . && pyfuncdbg demo\n']
     assert "pip install '.[test]' && pytest -n logical\n" in blocks()      # .ci/run types this line
 
 
