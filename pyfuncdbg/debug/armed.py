@@ -32,6 +32,9 @@ class Owner(Protocol):
     def acts(self) -> bool:
         """Count a hit; whether to act at it."""
 
+    def stops_at_failure(self, error: Exception) -> bool:
+        """Count an error of the condition; whether to stop at it."""
+
     def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
         """Carry out `--do log`."""
 
@@ -91,12 +94,17 @@ class Armed:
         except NameError as raised:
             if self.owner.elsewhere(raised.name):
                 return None                     # of the functions that are meant, the condition is about another
-            return Hit(self.owner.breakpoint, raised.with_traceback(None))
+            return self._failed(raised)
         except Exception as raised:             # the user's condition: shown where it was asked
-            return Hit(self.owner.breakpoint, raised.with_traceback(None))
+            return self._failed(raised)
         finally:
             _ignoring.reset(token)
         return self._hit(call, outputs, error)
+
+    def _failed(self, error: Exception) -> Hit | None:
+        if not self.owner.stops_at_failure(error):
+            return None
+        return Hit(self.owner.breakpoint, error.with_traceback(None))
 
     def _hit(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Hit | None:
         owner = self.owner

@@ -4,7 +4,8 @@ What counts, in one place. A *hit* is a call (or line) that the SPEC means, in a
 true there; without a condition each is one. Hits are numbered 1, 2, 3... as long as the breakpoint lives, on all threads
 together. The breakpoint *acts* at hit n if n > `after` and (n - `after`) is a multiple of `every`; with `once` only at the
 first of these, and is disabled then. Enabling it again arms `once` again and keeps the count. A condition that raises is no
-hit: the thread stops there, whatever `every`, `after`, `once` and `do` say.
+hit: the thread stops there the first time, whatever `every`, `after`, `once` and `do` say, and later times are counted;
+another condition, or enabling it again, begins anew.
 """
 from __future__ import annotations
 
@@ -81,19 +82,38 @@ class Hit:
         name = f'breakpoint {self.breakpoint.number}'
         if self.error is None:
             return name
-        why = f'{type(self.error).__name__}: {explained(self.error)}'
-        return f'{name}: {why}, in its condition {shown(self.breakpoint.when)}'
+        return f'{name}: {why(self.error)}, in its condition {shown(self.breakpoint.when)}'
+
+
+def why(error: Exception) -> str:
+    """'NameError: name 'sd' is not defined': what a condition raised."""
+    return f'{type(error).__name__}: {explained(error)}'
 
 
 class HitCount:
-    """Counts the hits of one breakpoint. Any thread."""
+    """Counts the hits of one breakpoint, and the times its condition raised. Any thread.
 
-    __slots__ = ('_acted', '_lock', 'hits')
+    Attributes:
+        hits: So far.
+        failures: How often the condition has raised since it was set, or since the breakpoint was enabled.
+        failure: What it raised first of these times, '' if it has not.
+    """
+
+    __slots__ = ('_acted', '_lock', 'failure', 'failures', 'hits')
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._acted = False
-        self.hits = 0
+        self.hits = self.failures = 0
+        self.failure = ''
+
+    def stops_at_failure(self, error: Exception) -> bool:
+        """Count an error of the condition; whether it is the first."""
+        with self._lock:
+            self.failures += 1
+            if self.failures == 1:
+                self.failure = why(error)
+            return self.failures == 1
 
     def acts(self, breakpoint: Breakpoint) -> bool:
         """Count a hit; whether the breakpoint acts at it."""
@@ -110,3 +130,9 @@ class HitCount:
         """It is enabled again."""
         with self._lock:
             self._acted = False
+        self.forget_failures()
+
+    def forget_failures(self) -> None:
+        """It has another condition."""
+        with self._lock:
+            self.failures, self.failure = 0, ''

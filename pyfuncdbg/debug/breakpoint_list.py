@@ -27,6 +27,8 @@ class BreakpointState:
         condition: Its text, '' for none.
         timing, do, once, every, after, enabled: As in `Breakpoint`.
         hits: How often it was hit.
+        failures: How often its condition has raised.
+        failure: What that raised first, '' for nothing.
         where: What it was found to mean: nodes, or the function and line.
         how: Of a line, how it is watched; else ''.
         note: What else there is to know, '' for nothing.
@@ -42,6 +44,8 @@ class BreakpointState:
     after: int
     enabled: bool
     hits: int
+    failures: int
+    failure: str
     where: tuple[str, ...]
     how: str = ''
     note: str = ''
@@ -52,7 +56,7 @@ def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> Breakpoi
     one = entry.breakpoint
     where, how, found = _place(entry, breakpoints)
     return BreakpointState(one.number, one.spec.text, shown(one.when), one.timing, one.do, one.once, one.every, one.after,
-                           one.enabled, entry.hits, where, how, note or found)
+                           one.enabled, entry.hits, *entry.failures, where, how, note or found)
 
 
 def states(breakpoints: Breakpoints) -> list[BreakpointState]:

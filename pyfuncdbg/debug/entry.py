@@ -58,6 +58,11 @@ class Entry:
         """How often it was hit."""
         return self._count.hits
 
+    @property
+    def failures(self) -> tuple[int, str]:
+        """How often its condition has raised, and what it raised first."""
+        return self._count.failures, self._count.failure
+
     # ------------------------------------------------------------------ where
     def meant(self, site: CallSite, known: Catalogue) -> bool:
         """Whether it is tested at calls of a site."""
@@ -110,6 +115,7 @@ class Entry:
         self.breakpoint = new
         if old.when != new.when or old.timing != new.timing:
             self._armed.clear()
+            self._count.forget_failures()
         if new.enabled and not old.enabled:
             self._count.arm()
 
@@ -162,12 +168,16 @@ class Entry:
             self._disable(self.breakpoint.number)
         return acts
 
+    def stops_at_failure(self, error: Exception) -> bool:
+        """Count an error of the condition; whether to stop at it."""
+        return self._count.stops_at_failure(error)
+
     def _at_line(self, frame: FrameType, error: Exception | None) -> None:
         """A thread has come to the line, and the condition is true or has raised."""
         one = self.breakpoint
         if not one.enabled or not self._program.watching or made_again():
             return
-        if error is None and not self.acts():
+        if not (self.acts() if error is None else self.stops_at_failure(error)):
             return
         if error is None and one.do == 'log':
             values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}

@@ -1,4 +1,5 @@
-"""What to say of breakpoints that never stopped anything: who has misspelt a name would wait for ever.
+"""What to say of breakpoints that never stopped anything, or whose condition raised: who has misspelt a name would wait for
+ever.
 
 Asked when a program or a cell of a notebook is over, on its main thread.
 """
@@ -15,9 +16,16 @@ _RARE = {'error': 'error', 'gradient': 'gradient step'}
 
 
 def unhit(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
-    """A sentence for each of these breakpoints that is on and was never hit."""
-    return [_why(state, breakpoints) for state in states(breakpoints)
-            if state.number in numbers and state.enabled and not state.hits]
+    """A sentence for each of these breakpoints that is on and was never hit, or whose condition raised."""
+    return [_failed(state) if state.failures else _why(state, breakpoints) for state in states(breakpoints)
+            if state.number in numbers and ((state.enabled and not state.hits) or state.failures)]
+
+
+def _failed(state: BreakpointState) -> str:
+    times = 'once' if state.failures == 1 else f'{state.failures:,} times'
+    first = '' if state.failures == 1 else 'the first time '
+    return (f'breakpoint {state.number} ({state.spec}): its condition {state.condition} raised {times}, '
+            f'{first}{state.failure}.')
 
 
 def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:

@@ -110,12 +110,15 @@ def _where(state: BreakpointState) -> Text:
 
 def _notes(state: BreakpointState) -> Text:
     how = '' if state.how == 'compiled' else state.how
-    return label('; '.join(part for part in (how, state.note) if part), 'yellow', 400)
+    raised = f'its condition raised {count(state.failures, "time")}, first {state.failure}' if state.failures else ''
+    return label('; '.join(part for part in (how, state.note, raised) if part), 'yellow', 400)
 
 
 if __name__ == '__main__':
     from pyfuncdbg.views.page import demo
-    norm = BreakpointState(1, 'norm', 'has_nan(out) & ~has_inf(out)', 'after-call', 'stop', False, 3, 0, True, 12, ('norm',))
-    line = BreakpointState(2, 'model.py:41', 'sd.min() == 0', 'before', 'log', True, 1, 0, False, 1,
+    norm = BreakpointState(1, 'norm', 'has_nan(out) & ~has_inf(out)', 'after-call', 'stop', False, 3, 0, True, 12, 0, '',
+                           ('norm',))
+    line = BreakpointState(2, 'model.py:41', 'sd.min() == 0', 'before', 'log', True, 1, 0, False, 1, 2,
+                           "NameError: name 'sd' is not defined",
                            ('model.py:41 normalize',), 'traced', 'its source is missing')
     demo(breakpoint_table([norm, line], catching=True), breakpoint_line(norm, 'set'))

@@ -15,9 +15,11 @@ from stopping import debugging, wrapped
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.debug.breakpoint import Breakpoint, HitCount
+from pyfuncdbg.debug.breakpoint_list import states
 from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.debugger import debugger as the_debugger
 from pyfuncdbg.debug.spec import function_names, spec
+from pyfuncdbg.debug.unhit import unhit
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
@@ -458,6 +460,32 @@ def test_a_condition_of_a_line_that_raises_stops_and_is_no_hit():
         assert [reason for _, _, reason in front_end.stops] == [
             'breakpoint 1: ZeroDivisionError: division by zero, in its condition 1 / (i - 1) > 5']
         assert debugger.breakpoints.entry(1).hits == 0
+
+
+@pytest.mark.parametrize(('place', 'condition', 'other', 'total'), [
+    ('hot', 'x.foo > 1', 'x == 3', 4), (f'{__file__}:{LINE}', '1 / 0 > i', 'i == 0', 12)])
+def test_a_condition_that_raises_stops_once_and_is_counted(place, condition, other, total):
+    with debugging() as (debugger, front_end):
+        call, table = wrapped(hot, name='hot'), debugger.breakpoints
+        table.set(place, condition)
+        for n in (2, 3, 4, 5):
+            call(n)
+        assert len(front_end.stops) == 1 and 'Error: ' in front_end.stops[0][2]
+        (state,) = states(table)
+        assert (state.hits, state.failures) == (0, total) and state.failure in front_end.stops[0][2]
+        (told,) = unhit(table, {1})
+        assert told == (f'breakpoint 1 ({place}): its condition {condition} raised {total} times, the first time '
+                        f'{state.failure}.')
+        table.change(1, other)                  # begins anew
+        call(3)
+        assert len(front_end.stops) == 2 and front_end.stops[1][2] == 'breakpoint 1'
+        assert states(table)[0].failures == 0 and not unhit(table, {1})
+        table.change(1, condition)
+        call(2)
+        table.enable(1, False)
+        table.enable(1)
+        call(2)
+        assert len(front_end.stops) == 4
 
 
 @pytest.mark.parametrize('place', ['norm', f'{__file__}:{LINE + 1}'])

@@ -75,6 +75,13 @@ def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(words: st
         f'pyfuncdbg: breakpoint 1 ({place}) stopped nothing: {why.format(folder=tmp_path)}')
 
 
+def test_a_condition_that_raises_is_asked_about_once_and_counted_below_the_report(tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', 'twice if x.foo > 1', given='c\n' * 3)
+    assert (done.returncode, done.stdout.count('STOPPED') + done.stderr.count('STOPPED')) == (0, 1)
+    assert done.stderr.splitlines()[-1].startswith(
+        'pyfuncdbg: breakpoint 1 (twice): its condition x.foo > 1 raised 3 times, the first time AttributeError: ')
+
+
 def test_a_file_whose_folder_the_program_adds_itself(tmp_path: Path) -> None:
     (tmp_path / 'lib').mkdir()
     (tmp_path / 'lib' / 'work.py').write_text('def twice(x):\n    y = x * 2\n    return y\n')
