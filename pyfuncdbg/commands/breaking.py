@@ -26,18 +26,19 @@ from pyfuncdbg.debug.dotfile import Filed
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.stack import NodeEntry, selected_entry, selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
-from pyfuncdbg.hooks.source_map import place
+from pyfuncdbg.hooks.source_map import place, program_code
 from pyfuncdbg.views.breakpoints import breakpoint_line, breakpoint_table, filed_view
 from pyfuncdbg.views.page import Page
 
 _TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|every[ =]+\d+|after[ =]+\d+|do[ =]+\w+))\s*$')
+_COMMA = re.compile(r'((?:.*:)?\d+),(.+)')
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Breakpoints after something was done to them: 'set', 'enabled', 'disabled', 'cleared', 'changed'."""
+    """Breakpoints after something was done to them; 'is there already' of one that was not set a second time."""
 
-    action: Literal['set', 'enabled', 'disabled', 'cleared', 'changed']
+    action: Literal['set', 'is there already', 'enabled', 'disabled', 'cleared', 'changed']
     breakpoints: tuple[BreakpointState, ...]
 
 
@@ -66,17 +67,21 @@ class Catching:
 def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Changed | BreakpointList:
     breakpoints = debugger_of(context).breakpoints
     place, condition = _taken_apart(args)
-    if not place and not condition and context.stop is None:
+    if not place and not condition:             # as in pdb
         return _list(context)
     where = spec(place) if place else _here(context)
     if where.kind == 'name' and where.text.isdecimal():
-        where = spec(f'{_line(context).name}:{where.text}')
+        where = spec(f'{_file_here(context)}:{where.text}')
     _learn(context, breakpoints)
     note = _note(where, context, breakpoints)
     timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
                   None)
-    made = breakpoints.set(where, condition or None, timing=timing, do=args.do, once=args.once or once, every=args.every,  # type: ignore[arg-type]
-                           after=args.after)
+    options: dict[str, Any] = {'timing': timing, 'do': args.do, 'once': args.once or once, 'every': args.every,
+                               'after': args.after}
+    alike = breakpoints.alike(where, condition or None, **options)
+    if alike is not None:
+        return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
+    made = breakpoints.set(where, condition or None, **options)
     debugger_of(context).start()
     return Changed('set', (state_of(breakpoints.entry(made.number), breakpoints, note),))
 
@@ -97,6 +102,12 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
         for name, value in vars(parser.parse_args(given)).items():
             if value != parser.get_default(name):
                 setattr(args, name, value)
+    if place.endswith(','):                     # pdb's `break 11, condition`
+        place, rest = place[:-1], f',{rest}'
+    elif (comma := _COMMA.fullmatch(place)) is not None:
+        place, rest = comma[1], f',{comma[2]} {rest}'
+    if rest.startswith(','):
+        rest = f'if {rest[1:].strip()}'
     if not rest:
         return place, ''
     word, _, condition = rest.partition(' ')
@@ -117,6 +128,13 @@ def _here(context: Context) -> Spec:
     if isinstance(entry, NodeEntry):
         return Spec(entry.site.name, 'name', entry.site.name)
     return _line(context)
+
+
+def _file_here(context: Context) -> str:
+    """The file that the user looks at: of the line, else of the node's function."""
+    entry = selected_entry(context.stop) if context.stop is not None else None
+    code = getattr(entry.site.function, '__code__', None) if isinstance(entry, NodeEntry) else None
+    return program_code(code).co_filename if code is not None else _line(context).name
 
 
 def _line(context: Context) -> Spec:
@@ -163,7 +181,8 @@ def _break_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _WORDS
     parser.add_argument('spec', metavar='SPEC', nargs='?',
                         help="node, glob, op type, function, FILE:LINE, call such as '#17' or 'norm[3]'; "
-                             'without it, the line or node that is stopped at')
+                             "without it, and without a condition, the breakpoints are listed; 'if CONDITION' alone is "
+                             'about the line or node that is stopped at')
     parser.add_argument('--once', action='store_true', help='only at the first hit')
     parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
     parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')

@@ -73,7 +73,7 @@ def _continue_arguments(parser: argparse.ArgumentParser) -> None:
 
 CONT = Command('cont', 'go on to the next stop', 'run', _continue, draw_resumed, _continue_arguments, ('c', 'continue'),
                needs_stop=True, needs_program=True)
-QUIT = resuming('quit', 'stop debugging and let the program go on', 'q')
+QUIT = resuming('quit', 'stop debugging and let the program go on', 'q', 'exit', 'quit()', 'exit()')
 ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
 NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call')
 INTO = resuming('into', 'run up to the first line of the Python function of this node, or of the next that has one')

@@ -9,7 +9,7 @@ another condition, or enabling it again, begins anew.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyfuncdbg.debug.call_attributes import explained
@@ -57,6 +57,11 @@ class Breakpoint:
         if self.timing == 'gradient':
             return self.when is not None and bool(self.when.reads & {'out', 'tensors'})
         return self.timing == 'after-call'
+
+    @property
+    def cases(self) -> tuple[object, ...]:
+        """Where it stops, and when: the same of two that are alike but for their numbers."""
+        return (replace(self.spec, text=''), shown(self.when), self.timing, self.do, self.once, self.every, self.after)
 
     def __str__(self) -> str:
         """As a command line would set it."""

@@ -193,6 +193,12 @@ class Breakpoints:
             self._changed()
         return made
 
+    def alike(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
+        """The number of a breakpoint that stops in just the cases of the one that `set` would make; raises as that does."""
+        predicate = self._condition(where, when)
+        made = Breakpoint(0, where, predicate, _timing(where, predicate, timing, fields['do']), **fields)
+        return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
+
     def check(self, place: str, when: object = None) -> None:
         """Look whether a breakpoint could be set; none is.
 

@@ -17,6 +17,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.entrance import Entrance, entrance_of, failed_at
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
+from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import program_line
 
 
@@ -227,7 +228,7 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     known = {id(frame) for frame, _ in frames}
     yield from frames
     for error in _errors(stop):
-        traceback = error.__traceback__
+        traceback = whole_traceback(error)
         while traceback is not None:
             if id(traceback.tb_frame) not in known:
                 known.add(id(traceback.tb_frame))
@@ -246,7 +247,7 @@ def _outwards(frame: FrameType | None) -> list[tuple[FrameType, int]]:
 
 def raised_by_host(error: BaseException) -> bool:
     """Whether the host made this error of another one: it was raised in our own code."""
-    traceback = error.__traceback__
+    traceback = whole_traceback(error)
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return traceback is not None and is_machinery(traceback.tb_frame.f_code.co_filename)

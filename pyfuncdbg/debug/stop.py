@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
+from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import frame_line, program_line
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Stop:
         self.result = result
         self.jumpable = jumpable
         self.frame = frame
-        self.frames = _frames(frame, error.__traceback__ if error is not None else None)
+        self.frames = _frames(frame, whole_traceback(error) if error is not None else None)
         self.selected: int | None = None
         self.changed: tuple[str, ...] | None = None
         self.stack: tuple[Any, ...] | None = None
@@ -128,7 +129,7 @@ class Stop:
     def show_error(self, error: BaseException) -> None:
         """Look at the frames of this error: one that led to the one that was raised."""
         self.error = error
-        self.frames = _frames(self.frame, error.__traceback__)
+        self.frames = _frames(self.frame, whole_traceback(error))
         self.selected = self.stack = None
         self.listed = 0
 

@@ -22,6 +22,7 @@ from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
+from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import frame_line, is_relay, place, program_code, variables
 from pyfuncdbg.hooks.traced import OURS
 from pyfuncdbg.record.frame_locals import order_of
@@ -221,7 +222,7 @@ def _raised(error: BaseException) -> Raised:
     except Exception as broken:                 # the program's own __str__ may raise anything
         message = f'its __str__ raised {type(broken).__name__}'
     frames = []
-    traceback = error.__traceback__
+    traceback = whole_traceback(error)
     while traceback is not None:
         if not is_relay(traceback.tb_frame.f_code.co_filename):
             frames.append(place(traceback.tb_frame, traceback.tb_lineno))

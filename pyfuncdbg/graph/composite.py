@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeGuard, TypeVar
 
-from pyfuncdbg.graph.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 
 P = ParamSpec('P')
 R = TypeVar('R')

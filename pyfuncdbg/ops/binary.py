@@ -9,9 +9,9 @@ import numpy as np
 from pyfuncdbg.graph import dtypes
 from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.context import current_graph
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.broadcast import unbroadcast
 from pyfuncdbg.ops.constant import convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import (

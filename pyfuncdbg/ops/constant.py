@@ -11,11 +11,11 @@ from pyfuncdbg.graph.convert import cast_array, to_array
 from pyfuncdbg.graph.dtypes import DType, as_dtype, int32, of_value, string
 from pyfuncdbg.graph.known_value import known_value
 from pyfuncdbg.graph.nest import flatten
-from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.graph.sequences import holds_tensor
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.ops.conversions import converted, registered
 from pyfuncdbg.ops.graph_constant import array_of
 from pyfuncdbg.runtime.dispatch import apply

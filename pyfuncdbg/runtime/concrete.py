@@ -8,9 +8,9 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.dtypes import resource
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete_arguments import arguments_of_call

@@ -12,7 +12,6 @@ from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.dtypes import resource, variant
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.registry import Attrs, OpDef, kernel_for, lookup
 from pyfuncdbg.graph.stack import creation_stack
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
@@ -20,6 +19,7 @@ from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.eager import DEVICE, EagerTensor
 from pyfuncdbg.runtime.execution import eager_execution

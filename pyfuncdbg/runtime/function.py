@@ -9,8 +9,8 @@ from typing import Any
 
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.runtime.arguments import Arguments
 from pyfuncdbg.runtime.concrete import ConcreteFunction
 from pyfuncdbg.runtime.retracing import Retracing, retracing_of

@@ -12,9 +12,9 @@ from pyfuncdbg.graph.dtypes import int32, of_value
 from pyfuncdbg.graph.gradient_rules import NO_RULE
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.runtime.backward import Gradients, filled
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.gradient_step import graph_step

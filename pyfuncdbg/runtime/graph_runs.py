@@ -11,12 +11,12 @@ from pyfuncdbg.graph import context
 from pyfuncdbg.graph.default_scope import DefaultScope
 from pyfuncdbg.graph.dtypes import string
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.runtime import devices, server
 from pyfuncdbg.runtime.execution import UNFOLDED, Execution
 from pyfuncdbg.runtime.executor import take_over

@@ -10,11 +10,11 @@ from typing import Any
 
 from pyfuncdbg.graph.context import process, state
 from pyfuncdbg.graph.dtypes import DType
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import Kernel, OpDef, kernel_for
 from pyfuncdbg.hooks import errstate
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.failure import KERNEL_ERRORS

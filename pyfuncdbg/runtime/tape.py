@@ -10,10 +10,10 @@ from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.convert import to_array
 from pyfuncdbg.graph.dtypes import as_dtype
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_like, plain_step
 from pyfuncdbg.runtime.eager import EagerTensor

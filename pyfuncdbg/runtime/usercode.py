@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
-from pyfuncdbg.graph.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.traced import is_part
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,

@@ -145,21 +145,43 @@ def test_at_a_stop_the_function_is_known(at_stop, debugger):
     assert stops == [('before', 'breakpoint 1'), ('before', 'breakpoint 2'), ('before', 'breakpoint 3')]
 
 
-def test_break_alone_is_the_line_that_is_looked_at(at_stop, debugger):
-    answers, _ = at_stop('break', 'break if y.sum() > 2', f'break {LINE} --once', 'bl', at=f'{__file__}:{LINE}')
-    assert [answer.split('   ')[0] for answer in answers[:3]] == [
-        f'breakpoint 2 set at {__file__}:{LINE}', f'breakpoint 3 set at {__file__}:{LINE} if y.sum() > 2',
-        f'breakpoint 4 set at {__file__}:{LINE}']
-    assert answers[3].startswith('4 breakpoints')
+def test_break_alone_lists_and_a_condition_alone_is_at_the_line_that_is_looked_at(at_stop, debugger):
+    answers, _ = at_stop('break', 'break if y.sum() > 2', f'break {LINE} --once', 'b', at=f'{__file__}:{LINE}')
+    assert answers[0].startswith('1 breakpoint\n') and answers[3].startswith('3 breakpoints\n')
+    assert [answer.split('   ')[0] for answer in answers[1:3]] == [
+        f'breakpoint 2 set at {__file__}:{LINE} if y.sum() > 2', f'breakpoint 3 set at {__file__}:{LINE}']
 
 
-def test_break_alone_at_a_node_is_the_node(at_stop, debugger):
-    answers, stops = at_stop('break', 'break if x[0] == 2', 'break 12', 'up', 'break', 'clear 1 2 4', at='norm[1]')
-    assert answers[:2] == ['breakpoint 2 set at norm   before\n',
-                           'breakpoint 3 set at norm if x[0] == 2   before\n']
-    assert 'no line of Python is selected here' in answers[2]
-    assert answers[4] == 'breakpoint 4 set at out   before\n'
-    assert stops == [('before', 'breakpoint 1'), ('before', 'breakpoint 3')]
+def test_a_condition_alone_at_a_node_is_at_the_node_and_a_number_is_a_line_of_its_function(at_stop, debugger):
+    answers, stops = at_stop('break if x[0] == 2', f'break {LINE}', 'up', 'break if True', 'clear 1 3 4', at='norm[1]')
+    assert answers[0] == 'breakpoint 2 set at norm if x[0] == 2   before\n'
+    assert answers[1].startswith(f'breakpoint 3 set at {__file__}:{LINE}   before')
+    assert answers[3] == 'breakpoint 4 set at out if True   before\n'
+    assert stops == [('before', 'breakpoint 1'), ('before', 'breakpoint 2')]
+
+
+@pytest.mark.parametrize(('words', 'condition'), [
+    ('{at}, y.sum() > 2', 'y.sum() > 2'), ('{at},y.sum() > 2', 'y.sum() > 2'), ('{at} , y.sum() > 2', 'y.sum() > 2'),
+    ('{at},True', 'True'), ('{line}, y.sum() > 2 --once', 'y.sum() > 2'), ('norm, x[0] == 2', 'x[0] == 2')])
+def test_pdbs_comma_before_a_condition(at_stop, debugger, words, condition):
+    answers, _ = at_stop('break ' + words.format(at=f'{__file__}:{LINE}', line=LINE), at='norm[1]')
+    place = 'norm' if words.startswith('norm') else f'{__file__}:{LINE}'
+    assert answers[0].startswith(f'breakpoint 2 set at {place} if {condition}   before')
+
+
+def test_the_same_breakpoint_is_said_and_not_made_again(typed, debugger):
+    def said(line):
+        return typed(line).text(120)
+    typed('break norm')
+    typed(f'break {__file__}:{LINE}, y > 1')
+    for words in ('norm', ' norm --before'):
+        assert said(f'break {words}').startswith('breakpoint 1 is there already at norm')
+    assert said(f'break {__file__}:{LINE} if y > 1').startswith('breakpoint 2 is there already at ')
+    typed('disable 1')
+    assert said('break norm').rstrip().endswith('off')
+    for number, words in enumerate(('norm --once', 'norm if x > 1', 'norm[1]', 'norm --after-call', 'norm --do log'), 3):
+        assert said(f'break {words}').startswith(f'breakpoint {number} set at norm')
+    assert len(debugger.breakpoints.entries) == 7
 
 
 def test_the_table(typed, debugger):

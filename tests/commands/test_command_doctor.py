@@ -61,8 +61,8 @@ def doctor(folder: Path, *args: str, given: str = '') -> tuple[int, str, str]:
 
 
 def test_findings_of_our_own_runtime_follow_on_stderr(folder: Path) -> None:
-    code, out, err = doctor(folder, 'prog.py', '--json', 'x')
-    assert (code, out) == (0, "['--json', 'x'] 0.0\n")
+    code, out, err = doctor(folder, 'prog.py', '--depth', 'x')
+    assert (code, out) == (0, "['--depth', 'x'] 0.0\n")
     lines = [line.rstrip() for line in err.splitlines()]
     assert lines[0] == 'err' and lines[1] == '3 findings   2 calls at 2 script ops judged'
     assert [line for line in lines[2:] if line[:2] in ('1 ', '2 ', '3 ')] == [

@@ -1,6 +1,7 @@
 """What a program's author sees of an error: the program's own frames, and next to none of ours."""
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.hooks.program_traceback import whole_traceback
 
 PACKAGE = str(Path(pyfuncdbg.__file__).parent)
 tf1 = tf.compat.v1
@@ -134,6 +136,29 @@ def test_the_frames_are_the_programs(program: Callable[[], None], monkeypatch: p
         program()
     assert re.sub(r'\d+', '', str(full.value)) == re.sub(r'\d+', '', str(chain[0]))
     assert len(traceback.extract_tb(full.value.__traceback__)) > len(frames)
+
+
+def test_the_debugger_has_all_frames() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.cond(tf.constant(True), lambda: tf.reshape(tf.ones(3), [2, 2]), lambda: tf.zeros(1))
+    error = caught.value
+    whole = traceback.extract_tb(whole_traceback(error))
+    shown = traceback.extract_tb(error.__traceback__)
+    assert [frame for frame in whole if not frame.filename.startswith(PACKAGE)] == [
+        frame for frame in shown if not frame.filename.startswith(PACKAGE)]
+    assert [frame.name for frame in whole][-1] == '_reshape' and {'cond', 'apply', 'reshape'} <= {
+        frame.name for frame in whole} and len(shown) < len(whole)
+    again = pickle.loads(pickle.dumps(ValueError('x')))
+    assert whole_traceback(again) is None
+    error.__traceback__ = None                  # who clears it means it
+    assert whole_traceback(error) is None
+
+
+def test_an_error_is_pickled_without_its_frames() -> None:
+    with pytest.raises(ValueError, match='non-rectangular') as caught:
+        tf.constant([[1], [2, 3]])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) and whole_traceback(again) is None
 
 
 def test_frames_of_the_program_in_the_middle_stay() -> None:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from pyfuncdbg.graph import context, dtypes
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.assertions import Assert
 from pyfuncdbg.ops.cast import cast
 from pyfuncdbg.ops.comparison import less_equal

@@ -6,10 +6,10 @@ from typing import Any
 
 from pyfuncdbg.graph import nest
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
 from pyfuncdbg.graph.shapes import common
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.constant import convert_to_tensor, get_static_value
 from pyfuncdbg.ops.control.parts import (
     Returned,

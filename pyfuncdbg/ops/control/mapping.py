@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.graph import context, nest
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TensorSpec
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.control.parts import graph_around, tensors_of
 from pyfuncdbg.ops.control.tensor_array import TensorArray

@@ -10,11 +10,11 @@ from pyfuncdbg.graph import context, nest
 from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.dtypes import int32
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import IDENTITY, STATELESS_WHILE, WHILE
 from pyfuncdbg.graph.shapes import TensorShape
 from pyfuncdbg.graph.spec import TypeSpec
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.constant import constant, convert_to_tensor
 from pyfuncdbg.ops.control.parts import (
     entered,

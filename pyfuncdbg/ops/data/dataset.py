@@ -9,9 +9,9 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.graph import context, dtypes
-from pyfuncdbg.graph.program_traceback import methods_for_program
 from pyfuncdbg.graph.spec import TensorSpec
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.hooks.program_traceback import methods_for_program
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.data import batches, joined, made, structure
 from pyfuncdbg.ops.data.function import ElementFunction

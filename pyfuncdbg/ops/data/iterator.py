@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph import context, dtypes
 from pyfuncdbg.graph.dtypes import variant
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.data import structure
 from pyfuncdbg.ops.data.getting import Cursor, Maybe, end
 from pyfuncdbg.ops.data.source import Element

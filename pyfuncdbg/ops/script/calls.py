@@ -16,9 +16,9 @@ from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.known_value import captured
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.program_traceback import for_program
 from pyfuncdbg.graph.registry import CONSTANT, INPUT
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.constant import convert_to_tensor
 from pyfuncdbg.ops.script import registry
 from pyfuncdbg.ops.script.arguments import Layout, flat_inputs, laid_out, or_decorator
