@@ -134,11 +134,21 @@ def traced(x):
 @tf.function
 def other(x):
     return tf.strings.to_number(tf.strings.as_string(x) + 'a')
-(traced if sys.argv[1] == 'call' else other)(tf.constant([1.0]))
+@tf.function
+def untrue(x):
+    made = tf.numpy_function(lambda x: np.ones(3, np.float32), [x], tf.float32)
+    made.set_shape([2])
+    return made + x
+if sys.argv[1] == 'handled':
+    try:
+        traced(tf.constant([1.0]))
+    except tf.errors.InvalidArgumentError:
+        pass
+{'call': traced, 'shape': untrue}.get(sys.argv[1], other)(tf.constant([1.0, 2.0]))
 '''
 
 
-@pytest.mark.parametrize('which', ['call', 'node'])
+@pytest.mark.parametrize('which', ['call', 'node', 'shape', 'handled'])
 def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> None:
     (tmp_path / 'dies.py').write_text(PROGRAM)
     root = str(Path(pyfuncdbg.__file__).resolve().parents[1])
@@ -147,12 +157,11 @@ def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> N
                           timeout=250)
     report = re.sub(r'[\s│]+', ' ', done.stderr[done.stderr.rindex('pyfuncdbg  '):])
     assert done.returncode == 1
-    if which == 'call':
-        assert 'InvalidArgumentError in call #1 PyFunc[0]' in report
-        assert '0-th value returned by pyfunc_0 is double, but expects float' in report
-        assert 'No call raised' not in report
-    else:
-        assert 'The program ended with InvalidArgumentError: StringToNumberOp could not correctly convert' in report
+    first = {'call': '0-th value returned by pyfunc_0 is double, but expects float (call #1)',
+             'shape': 'Incompatible shapes: [3] vs. [2]'}.get(which, 'StringToNumberOp could not correctly convert string: ')
+    assert re.search(r'\(\S+ \S?B\) The program ended with InvalidArgumentError: ' + re.escape(first), report)
+    assert ('InvalidArgumentError in call #1 PyFunc[0]' in report) is (which in ('call', 'handled'))
+    assert ('No call raised' in report) is (which == 'shape')
 
 
 def test_a_shape_that_ensure_shape_refuses_is_the_error_of_its_call(tf: Any, tmp_path: Path) -> None:

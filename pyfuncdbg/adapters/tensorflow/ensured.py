@@ -1,8 +1,8 @@
 """Shapes that a graph promises of a function's outputs, and calls whose result TensorFlow refuses for them.
 
 `ensure_shape` looks at a result, an iterator at each element. Where that node runs at every call, as in the function of a
-dataset, the refusal is known at once. Elsewhere TensorFlow alone knows, also of elements, which may be made and never taken: a
-call whose result does not fit waits until an error of TensorFlow's reports it. Then recorders get it again, with that error.
+dataset, the refusal is known at once. Elsewhere TensorFlow alone knows, also of elements, which may be made and never taken:
+a call whose result does not fit waits until an error of TensorFlow's reports it. Then recorders get it again, with that.
 """
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Promise(NamedTuple):
     certain: bool = False
 
     def refusal(self, found: Shape) -> tuple[str, str]:
-        """What TensorFlow says of another shape: before the name of the node, which it may write with scopes, and from it."""
+        """What TensorFlow says of another shape: before the name of the node, to which it may add scopes, and from it."""
         wanted, given = _shown(self.shape), _shown(found)
         if self.component >= 0:
             return '', f'Incompatible shapes at component {self.component}: expected {wanted} but got {given}.'
