@@ -101,6 +101,7 @@ class DebugSession:
         if any(kind.__name__ == 'InteractiveSession' for kind in type(session).__mro__):
             self._scope = self.as_default()
             self._scope.__enter__()
+            session.close = self.close          # called there, too, it leaves the scope of the wrapper first
 
     @property
     def debugging(self) -> bool:
@@ -158,6 +159,7 @@ class DebugSession:
         scope, self._scope = self._scope, None
         if scope is not None:
             scope.__exit__(None, None, None)
+            vars(self._session).pop('close', None)
         self._session.close()
 
     @property

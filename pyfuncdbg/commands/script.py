@@ -19,6 +19,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from pyfuncdbg.commands.own_imports import OwnImports
 from pyfuncdbg.commands.shadowing import loaded_at_start, may_shadow, shadowed
+from pyfuncdbg.commands.uncaught import note_end
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
 from pyfuncdbg.hooks.entrance import RUNNERS
@@ -127,7 +128,8 @@ def execute(program: Program) -> None:
     sys.path[:] = path
     try:
         _enter(program, main)
-    except SystemExit:
+    except SystemExit as error:
+        note_end(error)
         raise
     except RunAborted as error:
         # As after Ctrl-C, but without a traceback: the user has asked for it.
@@ -136,6 +138,7 @@ def execute(program: Program) -> None:
                 print(f'pyfuncdbg: {error}', file=sys.__stderr__, flush=True)
         raise SystemExit(_INTERRUPTED) from None
     except BaseException as error:
+        note_end(error)
         _show_without_our_frames(error, main if program.code is not None else None)
         raise
     finally:

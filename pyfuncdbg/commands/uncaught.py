@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 
 _ERROR = re.compile(r'\w+(Error|Exception): ')
 """In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
@@ -15,22 +14,47 @@ _FUNCTION = re.compile(r'^\{\{function_node [^}]*\}\} ')
 _KERAS = 'Exception encountered when calling '
 """How the message of an error in a layer begins; what was wrong is on the next line, in bold."""
 _COLOUR = re.compile('\x1b\\[[0-9;]*m')
+_MAP = re.compile(r'^Error in user-defined function passed to \S+ transformation with iterator: \S+: ')
+"""How the message of a node's error in the function of a dataset begins."""
+_EAGER = re.compile(r'\s*\[Op:\w+\](?: name: ?\S*)?$')
+_ended: list[BaseException] = []
+"""What left the program. Not `sys.last_value`: a console inside of the program sets that, too."""
+
+
+def note_end(error: BaseException) -> None:
+    """The program ends with an exception, `SystemExit` included."""
+    _ended[:] = [error]
 
 
 def uncaught() -> str:
-    """The exception that ended the program, as one line; '' if none did."""
-    error = getattr(sys, 'last_value', None)
-    if not isinstance(error, BaseException):
+    """The exception that ended the program, as one line; '' if none did, or it left with success."""
+    error = next(iter(_ended), None)
+    if error is None:
         return ''
-    error = error.__cause__ or error                # what the function raised, not TensorFlow's error with all its text
+    if isinstance(error, SystemExit):
+        return _left(error.code)
     with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
+        cause = error.__cause__
+        if cause is not None and hasattr(error, 'node_def') and str(cause) in str(error):
+            error = cause                           # what the function raised, not TensorFlow's error with all its text
         lines = [line.strip() for line in _COLOUR.sub('', str(error)).splitlines() if line.strip()] or ['']
         inner = next((line for line in lines if _ERROR.match(line)), '') if lines[0].endswith(':') else ''
         if lines[0] == _GRAPH and not inner:
             node = next((place for place, line in enumerate(lines) if _NODE.match(line)), 0)
             inner = f'{type(error).__name__}: {lines[node - 1]}' if node > 1 else ''
-        lines[0] = _FUNCTION.sub('', lines[0])
+        lines[0] = _EAGER.sub('', _MAP.sub('', _FUNCTION.sub('', lines[0])))
         if lines[0].startswith(_KERAS):
             inner = f'{type(error).__name__}: {next(iter(lines[1:]), lines[0])}'
         return (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
     return type(error).__name__
+
+
+def _left(code: object) -> str:
+    """What `sys.exit` was called with."""
+    if code is None or (isinstance(code, int) and not code):
+        return ''
+    if isinstance(code, int):
+        return f'exit code {int(code)}'
+    with contextlib.suppress(Exception):            # that of what it was given may raise anything, too
+        return f'SystemExit: {str(code).strip()}'[:500]
+    return 'SystemExit'

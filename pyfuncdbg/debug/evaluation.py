@@ -124,9 +124,11 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     reads what is NumPy's already 0.1 µs.
     """
     scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for, 'Tensors': Tensors,
-                             'memory': memory, 'ready': READY}
+                             'memory': memory, 'ready': READY, 'variables': _variables(site),
+                             'module': getattr(getattr(site.function, '__func__', site.function), '__globals__', {})}
     sources = {'out': _OUT, 'inputs': '(*map(read, call.inputs),)', 'call': 'call', '_ordinal': 'call.ordinal',
-               'error': 'error', 'history': 'memory.history', '_series': 'memory.series', '_changed': 'memory.changed(call)',
+               'error': 'error', '_variables': 'variables(call)', '_module': 'module',
+               'history': 'memory.history', '_series': 'memory.series', '_changed': 'memory.changed(call)',
                '_tensors': 'Tensors([*map(read, call.inputs), *map(read, outputs or ())])'}
     arguments = []
     for number, name in enumerate(evaluation.names):
@@ -143,6 +145,12 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
         arguments.append(source)
     made: True_ = eval(f'lambda call, outputs, error: f({", ".join(arguments)})', scope)
     return made
+
+
+def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
+    """What `locals()` gives: the parameters, as they are in a condition."""
+    getters = {name: get for name in names_of(site.function) or () if (get := parameter(site, name)) is not None}
+    return lambda call: {name: get(call) for name, get in getters.items()}
 
 
 def of_values(expression: Expression, site: CallSite) -> OfValues | None:

@@ -29,10 +29,14 @@ OF_CALL = ('out', 'inputs', 'call', 'history', 'error')
 UNLESS_PARAMETER = ('element',)
 """Names that a call gives where the function has no parameter of that name: which element of a dataset it works on."""
 
+OF_THE_CALLER = ('locals', 'vars', 'dir', 'globals')
+"""Builtins that answer of the frame that calls them: in a condition of the function, whatever scopes it has of its own."""
+
 SERIES = ('ema', 'mean', 'min', 'max')
 """What `history` computes of an expression over the earlier calls."""
 
 _TENSORS, _ORDINAL, _SERIES, _CHANGED, _NOT = '_tensors', '_ordinal', '_series', '_changed', '_not'
+_VARIABLES, _MODULE, _SORTED = '_variables', '_module', '_sorted'
 KNOWN = frozenset((*OF_CALL, *VOCABULARY, 'changed', 'np'))
 """What conditions of calls know beside parameters and builtins."""
 _ALPHA = 0.1
@@ -212,6 +216,11 @@ class _Taken(ast.NodeTransformer):
                     return self.visit(ast.copy_location(ast.Name(function.id, ast.Load()), node))  # type: ignore[no-any-return]
                 node.args = [self.visit(argument) for argument in node.args]
                 return node
+            if function.id in OF_THE_CALLER and not node.args and not node.keywords:
+                space = _MODULE if function.id == 'globals' else _VARIABLES
+                values = ast.copy_location(ast.Name(space, ast.Load()), node)
+                sort = ast.copy_location(ast.Name(_SORTED, ast.Load()), node)
+                return ast.copy_location(ast.Call(sort, [values], []), node) if function.id == 'dir' else values
         if isinstance(function, ast.Attribute) and function.attr in SERIES and isinstance(function.value, ast.Name) and (
                 function.value.id == 'history'):
             return self._series(node, function.attr)
@@ -282,7 +291,8 @@ def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
     """A function of those of `names` that the expression reads and that a call gives."""
     read = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     builtin = frozenset(name for name in names if name not in KNOWN and hasattr(builtins, name))
-    given = sorted((read & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read & {_TENSORS, _ORDINAL}))
+    made = {_TENSORS, _ORDINAL, _VARIABLES, _MODULE}
+    given = sorted((read & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read & made))
     arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in given], kwonlyargs=[], kw_defaults=[],
                               defaults=[])
     tree = ast.fix_missing_locations(ast.Expression(ast.copy_location(ast.Lambda(arguments, body), body)))
@@ -290,7 +300,7 @@ def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
         code = compile(tree, '<condition>', 'eval')
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         refuse(text, 0, str(error))
-    return Evaluation(tuple(given), eval(code, {**VOCABULARY, 'np': np, _NOT: _negated}))
+    return Evaluation(tuple(given), eval(code, {**VOCABULARY, 'np': np, _NOT: _negated, _SORTED: sorted}))
 
 
 def _negated(value: Any) -> Any:

@@ -25,7 +25,13 @@ class WithBlocks:
         self._open: list[ExitStack | None] = []
 
     def enter(self, wrapper: Any) -> Any:
-        """Enter a block of the wrapper: as one of the session, unless it has one that is open."""
+        """Enter a block of the wrapper: as one of the session, unless it has one that is open.
+
+        Raises:
+            TypeError: The session has no blocks, as an InteractiveSession.
+        """
+        if not hasattr(type(self._wrapped), '__enter__'):
+            raise TypeError(f'{type(self._wrapped).__name__!r} object does not support the context manager protocol')
         if in_a_block(self._wrapped) or any(other._wrapped is self._wrapped for other in list(_ending)):
             self._open.append(self._inner(wrapper))
             return wrapper

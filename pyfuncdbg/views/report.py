@@ -43,10 +43,13 @@ def report(summary: Summary) -> Page:
     parts: list[Part] = [_title(summary)]
     findings = sorted([(origin.finding.call.started, 0, i) for i, origin in enumerate(summary.origins[:1])]
                       + [(failure.call.started, 1, i) for i, failure in enumerate(summary.failures[:1])])
+    if summary.uncaught:
+        parts += [Text(), _end(summary)]
     for _, kind, i in findings:
         parts.append(Text())
         parts += _origins(summary) if kind == 0 else _failed(summary.failures[i], summary)
-    parts.append(Text())
+    if findings or not summary.uncaught:
+        parts.append(Text())
     if not findings:
         parts += _clean(summary)
     if summary.sites:
@@ -130,10 +133,25 @@ def _title(summary: Summary) -> Text:
                          overflow='fold')
 
 
+def _end(summary: Summary) -> Text:
+    """Of what the program died, also beside calls that raised: it may have caught those."""
+    same = [failure.call.number for failure in summary.failures
+            if failure.count == 1 and _is_told(failure, summary.uncaught)]
+    where = f' (call #{one_line(same[0], 20)})' if len(same) == 1 else ''
+    return Text(f'The program ended with {one_line(summary.uncaught, 500)}{where}', 'red')
+
+
+def _is_told(failure: Failure, uncaught: str) -> bool:
+    """Whether the line of a program's end is the error of a call."""
+    error = failure.call.error
+    if error is None:
+        return False
+    first = next((line.strip() for line in error.message.splitlines() if line.strip()), '')
+    return f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500] == uncaught
+
+
 def _clean(summary: Summary) -> list[Part]:
     parts: list[Part] = []
-    if summary.uncaught:                        # where a call raised its card tells
-        parts.append(Text(f'The program ended with {one_line(summary.uncaught, 500)}', 'red'))
     if summary.fetches:
         parts += [_reached(fetch, summary) for fetch in summary.fetches[:SHORT]]
         more = '' if summary.info.ops else ': --ops records the nodes of the graph too'

@@ -134,11 +134,21 @@ def traced(x):
 @tf.function
 def other(x):
     return tf.strings.to_number(tf.strings.as_string(x) + 'a')
-(traced if sys.argv[1] == 'call' else other)(tf.constant([1.0]))
+@tf.function
+def untrue(x):
+    made = tf.numpy_function(lambda x: np.ones(3, np.float32), [x], tf.float32)
+    made.set_shape([2])
+    return made + x
+if sys.argv[1] == 'handled':
+    try:
+        traced(tf.constant([1.0]))
+    except tf.errors.InvalidArgumentError:
+        pass
+{'call': traced, 'shape': untrue}.get(sys.argv[1], other)(tf.constant([1.0, 2.0]))
 '''
 
 
-@pytest.mark.parametrize('which', ['call', 'node'])
+@pytest.mark.parametrize('which', ['call', 'node', 'shape', 'handled'])
 def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> None:
     (tmp_path / 'dies.py').write_text(PROGRAM)
     root = str(Path(pyfuncdbg.__file__).resolve().parents[1])
@@ -147,12 +157,11 @@ def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> N
                           timeout=250)
     report = re.sub(r'[\s│]+', ' ', done.stderr[done.stderr.rindex('pyfuncdbg  '):])
     assert done.returncode == 1
-    if which == 'call':
-        assert 'InvalidArgumentError in call #1 PyFunc[0]' in report
-        assert '0-th value returned by pyfunc_0 is double, but expects float' in report
-        assert 'No call raised' not in report
-    else:
-        assert 'The program ended with InvalidArgumentError: StringToNumberOp could not correctly convert' in report
+    first = {'call': '0-th value returned by pyfunc_0 is double, but expects float (call #1)',
+             'shape': 'Incompatible shapes: [3] vs. [2]'}.get(which, 'StringToNumberOp could not correctly convert string: ')
+    assert re.search(r'\(\S+ \S?B\) The program ended with InvalidArgumentError: ' + re.escape(first), report)
+    assert ('InvalidArgumentError in call #1 PyFunc[0]' in report) is (which in ('call', 'handled'))
+    assert ('No call raised' in report) is (which == 'shape')
 
 
 def test_a_shape_that_ensure_shape_refuses_is_the_error_of_its_call(tf: Any, tmp_path: Path) -> None:
@@ -177,10 +186,103 @@ def test_a_shape_that_ensure_shape_refuses_is_the_error_of_its_call(tf: Any, tmp
                 session.run(node)
     with pyfuncdbg.load(recorder.path) as trace:
         calls = [one for one in trace.calls() if one.site.name in ('sized', 'eager')]
-        found = [(one.outputs[0].shape, one.error.message if one.error is not None else '') for one in calls]
+        found = [(one.outputs[0].shape if one.outputs else (), one.error.message if one.error is not None else '')
+                 for one in calls]
         failed = [one.number for one in trace.calls(kind='python', failed=True)]
-    first = next(place for place, (shape, _) in enumerate(found) if shape == (3,))
-    assert found[0] == ((2,), '') and '[3] is not compatible with expected shape [2].' in found[first][1]
+    assert found[0] == ((2,), '') and '[3] is not compatible with expected shape [2].' in found[1][1]
     assert [(shape, text.partition('] is')[0].rpartition('[')[2]) for shape, text in found[-3:]] == [
         ((5,), '5'), ((7,), ''), ((7,), '7')]
-    assert failed == [calls[first].number, *[calls[place].number for place in (-3, -1)]]
+    assert failed == [calls[1].number, *[calls[place].number for place in (-3, -1)]]
+
+
+def shaped(tf: Any, size: Any) -> Any:
+    """A vector of ones, by a wrapped function."""
+    return tf.numpy_function(lambda count: np.ones(int(count), np.float32), [size], tf.float32)
+
+
+def told(tf: Any, tmp_path: Path, run: Callable[[], Any]) -> tuple[list[tuple[int, str]], str]:
+    """The input and the error of each call in order of the inputs; and how the program's error begins that tells of it."""
+    raised = ''
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / f'{len(list(tmp_path.iterdir()))}.pfd') as recorder:
+        try:
+            run()
+        except tf.errors.OpError as error:
+            raised = error.message
+    with pyfuncdbg.load(recorder.path) as trace:
+        calls = sorted((int(one.inputs[0].to_numpy()), one.error.message if one.error is not None else '')
+                       for one in trace.calls())
+    return calls, raised
+
+
+@pytest.mark.parametrize('lenient', [False, True])
+def test_a_parallel_map_tells_of_every_call_that_ensure_shape_refuses(tf: Any, tmp_path: Path, lenient: bool) -> None:
+    data = tf.data.Dataset.from_tensor_slices(np.float32([3, 2, 4, 3])).map(
+        lambda size: tf.ensure_shape(shaped(tf, size), [2]), num_parallel_calls=4)
+    calls, raised = told(tf, tmp_path, lambda: list(data.ignore_errors() if lenient else data))
+    assert calls == [(size, f'Shape of tensor PyFunc [{size}] is not compatible with expected shape [2].' * (size != 2))
+                     for size, _ in calls]
+    assert ('[3] is not compatible' in raised) is not lenient and (4, '') not in calls and (2, '') in calls
+
+
+def test_only_the_call_that_an_error_names_has_it(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def both(one: Any, other: Any) -> Any:
+        first = tf.ensure_shape(shaped(tf, one), [2])
+        with tf.control_dependencies([first]):
+            return tf.ensure_shape(shaped(tf, other), [2])
+
+    @tf.function
+    def unused(size: Any) -> Any:
+        made = shaped(tf, size)
+        tf.ensure_shape(made, [2])
+        return made
+
+    @tf.function
+    def fixed(size: Any) -> Any:
+        made = shaped(tf, size)
+        return made, tf.ensure_shape(made, [2])
+    calls, _ = told(tf, tmp_path, lambda: both(tf.constant(2.), tf.constant(3.)))
+    assert calls == [(2, ''), (3, 'Shape of tensor PyFunc_1 [3] is not compatible with expected shape [2].')]
+    assert told(tf, tmp_path, lambda: unused(tf.constant(3.))) == ([(3, '')], '')
+    assert told(tf, tmp_path, lambda: tf.function(lambda size: fixed(size)[0])(tf.constant(3.))) == ([(3, '')], '')
+    data = tf.data.Dataset.from_tensors(np.float32(3)).map(lambda size: unused(size))
+    assert told(tf, tmp_path, lambda: list(data)) == ([(3, '')], '')
+
+
+def test_an_element_that_an_iterator_refuses_is_the_error_of_its_call(tf: Any, tmp_path: Path) -> None:
+    def pair(size: Any) -> Any:
+        made = shaped(tf, size)
+        made.set_shape([2])
+        return size, made
+
+    def loose(size: Any) -> Any:
+        made = tf.py_function(lambda count: tf.ones([int(count)]), [size], tf.TensorSpec([2], tf.float32))
+        made.set_shape([None])
+        return made
+
+    data = tf.data.Dataset.from_tensor_slices(np.float32([2, 3, 2, 5]))
+    calls, raised = told(tf, tmp_path, lambda: list(data.map(pair)))
+    text = 'Incompatible shapes at component 1: expected [2] but got [3].'
+    assert text in raised and {error for size, error in calls if size == 3} == {text}
+    assert {error for size, error in calls if size != 3} == {''}
+    calls, raised = told(tf, tmp_path, lambda: list(data.map(pair).take(1)))        # made ahead at most, and never taken
+    assert raised == '' and {error for _, error in calls} == {''}
+    calls, raised = told(tf, tmp_path, lambda: list(data.map(loose)))               # TensorFlow does not look at the spec
+    assert raised == '' and {error for _, error in calls} == {''}
+    calls, raised = told(tf, tmp_path, lambda: list(data.map(lambda size: pair(size)[1] + 1)))
+    assert 'Incompatible shapes' in raised and {error for _, error in calls} == {''}, 'a later node made that element'
+
+
+def test_the_debugger_stops_at_a_shape_that_a_map_refuses(tf: Any) -> None:
+    sizes = [2, 3]
+    data = tf.data.Dataset.from_tensors(np.float32(2)).map(lambda _: tf.ensure_shape(
+        tf.numpy_function(lambda: np.ones(sizes.pop(), np.float32), [], tf.float32), [2]))
+    with pyfuncdbg.attach('tensorflow'), ScriptedUser([lambda stop: (stop.phase, str(stop.error)), 'retry', 'cont']) as user:
+        debugger.start()
+        debugger.catching = True
+        try:
+            made = list(data.as_numpy_iterator())
+        finally:
+            debugger.catching = False
+    assert user.answers[0] == ('error', 'Shape of tensor PyFunc [3] is not compatible with expected shape [2].')
+    assert made[0].shape == (2,)

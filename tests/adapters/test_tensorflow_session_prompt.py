@@ -83,3 +83,35 @@ def test_other_sessions(tmp_path: Path, losses: list[str], kind: str) -> None:
         assert terminal.end() == 0
         printed = terminal.text.splitlines()
     assert [line for line in printed if line in losses] == losses
+
+
+INITIALIZING = '''
+import sys
+import tensorflow
+tf = tensorflow.compat.v1
+tf.disable_eager_execution()
+w, v = (tf.get_variable(name, [2], initializer=tf.ones_initializer(), use_resource='resource' in sys.argv) for name in 'wv')
+session = tf.Session()
+if 'debug' in sys.argv:
+    import pyfuncdbg
+    session = pyfuncdbg.DebugSession(session, ui='prompt')
+with session:
+    session.run([w.initializer, v.initializer])
+    print(session.run(w + v))
+'''
+
+
+@pytest.mark.parametrize('kind', ['resource', 'reference'])
+def test_stepping_through_initializers_leaves_the_programs_stderr_alone(tmp_path: Path, kind: str) -> None:
+    (tmp_path / 'it.py').write_text(INITIALIZING)
+
+    def logged(*args: str, given: str = '') -> tuple[str, list[str], str]:
+        done = subprocess.run([sys.executable, 'it.py', kind, *args], cwd=tmp_path, input=given, capture_output=True,
+                              env=os.environ | ENVIRONMENT | {'TF_CPP_MIN_LOG_LEVEL': '0'}, text=True, timeout=120)
+        return done.stdout, [line[line.index(']'):] for line in done.stderr.splitlines() if '.cc:' in line], done.stderr
+    printed, lines, _ = logged()
+    again, stepped, said = logged('debug', given='node\n' * 4 + 'rewind 2\n' + 'node\n' * 8 + 'cont\n' * 4)
+    assert (again, [line for line in stepped if line not in lines]) == (printed, [])
+    assert said.count('STOPPED before node') > 4
+    why = "the graph has no node that says whether the variable 'w' had a value before"
+    assert (why in ' '.join(said.split())) is (kind == 'reference')

@@ -372,3 +372,15 @@ def test_looking_for_functions_of_a_name_asks_no_proxy(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, 'a_proxy', Proxy())  # type: ignore[arg-type]
     vars(module)['stands_for_another'] = Proxy()
     assert list(now_called(['stands_for_another'])) == [] and asked == []
+
+
+@pytest.mark.parametrize(('text', 'stops'), [
+    ('"x" in locals()', True), ('any(name in locals() for name in ("x",))', True), ('(lambda: vars()["x"][0] == 1)()', True),
+    ('[1 for _ in "a" if dir() == ["x"]]', True), ('all("y" not in locals() for _ in "a")', True),
+    ('any("wrapped" in globals() for _ in "a")', True), ('any("VOCABULARY" in globals() for _ in "a")', False),
+    ('any("a" in locals() for _ in "a")', False), ('(lambda locals: locals())(lambda: True)', True)])
+def test_what_asks_for_the_variables_of_a_call_gets_its_parameters(text, stops):
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set('norm', text)
+        wrapped(lambda x: x)(np.ones(1))
+        assert len(front_end.stops) is int(stops), front_end.stops

@@ -259,6 +259,36 @@ def test_ctrl_c_ends_a_program_that_waits_for_commands_that_never_come(tmp_path:
         assert program.wait(30) == 130
 
 
+def end_of(tmp_path: Path, program: str) -> str:
+    """The line after the report's title, of MODEL and what comes after it."""
+    done = run(tmp_path, source=MODEL + program)
+    return done.stderr[done.stderr.index('pyfuncdbg  '):].split('\n')[2]
+
+
+CAUGHT = """
+def missing(x):
+    raise KeyError('missing')
+with tf.Session() as session:
+    node = tf.py_func(missing, [tf.constant(1.0)], tf.float32)
+    try:
+        session.run(node)
+    except tf.errors.OpError as error:
+        last = error
+"""
+
+
+@pytest.mark.parametrize(('program', 'line'), [
+    (CAUGHT + 'raise RuntimeError("no data") from last\n', 'The program ended with RuntimeError: no data'),
+    (CAUGHT + 'raise last\n', "The program ended with KeyError: 'missing' (call #4)"),
+    (CAUGHT + 'import sys; sys.exit("no data")\n', 'The program ended with SystemExit: no data'),
+    ('import sys; sys.exit(3)\n', 'The program ended with exit code 3'),
+    ('import sys; sys.exit(0)\n', 'No call raised, and none made NaN or Inf.'),
+    ('import code; code.InteractiveInterpreter().runsource("1/0")\n', 'No call raised, and none made NaN or Inf.')])
+def test_the_reports_first_line_says_of_what_a_program_died_whatever_its_calls_did(
+        tmp_path: Path, program: str, line: str) -> None:
+    assert end_of(tmp_path, program) == line
+
+
 def test_the_report_says_of_what_a_program_died_where_no_call_raised(tmp_path: Path) -> None:
     done = run(tmp_path, source=MODEL + 'raise ValueError("no\\x1b[2J luck\\nat all")\n')
     assert done.returncode == 1

@@ -1,13 +1,14 @@
-"""Shapes that `ensure_shape` wants of a function's outputs, and calls whose result it has refused.
+"""Shapes that a graph promises of a function's outputs, and calls whose result TensorFlow refuses for them.
 
-Whether such a node runs at all TensorFlow alone knows: a call whose result does not fit waits, on its thread, until an error
-of TensorFlow's tells that it was refused. Then recorders get it once more, with that as its error.
+`ensure_shape` looks at a result, an iterator at each element. Where that node runs at every call, as in the function of a
+dataset, the refusal is known at once. Elsewhere TensorFlow alone knows, also of elements, which may be made and never taken:
+a call whose result does not fit waits until an error of TensorFlow's reports it. Then recorders get it again, with that.
 """
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyfuncdbg.adapters.tensorflow.parts import Parts
@@ -16,15 +17,51 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 
 Shape = tuple[int | None, ...]
-_WAITING = 8
-_TEXT = re.compile(r'Shape of tensor \S+ (\S+ is not compatible with expected shape [^\s.]+)')
+_WAITING = 32
+_AGAIN = 'Graph execution error:'
+"""How the message of an error begins that TensorFlow makes of one it has made before."""
+_DATASET = 'Dataset_'
+"""How names of graphs begin that `tf.data` traces; no node of such a function is left out that its elements need."""
+_SWITCHES = frozenset(('Switch', 'RefSwitch'))
+
+
+class Promise(NamedTuple):
+    """A shape that one output of a function must have.
+
+    Attributes:
+        output: Its index.
+        shape: The shape.
+        name: Of the node whose output it is.
+        component: Of which component of a dataset's elements; -1 if a node `ensure_shape` looks at it.
+        certain: Whether it is looked at after every call.
+    """
+
+    output: int
+    shape: Shape
+    name: str
+    component: int = -1
+    certain: bool = False
+
+    def refusal(self, found: Shape) -> tuple[str, str]:
+        """What TensorFlow says of another shape: before the name of the node, to which it may add scopes, and from it."""
+        wanted, given = _shown(self.shape), _shown(found)
+        if self.component >= 0:
+            return '', f'Incompatible shapes at component {self.component}: expected {wanted} but got {given}.'
+        return 'Shape of tensor ', f'{self.name} {given} is not compatible with expected shape {wanted}.'
 
 
 class _Misfit(NamedTuple):
     """A call, and what TensorFlow says of its result if it refuses that."""
 
-    text: str
+    promise: Promise
+    found: Shape
     call: Call
+
+    def refused_by(self, message: str) -> str:
+        """The sentence of a message that refuses it; '' if there is none."""
+        head, tail = self.promise.refusal(self.found)
+        found = re.search(re.escape(head) + (r'(?:\S*/)?' if head else '') + re.escape(tail), message)
+        return found[0] if found is not None else ''
 
 
 class Ensured:
@@ -39,44 +76,88 @@ class Ensured:
         self._lock = new_lock()
         self.waiting: deque[_Misfit] = deque(maxlen=_WAITING)
 
-    def look(self, wanted: Sequence[tuple[int, Shape]], result: Any) -> None:
-        """A function has given a result; `wanted` are shapes by output."""
+    def look(self, promises: Sequence[Promise], result: Any) -> str:
+        """A function has given a result: what TensorFlow is about to say if it certainly refuses that, else ''."""
         values = result if isinstance(result, (list, tuple)) else (result,)
-        for index, shape in wanted:
-            found = tuple(values[index].shape) if index < len(values) else shape        # of another number is no call made
-            call = current.get() if not _fits(found, shape) else None
+        for promise in promises:
+            if promise.output >= len(values):   # of another number no call comes here
+                continue
+            found = tuple(values[promise.output].shape)
+            if _fits(found, promise.shape):
+                continue
+            if promise.certain:
+                return ''.join(promise.refusal(found))
+            call = current.get()
             if call is not None and call.id:
-                text = f'{_shown(found)} is not compatible with expected shape {_shown(shape)}'
                 with self._lock:
-                    self.waiting.append(_Misfit(text, call))
+                    self.waiting.append(_Misfit(promise, found, call))
+        return ''
 
     def refused(self, message: Any) -> None:
-        """TensorFlow makes an error: if it tells of a call that waits, that is the call's error."""
-        found = _TEXT.search(message.decode(errors='replace') if isinstance(message, bytes) else str(message))
-        if found is None:
+        """TensorFlow makes an error: if it reports a call that waits, that is the call's error."""
+        text = message.decode(errors='replace') if isinstance(message, bytes) else str(message)
+        if text.startswith(_AGAIN):
             return
         with self._lock:
-            misfit = next((one for one in reversed(self.waiting) if one.text == found[1]), None)
-            if misfit is None:
+            reports = [(one, said) for one in self.waiting if (said := one.refused_by(text))]
+            if not reports:
                 return
-            # One of an earlier run was not refused. Of this run others were, with an error each.
+            # Elements are taken in order: the first one. Of other nodes an older misfit was not looked at, or it would have
+            # been refused before.
+            misfit, said = reports[0 if reports[0][0].promise.component >= 0 else -1]
             kept = [one for one in self.waiting if one is not misfit and one.call.run is misfit.call.run]
             self.waiting.clear()
             self.waiting.extend(kept)
         call = misfit.call
-        call.error = self._parts.errors.InvalidArgumentError(None, None, f'{found[0]}.')
+        call.error = self._parts.errors.InvalidArgumentError(None, None, said)
         for hook in hooks.python:
             keep = getattr(hook, 'keep', None)
             if keep is not None:
                 keep(call, call.inputs, call.outputs or ())
 
 
-def ensured(op: Any) -> tuple[tuple[int, Shape], ...]:
-    """The shapes that nodes behind a Python call want of its outputs, by output."""
-    found = [(index, node.get_attr('shape')) for index, tensor in enumerate(op.outputs) for node in tensor.consumers()
-             if node.type == 'EnsureShape']
-    return tuple([(index, tuple([part.size if part.size >= 0 else None for part in shape.dim])) for index, shape in found
-                  if not shape.unknown_rank])
+def ensured(op: Any) -> tuple[Promise, ...]:
+    """The shapes that the graph of a Python call promises of its outputs."""
+    dataset = str(getattr(op.graph, 'name', '')).startswith(_DATASET)
+    needed: set[Any] | None = None
+    found: list[Promise] = []
+    for index, tensor in enumerate(op.outputs):
+        for node in tensor.consumers():
+            if node.type != 'EnsureShape' or (shape := node.get_attr('shape')).unknown_rank:
+                continue
+            needed = _needed(op.graph) if dataset and needed is None else needed
+            found.append(Promise(index, tuple([part.size if part.size >= 0 else None for part in shape.dim]), op.name,
+                                 certain=needed is not None and node in needed))
+        if dataset and tensor.shape.rank is not None:
+            found += [Promise(index, tuple(tensor.shape.as_list()), op.name, component)
+                      for component, output in enumerate(op.graph.outputs) if _origin(output) is tensor]
+    return tuple(found)
+
+
+def _needed(graph: Any) -> set[Any]:
+    """The nodes that run whenever a function does: what its outputs are made of; none where a switch may leave one out."""
+    found: set[Any] = set()
+    ahead = [*(output.op for output in graph.outputs), *getattr(graph, 'control_outputs', ())]
+    while ahead:
+        node = ahead.pop()
+        if node.type in _SWITCHES:
+            return set()
+        if node not in found:
+            found.add(node)
+            ahead += _before(node)
+    return found
+
+
+def _before(node: Any) -> Iterator[Any]:
+    yield from (tensor.op for tensor in node.inputs)
+    yield from node.control_inputs
+
+
+def _origin(tensor: Any) -> Any:
+    """The tensor that a chain of identities hands on."""
+    while tensor.op.type == 'Identity':
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _fits(found: Shape, shape: Shape) -> bool:

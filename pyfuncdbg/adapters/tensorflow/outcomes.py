@@ -78,9 +78,8 @@ class Outcomes:
 
     def obstacle(self, unit: Unit) -> str:
         """Why a unit that has run cannot be gone back over; '' if it can."""
-        lost = self._of(unit).lost if unit.session else []
-        return (f'cannot rewind over {unit.nodes[0].name!r}: the graph has no node that puts the variable {lost[0]!r} back'
-                if lost else '')
+        reason = self._of(unit).obstacle if unit.session else ''
+        return f'cannot rewind over {unit.nodes[0].name!r}: {reason}' if reason else ''
 
     def _of(self, unit: Unit) -> Variables:
         found = self._variables.get(unit.start)

@@ -1,4 +1,4 @@
-"""Results of wrapped functions that TensorFlow refuses: another number or dtype than `Tout` says, or no tensor at all.
+"""Results of wrapped functions that TensorFlow refuses: another number, dtype or shape than the graph says, or no tensor.
 
 TensorFlow looks at a result in C++ when the call is over. Asked inside of the hooks, on the thread of the call: what will be
 refused is raised there as the call's error, and outside of them TensorFlow gets the result as it is and refuses it itself.
@@ -63,8 +63,8 @@ class Refusals:
         types = entry.types if entry is not None else None
         if types is not None and not (type(result) is np.ndarray and len(types) == 1 and result.dtype is types[0][0]):
             self._check(token, result, [dtype for _, dtype in types])
-        if entry is not None and entry.ensured:
-            self._causes.ensured.look(entry.ensured, result)
+        if entry is not None and entry.ensured and (text := self._causes.ensured.look(entry.ensured, result)):
+            self._refuse('InvalidArgumentError', text, result)
         return result
 
     def _check(self, token: str, result: Any, expected: Sequence[Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
-from pyfuncdbg.adapters.tensorflow.ensured import ensured
+from pyfuncdbg.adapters.tensorflow.ensured import Promise, ensured
 from pyfuncdbg.adapters.tensorflow.functions import is_gradient, takes_element, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
@@ -79,7 +79,7 @@ class Entry:
         quick: For `quick`, once a call was seen: the site, the root and `last`.
         types: Of a `numpy_function` in a graph, by output: the NumPy dtype that needs no further look, None for strings, and
             TensorFlow's. None where it is not known.
-        ensured: The shapes that nodes behind it want, by output.
+        ensured: The shapes that its graph promises of its outputs.
         generated: Whether each call takes the next element of a generator.
         ways: By device: what makes a call there, inside of the hooks.
     """
@@ -94,7 +94,7 @@ class Entry:
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
         self.quick: tuple[CallSite, int, Last | None] | None = None
         self.generated = False
-        self.ensured: tuple[tuple[int, Any], ...] = ()
+        self.ensured: tuple[Promise, ...] = ()
         self.types: tuple[tuple[Any, Any], ...] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 

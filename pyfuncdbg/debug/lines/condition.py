@@ -18,6 +18,10 @@ _REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
             ast.YieldFrom: 'yield would make a generator of the function'}
 
 
+OF_THE_CALLER = ('locals', 'vars', 'dir', 'globals')
+"""Builtins that answer of the frame that calls them. In scopes of the condition's own they answer of the function, too."""
+
+
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Scoped = _Comprehension | ast.Lambda
 
@@ -35,6 +39,7 @@ class Condition:
         names: What it reads from outside of itself.
         bare: Words among them that stand without a value.
         nested: Whether it holds functions or comprehensions of its own; inlined, they would make cells of the locals.
+        spaces: Which of `OF_THE_CALLER` it calls: `function` takes what they give, after the values of the names.
     """
 
     def __init__(self, source: str, functions: Mapping[str, Callable[..., Any]] | None = None, text: str = '') -> None:
@@ -52,6 +57,8 @@ class Condition:
         self.bare = frozenset(node.id for node in ast.walk(tree)
                               if isinstance(node, ast.Name) and node.id in BARE and id(node) not in called)
         self.nested = any(isinstance(node, _Scoped) for node in ast.walk(tree))
+        self.spaces = tuple(name for name in OF_THE_CALLER if name in self.names and any(
+            _asks(node) == name for node in ast.walk(tree)))
         self._functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
 
     def _parse(self) -> ast.expr:
@@ -81,7 +88,7 @@ class Condition:
 
     def function(self, names: tuple[str, ...], vocabulary: Mapping[str, Callable[..., Any]],
                  owner: str) -> Callable[..., Any]:
-        """It as a function of the values of `names`; other names are the vocabulary's.
+        """It as a function of the values of `names`, then of `spaces`; other names are the vocabulary's.
 
         Args:
             names: In the order of the parameters.
@@ -91,8 +98,9 @@ class Condition:
         key = owner, names
         known = self._functions.get(key)
         if known is None:
-            arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-            lambda_ = ast.Expr(ast.Lambda(arguments, self.expression()))
+            taken = [ast.arg(name) for name in (*names, *map(_space, self.spaces))]
+            arguments = ast.arguments([], taken, None, [], [], None, [])
+            lambda_ = ast.Expr(ast.Lambda(arguments, _Spaces(self.spaces).visit(self.expression())))
             body: ast.stmt = ast.ClassDef(owner, [], [], [lambda_], []) if owner else lambda_
             if isinstance(body, ast.ClassDef):
                 body.__dict__.setdefault('type_params', [])
@@ -112,7 +120,8 @@ class Condition:
         """
         names = tuple(sorted(self.names))
         function = self.function(names, {}, owner)
-        return bool(function(*[_looked_up(name, frame, vocabulary, owner) for name in names]))
+        return bool(function(*[_looked_up(name, frame, vocabulary, owner) for name in names],
+                             *[_answered(name, frame) for name in self.spaces]))
 
 
 def mangled(name: str, owner: str) -> str:
@@ -132,6 +141,34 @@ def _looked_up(name: str, frame: FrameType, vocabulary: Mapping[str, Callable[..
     if name in vocabulary and spelled not in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
         return vocabulary[name]
     raise UnsetError(f'name {name!r} is not defined')
+
+
+def _asks(node: ast.AST) -> str:
+    """Which builtin a call asks of the frame, '' for other nodes."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args and not node.keywords:
+        return node.func.id
+    return ''
+
+
+class _Spaces(ast.NodeTransformer):
+    """Calls of such builtins become parameters."""
+
+    def __init__(self, spaces: tuple[str, ...]) -> None:
+        self._spaces = spaces
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if _asks(node) in self._spaces:
+            return ast.copy_location(ast.Name(_space(_asks(node)), ast.Load()), node)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+
+def _space(name: str) -> str:
+    return f'_pyfuncdbg_{name}'
+
+
+def _answered(name: str, frame: FrameType) -> Any:
+    variables = dict(frame.f_locals)
+    return sorted(variables) if name == 'dir' else frame.f_globals if name == 'globals' else variables
 
 
 def _free(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:

@@ -121,7 +121,8 @@ def _condition(insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
     names = tuple(sorted(condition.names - set(vocabulary)))
     function = condition.function(names, vocabulary, insertion.spot.owner)
     mark = _mark('condition', insertion.arrival.number, function, marks)
-    return ast.Call(mark, [ast.Name(name, ast.Load()) for name in names], [])
+    spaces = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in condition.spaces]
+    return ast.Call(mark, [*(ast.Name(name, ast.Load()) for name in names), *spaces], [])
 
 
 def _by_lambda(insertions: Sequence[Insertion]) -> dict[ast.Lambda, list[Insertion]]:

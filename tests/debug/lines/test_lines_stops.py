@@ -240,3 +240,19 @@ def test_a_suspended_generator(lines: Lines, program: ModuleType) -> None:
     assert [(line, values['i']) for _, _, line, values in session.stops] == [(32, 2), (32, 2)]
     lines.clear(1)
     assert sys.gettrace() is None
+
+
+@pytest.mark.parametrize('place', ['total += i', '+ 2)', 'return self.__n'])
+@pytest.mark.parametrize(('form', 'when'), [
+    ('{0}', True), ('any({0} for _ in (1,))', True), ('(lambda: {0})()', True), ('[_ for _ in (1,) if {0}]', True),
+    ('all(not {0} for _ in (1,))', False)])
+@pytest.mark.parametrize('asked', ["'{0}' in locals()", "'{0}' in vars()", "'{0}' in dir()", "'{1}' in globals()"])
+def test_what_asks_for_the_variables_of_a_line_gets_the_functions(
+        lines: Lines, program: ModuleType, place: str, form: str, when: bool, asked: str) -> None:
+    line = 1 + next(number for number, text in enumerate(PROGRAM.splitlines()) if place in text)
+    name = {'total += i': 'total', '+ 2)': 'x', 'return self.__n': 'k'}[place]
+    call = {'total': lambda: program.looped(1), 'x': lambda: program.long(1), 'k': lambda: program.Counter().add(2)}[name]
+    session = Session()
+    lines.set(1, program.__file__, line, form.format(asked.format(name, 'helper')), session.hit)
+    call()
+    assert (session.hits, [reason for _, reason, _, _ in session.stops]) == (int(when), ['breakpoint'] * when)
