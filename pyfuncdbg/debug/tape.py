@@ -14,7 +14,7 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.traced_tape import TRACED, known, with_values, within_calls
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.display import mimebundle
-from pyfuncdbg.record.records import CallRecord, Stats, TensorRecord
+from pyfuncdbg.record.records import CallRecord, SiteRecord, Stats, TensorRecord
 
 Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
@@ -190,7 +190,7 @@ def tape_of(trace: Queries, run: int | None = None) -> Tape:
         which = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
         raise CommandError(f'run #{run} has no gradients' + (f'; these have: {which}' if which else '; no run has'))
     told = {(step.process, step.run) for step in found if is_source(step)}
-    wanted = [key for key in outer if key in told or not told][-1] if run is None else next(
+    wanted = ([key for key in outer if key in told] or outer)[-1] if run is None else next(
         key for key in counts if key[1] == run)
     mine = [step for step in steps if (step.process, step.run) == wanted]
     sources = [step for step in found if is_source(step) and (step.process, step.run) == wanted]
@@ -267,7 +267,7 @@ class _Names:
         self._functions: dict[str, str] = {}
         for site in trace.sites():
             if site.kind == 'gradient' and 'forward' in site.attrs:
-                self._inputs.setdefault(str(site.attrs['forward']), site.attrs.get('inputs', ()))
+                self._inputs.setdefault(str(site.attrs['forward']), _input_names(site))
             elif site.kind in ('op', 'python'):
                 if any(site.inputs):
                     self._inputs[site.name] = site.inputs
@@ -293,6 +293,12 @@ class _Names:
 def forward_name(step: CallRecord) -> str:
     """The node that a gradient call differentiates."""
     return str(step.site.attrs.get('forward', step.site.name.removesuffix('_grad')))
+
+
+def _input_names(site: SiteRecord) -> tuple[str, ...]:
+    """Names of the forward node's inputs, as a gradient site tells them; a trace may be hostile."""
+    names = site.attrs.get('inputs')
+    return tuple([name if isinstance(name, str) else '' for name in names]) if isinstance(names, list | tuple) else ()
 
 
 def is_source(step: CallRecord) -> bool:
@@ -354,7 +360,7 @@ def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord 
 
 
 def _name(step: CallRecord, slot: int, names: _Names) -> str:
-    name, own = forward_name(step), step.site.attrs.get('inputs', ())      # of eager reads of variables all have one name
+    name, own = forward_name(step), _input_names(step.site)      # of eager reads of variables all have one name
     return (own[slot] if slot < len(own) else '') or names.input(name, slot) or f'input {slot} of {name}'
 
 
@@ -364,7 +370,8 @@ def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord
     is clear."""
     told = target.site.attrs.get('slots')
     if isinstance(told, list) and len(told) == len(target.sources):
-        return [slot for source, slot in zip(target.sources, told, strict=True) if source == step.number and slot in mine]
+        return [slot for source, slot in zip(target.sources, told, strict=True)
+                if source == step.number and type(slot) is int and slot in mine]
     name = forward_name(step)
     free = [slot for slot in mine if slot not in taken]
     named = [slot for slot in free if names.input(name, slot).rpartition(':')[0] == forward_name(target)]

@@ -1,5 +1,7 @@
 """A file descriptor that is used only while it is the file that was opened.
 
+Also how the files of a trace are opened to be read: what somebody sent may be a link or a pipe.
+
 A program may close descriptors that it has not opened, as daemons do (`os.closerange`), and soon its own file has the
 number. Used by the log and the ledger, one thread at a time.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from pathlib import Path
 
 from pyfuncdbg.hooks.signal_handlers import pass_on
@@ -53,6 +56,25 @@ class Descriptor:
             number = self.fileno()
             self._number = -1                   # first: a child that is forked meanwhile would close it once more
             os.close(number)
+
+
+def open_regular(path: Path) -> int:
+    """A descriptor to read a file with, if it is a regular one; neither follows a link nor waits for a pipe.
+
+    Raises:
+        OSError: It is none, or cannot be opened.
+    """
+    number = -1
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            return number
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):       # a link, a socket
+            raise
+    if number >= 0:
+        os.close(number)
+    raise OSError(errno.EINVAL, 'not a regular file')
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyfuncdbg.errors import NoRoomError, NotATraceError, TraceError
-from pyfuncdbg.record.descriptor import Descriptor
+from pyfuncdbg.record.descriptor import Descriptor, open_regular
 from pyfuncdbg.record.disk_room import FULL
 from pyfuncdbg.record.frames import VERSION, newer
 
@@ -176,13 +176,15 @@ def read_manifest(path: Path) -> Manifest:
     try:
         if not path.exists():
             raise NotATraceError(f'{path}: no such file or folder')
-        if not path.is_dir() or not (path / MANIFEST).is_file():
+        if not path.is_dir() or not os.path.lexists(path / MANIFEST):
             raise NotATraceError(f'{path}: not a trace; a trace is a folder with a {MANIFEST} in it')
-        with open(path / MANIFEST, 'rb') as file:
+        with open(open_regular(path / MANIFEST), 'rb') as file:
             held = json.loads(file.read(_LARGEST_MANIFEST))
         if not isinstance(held, dict) or held.get('format') != _FORMAT:
             raise NotATraceError(f'{path}: not a trace; its {MANIFEST} is of something else')
         version = int(held['version'])
+        if not 0 < version < 1 << 31:
+            raise ValueError('its version is out of range')
         if version > VERSION:
             raise newer(path, version)
         created = float(held['created'])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import struct
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import xxhash
 
 from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
 from pyfuncdbg.record import disk_room
-from pyfuncdbg.record.descriptor import Descriptor
+from pyfuncdbg.record.descriptor import Descriptor, open_regular
 
 VERSION = 3
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
@@ -202,10 +201,15 @@ def _portions(pieces: Sequence[bytes | memoryview]) -> Iterator[Sequence[bytes |
 class LogReader:
     """A log file as far as it is whole. One thread at a time."""
 
-    __slots__ = ('_fd', 'path', 'tail')
+    __slots__ = ('_fd', '_identity', 'path', 'tail')
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keep: bool = True) -> None:
         """Open a log; only a regular file is touched, never a link or a pipe.
+
+        Args:
+            path: The file.
+            keep: Leave it open until `close`; else each use opens it again. A trace may have more logs than a process
+                may have open files.
 
         Raises:
             NotATraceError, TraceVersionError, TraceError: It is no log, from a newer version, or unreadable.
@@ -213,20 +217,47 @@ class LogReader:
         self.path = path
         self.tail = ''
         """Why the last `frames` stopped before the end of the file, '' if it did not."""
+        self._identity: tuple[int, int] | None = None
+        self._fd = -1
+        number = self._opened()
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise TraceError(f'{path}: cannot be read: {error.strerror}') from error
-        try:
-            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-                raise NotATraceError(f'{path}: not a regular file')
-            self._check_header()
-        except TraceError:
-            self.close()
+            self._check_header(os.pread(number, HEADER_SIZE, 0))
+        except BaseException:
+            os.close(number)
             raise
+        if keep:
+            self._fd = number
+        else:
+            os.close(number)
 
-    def _check_header(self) -> None:
-        head = os.pread(self._fd, HEADER_SIZE, 0)
+    def _opened(self) -> int:
+        """A descriptor of its own of the file that was there first."""
+        if self._fd >= 0:
+            return os.dup(self._fd)
+        try:
+            number = open_regular(self.path)
+        except OSError as error:
+            raise TraceError(f'{self.path}: cannot be read: {error.strerror}') from error
+        found = os.fstat(number)
+        identity = found.st_dev, found.st_ino
+        if self._identity not in (None, identity):
+            os.close(number)
+            raise TraceError(f'{self.path}: was replaced by another file')
+        self._identity = identity
+        return number
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[int]:
+        if self._fd >= 0:
+            yield self._fd
+            return
+        number = self._opened()
+        try:
+            yield number
+        finally:
+            os.close(number)
+
+    def _check_header(self, head: bytes) -> None:
         if not head or (MAGIC.startswith(head[:8]) and len(head) < HEADER_SIZE):
             return                              # killed between creating the file and its first write
         if head[:8] != MAGIC:
@@ -238,7 +269,8 @@ class LogReader:
     @property
     def size(self) -> int:
         """Bytes in the file now."""
-        return os.fstat(self._fd).st_size
+        with self._open() as number:
+            return os.fstat(number).st_size
 
     def frames(self, start: int) -> Iterator[FoundFrame]:
         """Whole records from byte `start` on; stops, and sets `tail`, at the first that is torn or damaged."""
@@ -248,9 +280,9 @@ class LogReader:
     def _frames(self, start: int) -> Generator[FoundFrame, None, str]:
         """Whole records; returns why it stopped before the end of the file, '' if it did not."""
         position = max(start, HEADER_SIZE)
-        with open(os.dup(self._fd), 'rb', buffering=_CHUNK) as file:
+        with open(self._opened(), 'rb', buffering=_CHUNK) as file:
             file.seek(position)
-            end = self.size
+            end = os.fstat(file.fileno()).st_size
             while position < end:
                 head = file.read(FRAME_SIZE)
                 if len(head) < FRAME_SIZE:
@@ -267,7 +299,8 @@ class LogReader:
 
     def read(self, position: int, length: int) -> bytes:
         """Bytes of the file; fewer at its end."""
-        return os.pread(self._fd, length, position)
+        with self._open() as number:
+            return os.pread(number, length, position)
 
     def record(self, start: int) -> FoundFrame:
         """The record at a known place.

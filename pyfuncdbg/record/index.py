@@ -19,6 +19,8 @@ from pyfuncdbg.record.tables import call_table, run_table
 
 _PLACE = struct.Struct('<QQQ')
 _MOST_RECENT = 4096
+_MOST_OPEN = 64
+"""Logs of a trace that stay open. A pool that renews its workers leaves thousands, and a process may open 1,024 files."""
 
 
 @dataclass(slots=True)
@@ -132,10 +134,19 @@ class Index:
         if known is None:
             for number, path in logs(self.path):
                 if number == process:
-                    known = self.readers[process] = LogReader(path)
+                    known = self.open_log(process, path)
         if known is None:
             raise TraceError(f'{self.path}: the log of process {process} is gone')
         return known
+
+    def open_log(self, process: int, path: Path) -> LogReader:
+        """The reader of a process's log, new.
+
+        Raises:
+            NotATraceError, TraceVersionError, TraceError: It is no log, from a newer version, or unreadable.
+        """
+        made = self.readers[process] = LogReader(path, keep=len(self.readers) < _MOST_OPEN)
+        return made
 
     def close(self) -> None:
         """Close the logs; closing twice is allowed."""

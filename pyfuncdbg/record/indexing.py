@@ -49,8 +49,7 @@ def update(index: Index, progress: Progress | None = None) -> bool:
     reading = _Reading(progress, logs) if progress is not None else None
     for process, path in logs:
         try:
-            reader = index.readers.get(process) or LogReader(path)
-            index.readers[process] = reader
+            reader = index.readers.get(process) or index.open_log(process, path)
             found |= _LogIndexing(index, process, reader).run(reading)
         except TraceVersionError:
             raise

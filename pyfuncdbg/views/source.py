@@ -14,6 +14,7 @@ from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.machinery import is_users
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.record.source_text import SourceText
+from pyfuncdbg.record.syntax import tree_of
 from pyfuncdbg.views.escape import one_line, shortened, visible
 
 
@@ -69,11 +70,8 @@ def parameters(site: SiteRecord) -> tuple[str, ...]:
 
 @functools.lru_cache(256)
 def _parameters(source: str) -> tuple[str, ...]:
-    try:
-        tree = ast.parse(textwrap.dedent(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()                               # a lambda cut out of its statement, or hostile text
-    for node in ast.walk(tree):
+    tree = tree_of(textwrap.dedent(source))
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             if _yields(node):
                 return ()

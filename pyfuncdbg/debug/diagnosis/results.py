@@ -13,6 +13,7 @@ from typing import Any
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
+from pyfuncdbg.record.syntax import tree_of
 
 _VALUE = re.compile(r'(\d+)-th value returned by \S+ is (\w+), but expects (\w+)')
 _COUNT = re.compile(r'returns (\d+) values, but expects to see (\d+) values')
@@ -169,10 +170,9 @@ def recast(evidence: Evidence, spot: Spot, slot: int, dtype: str) -> str:
         head, _, body = call.function.partition(':')
         mended = call.call.replace(call.function, f'{head}: np.asarray({body.strip()}, {kind})', 1)
         return call.statement.replace(call.call, mended, 1)
-    try:
-        text = textwrap.dedent(spot.site.source)
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    text = textwrap.dedent(spot.site.source)
+    tree = tree_of(text)
+    if tree is None:
         return f'return np.asarray(result, {kind})'
     returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
     if len(returns) != 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall
+from pyfuncdbg.record.syntax import tree_of
 
 _Edit = tuple[int, int, str]
 """First byte, end and new text."""
@@ -52,10 +53,8 @@ def as_stateless(call: ScriptCall) -> str:
 
 def _parsed(text: str) -> ast.Call | None:
     """The text in brackets: inside them a line may begin at any column."""
-    try:
-        node = ast.parse(f'({text}\n)', mode='eval').body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    tree = tree_of(f'({text}\n)')
+    node = tree.body[0].value if tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     return node if isinstance(node, ast.Call) and (node.args or node.keywords) else None
 
 

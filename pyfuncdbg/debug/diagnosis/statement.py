@@ -12,6 +12,8 @@ import tokenize
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pyfuncdbg.record.syntax import tree_of
+
 _SCRIPTS = ('py_function', 'numpy_function', 'py_func')
 _LONGEST = 4_000
 _BETWEEN = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER))
@@ -72,12 +74,7 @@ def _statements(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+_parsed = lru_cache(maxsize=64)(tree_of)
 
 
 def script_call(statement: str, function: str = '', at: int = -1, among: int = 0) -> ScriptCall | None:

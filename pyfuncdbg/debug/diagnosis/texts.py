@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.debug.diagnosis.finding import Finding, Place
+from pyfuncdbg.record.syntax import tree_of
 
 _RAISED = re.compile(
     r"first arg must be bytes|bytes-like object is required, not 'str'|can't concat str to bytes|must be str, not bytes|"
@@ -24,6 +25,8 @@ _RAISED = re.compile(
     r'sequence item \d+: expected (?:str instance, bytes|a bytes-like object, str) found')
 _OF_BYTES = re.compile(r"b['\"]|tf\.Tensor\(")
 _KEY = re.compile(r"b['\"]")
+_LONGEST_SLOT = 6
+"""Digits: Python refuses to make a number of thousands."""
 
 
 def texts(evidence: Evidence) -> Iterator[Finding]:
@@ -46,7 +49,7 @@ def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
     for known in evidence.of('occupancy', spot):
         found = known.data.get('texts')
         for slot, kind in found.items() if isinstance(found, dict) else ():
-            if isinstance(slot, str) and slot.isdecimal() and isinstance(kind, str):
+            if isinstance(slot, str) and slot.isdecimal() and len(slot) <= _LONGEST_SLOT and isinstance(kind, str):
                 kinds[int(slot)] = kind
     return kinds
 
@@ -93,12 +96,9 @@ def parameter(source: str, slot: int) -> str:
 
 
 def _function(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
-    try:
-        tree = ast.parse(textwrap.dedent(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    tree = tree_of(textwrap.dedent(source))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    return next((node for node in ast.walk(tree) if isinstance(node, kinds)), None)
+    return next((node for node in ast.walk(tree) if isinstance(node, kinds)), None) if tree is not None else None
 
 
 def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[Finding]:

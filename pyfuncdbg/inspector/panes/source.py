@@ -15,6 +15,7 @@ from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.inspector.scene import Scene
 from pyfuncdbg.record.records import CallRecord, SiteRecord
 from pyfuncdbg.record.source_text import lines_of
+from pyfuncdbg.record.syntax import tree_of
 from pyfuncdbg.views.beside import beside_lines, tensor_note
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.source import excerpt, parameters, place
@@ -115,10 +116,7 @@ def _notes(call: CallRecord) -> dict[int, list[Text]]:
 
 def _places(text: str) -> tuple[int, list[int]]:
     """Of a function's text: the line of its `def`, and those of its own returns, counted from 0."""
-    try:
-        tree = ast.parse(textwrap.dedent(text)) if len(text) <= 100_000 else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None                             # a lambda cut out of its statement, or hostile text
+    tree = tree_of(textwrap.dedent(text)) if len(text) <= 100_000 else None
     function = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)),
                     None) if tree is not None else None
     if function is None:

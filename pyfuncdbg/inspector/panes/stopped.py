@@ -16,6 +16,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.inspector.desk import Desk, Reply
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.record.records import Stats, TensorRecord
+from pyfuncdbg.record.syntax import tree_of
 from pyfuncdbg.views.beside import beside_lines, tensor_note
 from pyfuncdbg.views.escape import one_line, visible
 from pyfuncdbg.views.output import output_view
@@ -148,12 +149,9 @@ def notes_of(listing: Listing, values: Sequence[tuple[str, Any]]) -> dict[int, l
 
 def _assignments(listing: Listing) -> dict[str, list[int]]:
     """The lines of a listing that set each name."""
-    try:
-        tree = ast.parse(textwrap.dedent('\n'.join(listing.lines)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+    tree = tree_of(textwrap.dedent('\n'.join(listing.lines)))
     found: dict[str, list[int]] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.setdefault(node.id, []).append(node.lineno + listing.first - 1)
         elif isinstance(node, ast.arg):
