@@ -163,11 +163,12 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
         return ''
     if where.kind != 'name' or breakpoints.known.meant(where):
         return ''
-    known = {*breakpoints.known.names(), *(name for site in context.trace.sites()
-                                           for name in (site.name, site.op_type, site.function) if name)}
+    known = {*breakpoints.known.names(where), *(name for site in context.trace.sites() for name in (
+        (site.function,) if where.function else (site.name, site.op_type, site.function)) if name)}
     if where.fits(known):
         return ''
-    return f'nothing of that name is known yet: it waits until there is.{nearest(where.name, known)}'
+    what = 'no wrapped function' if where.function else 'nothing'
+    return f'{what} of that name is known yet: it waits until there is.{nearest(where.name, known)}'
 
 
 _WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
@@ -180,9 +181,9 @@ _WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 
 def _break_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _WORDS
     parser.add_argument('spec', metavar='SPEC', nargs='?',
-                        help="node, glob, op type, function, FILE:LINE, call such as '#17' or 'norm[3]'; "
-                             "without it, and without a condition, the breakpoints are listed; 'if CONDITION' alone is "
-                             'about the line or node that is stopped at')
+                        help="node, glob, op type, function (function:NAME if it is a node's name too), FILE:LINE, "
+                             "call such as '#17' or 'norm[3]'; without it, and without a condition, the breakpoints are listed; "
+                             "'if CONDITION' alone is about the line or node that is stopped at")
     parser.add_argument('--once', action='store_true', help='only at the first hit')
     parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
     parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')

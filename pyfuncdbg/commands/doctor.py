@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,40 +62,47 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
     from pyfuncdbg import adapters
     from pyfuncdbg.debug.diagnosis.evidence import Gatherer
     from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
+    from pyfuncdbg.debug.diagnosis.surroundings import Surroundings
     from pyfuncdbg.hooks.facts import Fact
     from pyfuncdbg.record.recorder import Recorder
     sys.argv = list(argv)
     recorder = (Recorder(path) if budget is None else Recorder(path, budget=budget)).start()
     adapters.await_imports(examine=True)
-    occupancy, gatherer, lock, owner = Occupancy(), Gatherer(recorder), threading.Lock(), os.getpid()
-    occupancy.start()
+    gatherer, lock, owner = Gatherer(recorder), threading.Lock(), os.getpid()
+    watchers = occupancy, surroundings = Occupancy(), Surroundings()
+    for watcher in watchers:
+        watcher.start()
 
     def gather(*more: Fact) -> bool:
         with lock:
-            return gatherer.write([*adapters.facts(), *occupancy.facts(), *more], occupancy.stacks())
-
-    def now_and_then() -> None:
-        interval = _FIRST
-        while True:
-            time.sleep(interval)
-            if ended or os.getpid() != owner:
-                return
-            with contextlib.suppress(Exception):    # the program changes what is looked at: the next time may see it whole
-                if gather():
-                    interval = min(interval * _LONGER, _LONGEST)
+            facts = *adapters.facts(), *occupancy.facts(), *surroundings.facts(), *more
+            return gatherer.write(facts, occupancy.stacks())
 
     def finish() -> None:
         ended.append(True)
         if os.getpid() == owner:                    # a forked child has the facts of its parent
             gather(Fact('ended', data={'raised': uncaught()}))
-        occupancy.stop()
+        for watcher in watchers:
+            watcher.stop()
         recorder.stop()
 
     ended: list[bool] = []
     gather(Fact('begun'))
-    _thread.start_new_thread(now_and_then, ())
+    _thread.start_new_thread(_now_and_then, (gather, ended))
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
+
+
+def _now_and_then(gather: Callable[[], bool], ended: Sequence[bool]) -> None:
+    """Gather again and again until the program has ended, on a thread of its own; not in a forked child."""
+    owner, interval = os.getpid(), _FIRST
+    while True:
+        time.sleep(interval)
+        if ended or os.getpid() != owner:
+            return
+        with contextlib.suppress(Exception):    # the program changes what is looked at: the next time may see it whole
+            if gather():
+                interval = min(interval * _LONGER, _LONGEST)
 
 
 # ---------------------------------------------------------------- in the process of the command

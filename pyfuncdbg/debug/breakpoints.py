@@ -343,7 +343,8 @@ class Breakpoints:
             if one.timing == 'gradient':
                 kinds.add('gradient')
             elif one.spec.kind == 'name':
-                if not one.spec.glob and any(site.kind == 'python' for site in self.known.meant(one.spec)):
+                if one.spec.function or (not one.spec.glob and any(
+                        site.kind == 'python' for site in self.known.meant(one.spec))):
                     continue
                 kinds.add('run')                # a run announces its nodes
                 if one.spec.looks_like_op:

@@ -4,7 +4,6 @@ Filled on the threads of the calls, at the first call of each site; asked where 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyfuncdbg.debug import parameters
@@ -69,14 +68,20 @@ class Catalogue:
         if spec.kind != 'name':
             return []
         if not spec.glob:
-            return list(self._by_name.get(spec.name, ()))
-        return [site for site in list(self._sites.values()) if spec.fits(site.names)]
+            return [site for site in self._by_name.get(spec.name, ()) if not spec.function or spec.name in site.function]
+        return [site for site in list(self._sites.values()) if spec.fits(site.function if spec.function else site.names)]
 
-    def functions(self, name: str) -> Iterable[str]:
-        """Names of the functions that nodes of this name call."""
-        return [other for site in list(self._by_name.get(name, ())) if site.name == name and site.kind == 'python'
-                for other in site.names]
+    def means_node(self, spec: Spec, name: str) -> bool:
+        """Whether a SPEC means the nodes of this name, as far as they are known: by the name, or by their functions'."""
+        if spec.kind != 'name':
+            return False
+        called = [site for site in list(self._by_name.get(name, ())) if site.name == name and site.kind == 'python']
+        if spec.function:
+            return any(spec.fits(site.function) for site in called)
+        return spec.fits((name, *[other for site in called for other in site.names]))
 
-    def names(self) -> list[str]:
-        """Everything that a SPEC can be."""
-        return sorted(self._by_name)
+    def names(self, spec: Spec) -> list[str]:
+        """Everything that a SPEC of this kind can name."""
+        if not spec.function:
+            return sorted(self._by_name)
+        return sorted({name for site in list(self._sites.values()) for name in site.function})

@@ -25,6 +25,8 @@ SECONDS = 2.0
 """Time for the calls of one backward step; one pass of directions is finished in any case."""
 SYMMETRIC = ('Cholesky',)
 """Ops whose gradient is that of a symmetric matrix."""
+READS = ('ReadVariableOp',)
+"""Ops that give the value of a variable: eager code makes no call of it, and none is needed to know the derivative."""
 GATHERS = ('GatherV2', 'Gather', 'ResourceGather')
 PYTHON_OPS = ('EagerPyFunc', 'EagerPyFuncGrad')
 _SAME = {8: 1e-9, 4: 1e-3, 2: 5e-2}
@@ -60,12 +62,15 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[Ch
     wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
     if not wanted or is_source(step):
         return []
-    forward = None
+    forward, calls = None, 0
     try:
-        forward = forward_call(trace, step)
-        outcomes, calls = _outcomes(trace, step, forward, wanted, at)
+        if step.site.op_type in READS:
+            outcomes = {slot: _passed_on(step, slot) for slot in wanted}
+        else:
+            forward = forward_call(trace, step)
+            outcomes, calls = _outcomes(trace, step, forward, wanted, at)
     except CommandError as error:
-        outcomes, calls = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}, 0
+        outcomes = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}
     name = forward_name(step)
     site = forward.site if forward is not None else None
     names = forward.inputs if forward is not None else ()
@@ -73,6 +78,23 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[Ch
                         site.function if site is not None else '', slot,
                         (names[slot].name if slot < len(names) else '') or f'input {slot}', outcome, calls)
             for slot, outcome in outcomes.items()]
+
+
+def _passed_on(step: CallRecord, slot: int) -> Outcome:
+    """The verdict on a read, whose gradient is what comes to it."""
+    came, went = (_kept(tensor, what) for tensor, what in ((step.inputs[0], 'gradient of output 0'),
+                                                           (step.outputs[slot], f'gradient of input {slot}')))
+    if went.dtype.kind != 'f':
+        return Outcome('unchecked', reason=f'gradients of type {step.outputs[slot].dtype} are not checked')
+    if came.shape != went.shape:
+        return Outcome('BAD', reason=f'the gradient has shape {list(went.shape)}, what comes to it {list(came.shape)}')
+    wrong = np.flatnonzero(~((came == went) | ((came != came) & (went != went))))
+    if not wrong.size:
+        return Outcome('OK', 0.0)
+    index = tuple(int(i) for i in np.unravel_index(int(wrong[0]), came.shape))
+    got, expected = float(went[index]), float(came[index])
+    size = max(abs(got), abs(expected))
+    return Outcome('BAD', abs(got - expected) / size if np.isfinite(size) else None, index, got, expected)
 
 
 def is_foreign(step: CallRecord) -> bool:

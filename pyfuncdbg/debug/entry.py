@@ -73,11 +73,11 @@ class Entry:
             if kind != 'gradient' or site.attrs.get('traced'):      # the step that is traced has no values yet
                 return False
             forward = str(site.attrs.get('forward', ''))
-            return one.spec.means(site) or (one.spec.kind == 'name' and one.spec.fits((forward, *known.functions(forward))))
+            return one.spec.means(site) or known.means_node(one.spec, forward)
         if one.spec.kind == 'call':
             return kind != 'run'
         if kind == 'run':
-            return one.spec.name == site.name   # a glob means what is in runs
+            return one.spec.name == site.name and not one.spec.function     # a glob means what is in runs
         # A wrapped function's node is a call of kind 'op' too, around the Python call, which is the one to stop at.
         return kind != 'gradient' and not (kind == 'op' and 'token' in site.attrs) and one.spec.means(site)
 

@@ -1,6 +1,7 @@
 """What a breakpoint is set on: SPEC, as typed, and whether a site is meant by it.
 
     norm   layer*/norm   MatMul   Model.step     node name, glob, op type, function name
+    function:norm                                a function only, where a node or op type has its name too
     norm[3]   #17                                the fourth call of a node, call number 17 of this process
     model.py:41   In[3]:2                        a line, of a file or of a cell
 
@@ -23,6 +24,7 @@ from pyfuncdbg.hooks.original import name_of, qualified_name_of
 
 SpecKind = Literal['name', 'call', 'line']
 
+_FUNCTION = 'function:'
 _NUMBER = re.compile(r'#(\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]', re.DOTALL)
 _LINE = re.compile(r'(.+):(\d{1,9})', re.DOTALL)
@@ -41,6 +43,7 @@ class Spec:
         name: Of the site, a glob perhaps; the file of a line; '' for a call number.
         number: Call number or line, else 0.
         ordinal: Only this call of the site, None for all.
+        function: Whether the name is one of a function, and of nothing else.
     """
 
     text: str
@@ -48,6 +51,7 @@ class Spec:
     name: str = ''
     number: int = 0
     ordinal: int | None = None
+    function: bool = False
 
     @property
     def glob(self) -> bool:
@@ -57,7 +61,7 @@ class Spec:
     @property
     def looks_like_op(self) -> bool:
         """Whether the name could be an op type, such as MatMul: eager ops are announced by no run."""
-        return self.kind == 'name' and _TYPE.fullmatch(self.name) is not None
+        return self.kind == 'name' and not self.function and _TYPE.fullmatch(self.name) is not None
 
     def fits(self, names: Iterable[str]) -> bool:
         """Whether one of a site's names is meant."""
@@ -67,7 +71,9 @@ class Spec:
 
     def means(self, site: CallSite) -> bool:
         """Whether calls of the site are meant; of an ordinal or a number, whether they can be."""
-        return self.kind == 'call' or (self.kind == 'name' and self.fits(names_of(site)))
+        if self.kind == 'name':
+            return self.fits(function_names(site.function) if self.function else names_of(site))
+        return self.kind == 'call'
 
     def __str__(self) -> str:
         return self.text
@@ -82,6 +88,9 @@ def spec(text: str) -> Spec:
     text = text.strip()
     if not text:
         raise CommandError("no place given: expected a node, a glob, an op type, a function, FILE:LINE, '#17' or 'norm[3]'")
+    name = text.removeprefix(_FUNCTION)
+    if name != text and not name.isdecimal():   # function:0 is a tensor of a node of that name
+        return _of_function(text, name)
     if text.startswith('#'):
         number = _NUMBER.fullmatch(text)
         if number is None or not int(number[1]):
@@ -100,6 +109,15 @@ def spec(text: str) -> Spec:
     if ordinal is not None:
         return Spec(text, 'name', ordinal[1], ordinal=int(ordinal[2]))
     return Spec(text, 'name', text)
+
+
+def _of_function(text: str, name: str) -> Spec:
+    if not name or ':' in name or name.startswith('#'):
+        raise CommandError(f"{text!r} names no function; expected one such as 'function:norm' or 'function:Model.step'")
+    ordinal = _ORDINAL.fullmatch(name)
+    if ordinal is not None:
+        return Spec(text, 'name', ordinal[1], ordinal=int(ordinal[2]), function=True)
+    return Spec(text, 'name', name, function=True)
 
 
 def _is_file(name: str) -> bool:

@@ -33,7 +33,9 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     entry = breakpoints.entry(state.number)
     kind = entry.breakpoint.spec.kind
     if kind == 'name' and not state.where:
-        return f'{begin}nothing of that name ran.{nearest(entry.breakpoint.spec.name, breakpoints.known.names())}'
+        spec = entry.breakpoint.spec
+        what = 'no wrapped function of that name was called.' if spec.function else 'nothing of that name ran.'
+        return f'{begin}{what}{nearest(spec.name, breakpoints.known.names(spec))}'
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':

@@ -1,12 +1,16 @@
 """What a host knows of its own faults and no call shows: leaked entries, values that were cast, functions that stay behind.
 
-An adapter gathers them when asked, on any thread; observers judge from them and from the calls.
+An adapter gathers them when asked, on any thread, and our own runtime counts them as they happen; observers judge from them
+and from the calls.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from pyfuncdbg.hooks.locks import new_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +29,32 @@ class Fact:
     filename: str = ''
     line: int = 0
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Counted:
+    """Facts that are counted as they happen, while a program is examined. Any thread may count.
+
+    Attributes:
+        on: Whether anybody examines: else nothing is worth finding out.
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        self._lock = new_lock()
+        self._counts: Counter[tuple[Any, ...]] = Counter()
+
+    def add(self, kind: str, filename: str, line: int, **data: str | int) -> None:
+        """It has happened once more at this place of the program; `data` tells apart what is counted there."""
+        with self._lock:
+            self._counts[kind, filename, line, *data.items()] += 1
+
+    def facts(self) -> Iterator[Fact]:
+        """All of it so far; `count` says how often."""
+        with self._lock:
+            counts = dict(self._counts)
+        for (kind, filename, line, *data), count in counts.items():
+            yield Fact(kind, 0, filename, line, {**dict(data), 'count': count})
+
+
+counted = Counted()
+"""Of this process."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.original import original, qualified_name_of
+from pyfuncdbg.hooks.surroundings import SURROUNDINGS
 from pyfuncdbg.record.loaded_source import LoadedSources
 
 _LONGEST_TEXT = 1000
@@ -25,7 +26,7 @@ _MOST_ITEMS = 1000
 _EXACT = 32
 REMEMBERED = 1 << 16
 """Runs, sites and plans of which a recorder knows that it has announced them."""
-_OBJECTS = ('_call', '_remake', '_replace', '_py_')
+_OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
 

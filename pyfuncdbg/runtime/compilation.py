@@ -29,14 +29,15 @@ def check_compilable(trace: Traced) -> None:
 def _python_ops(trace: Traced) -> Iterator[Any]:
     """Nodes that call a Python function of the program."""
     for op in trace.graph.operations:
-        inner = [part for value in op.attrs.values() for part in _parts(value)]
+        inner = [part for value in op.attrs.values() for part in parts_of(value)]
         for part in inner:
             yield from _python_ops(part)
         if op.definition.python and not inner:
             yield op
 
 
-def _parts(value: Any) -> tuple[Traced, ...]:
+def parts_of(value: Any) -> tuple[Traced, ...]:
+    """The functions that an attr of a node holds."""
     if isinstance(value, Traced):
         return (value,)
     if isinstance(value, Branches):

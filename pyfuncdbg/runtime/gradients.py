@@ -12,10 +12,12 @@ from pyfuncdbg.graph.dtypes import int32, of_value
 from pyfuncdbg.graph.gradient_rules import NO_RULE
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE
+from pyfuncdbg.graph.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
 from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.runtime.backward import Gradients, filled
+from pyfuncdbg.runtime.cut import count_lost, in_graph
 from pyfuncdbg.runtime.dispatch import apply
 from pyfuncdbg.runtime.gradient_step import graph_step
 from pyfuncdbg.runtime.indexed_slices import IndexedSlices, dense
@@ -93,6 +95,8 @@ def _gradients(ys: Any, xs: Any, grad_ys: Any, name: str | None, gated: bool, ag
             seeds = [_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
                      for i, (y, seed) in enumerate(zip(targets, seeds, strict=True))]
             found = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated, colocated)
+        if counted.on:
+            count_lost(targets, sources, inner, found, in_graph(_Edges(inner).inputs))
         if unconnected == 'zero':
             found = [zeros_of(x) if g is None else g for x, g in zip(sources, found, strict=True)]
     return found
@@ -192,7 +196,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
                 raise LookupError(NO_RULE.format(op.name, op.type))
             if not definition.slices:
                 incoming = [dense(gradient) for gradient in incoming]
-            if not definition.sparse:
+            if not (definition.sparse or definition.gradient is no_gradient):       # nobody would use zeros
                 incoming = filled(incoming, op.outputs)
             outgoing, _ = step(op, incoming, (), _EVERY)
         for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):

@@ -13,9 +13,11 @@ from pyfuncdbg.graph.dtypes import as_dtype
 from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.runtime import recording
 from pyfuncdbg.runtime.backward import Gradients, Step, backward, between, ones_like, plain_step
+from pyfuncdbg.runtime.cut import count_lost, in_tape
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.gradient_calls import watched_step
 from pyfuncdbg.runtime.gradient_step import graph_step
@@ -140,6 +142,8 @@ class GradientTape:
         wanted = [_tensor(s) for s in given]
         seeds = _seeds([_values(t) for t in nest.flatten(target)], output_gradients)
         found = differentiate(record.nodes, targets, wanted, seeds)
+        if counted.on:
+            count_lost(targets, given, wanted, found, in_tape(record.nodes))
         if unconnected == 'zero':
             found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
                      for source, tensor, g in zip(given, wanted, found, strict=True)]

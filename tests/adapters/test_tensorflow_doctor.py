@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 SEVERAL = str(HERE / 'several_programs.py')
 TOGETHER = ('taping', 'leaking', 'shaping', 'waiting', 'crowding', 'texts', 'returning', 'writing', 'differentiating',
-            'dropping', 'mapping', 'sessions')
+            'dropping', 'mapping', 'called_before', 'sessions')
 ENVIRONMENT = {'TF_CPP_MIN_LOG_LEVEL': '3', 'PYTHONPATH': str(ROOT)}
 
 
@@ -186,6 +186,13 @@ def test_elements_of_datasets_and_several_functions_in_a_line(examined: Path) ->
     assert text['fix'] == 'mode = mode.decode()'
     assert 'tf.numpy_function(lambda x: np.asarray(np.float64(x), np.float32), [x]' in dtype['fix']
     assert dtype['fix'].count('np.asarray') == 1 and dtype['figures']['calls'] == 1
+
+
+def test_a_shape_that_is_lost_by_a_dataset_made_after_the_functions_first_call(examined: Path) -> None:
+    found, printed = doctor(examined, 'called_before')
+    assert printed == ['[(3,), (2,)]']
+    assert [(at(one, 'called_before'), one['figures']['calls seen']) for one in found] == [
+        (('shape', line_of('called_before', 'return tf.numpy')), 3)]
 
 
 def test_plain_gradients_of_ref_variables_and_a_call_that_spans_lines(examined: Path) -> None:

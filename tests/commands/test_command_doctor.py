@@ -42,6 +42,79 @@ except tf.errors.InvalidArgumentError:
 '''
 
 
+FAULTY = '''
+import numpy as np
+from pyfuncdbg import tf
+
+tf1 = tf.compat.v1
+w = tf.Variable(3.0, name="weight")
+
+@tf.function
+def head(x):
+    return tf.numpy_function(lambda a: a[:int(a[0]) + 1], [x], tf.float32)
+
+def elements():
+    head(tf.constant([2.0, 1.0, 1.0]))          # called at once before a dataset calls it
+    return tf.data.Dataset.from_tensor_slices(np.float32([[2, 1, 1], [1, 1, 1]])).map(head)
+
+print(sum(1 for _ in elements()))
+
+def load(i):
+    return np.zeros([48 if i != 5 else 40, 3], np.uint8)
+
+def image(i):
+    x = tf.numpy_function(load, [i], tf.uint8)
+    x.set_shape([48, 3])
+    return x
+
+try:
+    list(tf.data.Dataset.range(7).map(image).batch(7))
+except tf.errors.InvalidArgumentError:
+    print('no batch')
+
+def pair(a, b):
+    return np.tanh(a), a
+
+with tf.Graph().as_default(), tf1.Session() as session:
+    u, v = [tf1.get_variable(name, [3]) for name in 'uv']
+    y, z = tf1.py_func(
+        pair, [u, 1],
+        [tf.float32] * 2, name='tanh')
+    y.set_shape([3])
+    gradients = tf.gradients(tf.reduce_sum(y * v), [u, v])
+    session.run(tf1.global_variables_initializer())
+    session.run(gradients[1])
+
+def double(x):
+    return x + x
+
+@tf.function
+def doubled(x):
+    y = tf.numpy_function(double, [x * w], tf.float32)
+    y.set_shape([])
+    return y + tf.stop_gradient(w)
+
+for _ in range(2):
+    with tf.GradientTape() as tape:
+        y = doubled(tf.constant(2.0))
+    print(tape.gradient(y, [w]), gradients[0])
+'''
+
+
+def test_faults_of_graphs_are_found_as_they_are_in_tensorflow(tmp_path: Path) -> None:
+    (tmp_path / 'faulty.py').write_text(FAULTY)
+    code, out, err = doctor(tmp_path, '--json', 'faulty.py')
+    assert (code, out.split('\n')) == (0, ['2', 'no batch', '[None] None', '[None] None', ''])
+    found = json.loads(err.splitlines()[-1])['findings']
+    assert [(one['kind'], one['place']['line'], one['fix']) for one in found] == [
+        ('shape', 10, 'return tf.ensure_shape(tf.numpy_function(lambda a: a[:int(a[0]) + 1], [x], tf.float32), [None])'),
+        ('untrue shape', 22, 'x.set_shape([None, 3])'),
+        ('gradient', 36, "y, z = tf1.py_function(\n    pair, [u, 1],\n    [tf.float32] * 2, name='tanh')"),
+        ('gradient', 49, 'y = tf.py_function(double, [x * w], tf.float32)')]
+    assert [one['figures'] for one in found[2:]] == [{'None': 1, 'asked': 1, 'source': 'u'},
+                                                     {'None': 2, 'asked': 2, 'source': 'weight'}]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / 'prog.py').write_text(PROGRAM)

@@ -50,7 +50,15 @@ def test_spec(text, facts):
     assert str(found) == text
 
 
-@pytest.mark.parametrize('text', ['', '  ', '#', '#0', '#x', 'model.py:0'])
+@pytest.mark.parametrize(('text', 'name', 'ordinal'), [
+    ('function:norm', 'norm', None), ('function:Model.step[3]', 'Model.step', 3), ('function:st*', 'st*', None)])
+def test_spec_of_a_function(text, name, ordinal):
+    found = spec(text)
+    assert (found.kind, found.name, found.ordinal, found.function, str(found)) == ('name', name, ordinal, True, text)
+    assert not spec('function:0').function and spec('function:0').name == 'function'     # a tensor of a node of that name
+
+
+@pytest.mark.parametrize('text', ['', '  ', '#', '#0', '#x', 'model.py:0', 'function:', 'function:a.py:3', 'function:#7'])
 def test_no_spec(text):
     with pytest.raises(CommandError):
         spec(text)
@@ -326,7 +334,32 @@ def test_op_types_stop_in_eager_code_too(graph):
         assert front_end.labels == ['hid[1]', 'Relu[0]']
 
 
-@pytest.mark.parametrize('name', ['square', '<lambda>', 'EagerPyFunc', 'sq*', 'square_grad'])
+@pytest.mark.parametrize(('place', 'stops'), [
+    ('double', ['double[0]', 'norm[0]']), ('function:double', ['norm[0]']), ('function:do*', ['norm[0]']),
+    ('function:double[1]', []), ('function:norm', []), ('function:Relu', []), ('function:f', [])])
+def test_a_function_is_told_apart_from_a_node_of_its_name(place, stops):
+    def double(x):
+        return x + x
+
+    def other(x):
+        return x * 3
+
+    @tf.function
+    def f(x):
+        return tf.nn.relu(tf.numpy_function(other, [x], tf.float32, name='double') +
+                          tf.numpy_function(double, [x], tf.float32, name='norm'))
+    with debugging() as (debugger, front_end):
+        debugger.breakpoints.set(place)
+        f(tf.constant(2.0))
+        assert sorted(front_end.labels) == stops
+        if place.startswith('function'):
+            assert debugger.kinds == {'python'}
+        f(tf.constant(3.0))                     # now its nodes are known
+        assert sorted(front_end.labels[len(stops):]) == (
+            ['norm[1]'] if '[1]' in place else [label.replace('[0]', '[1]') for label in stops])
+
+
+@pytest.mark.parametrize('name', ['function:<lambda>', 'square', '<lambda>', 'EagerPyFunc', 'sq*', 'square_grad'])
 def test_gradient_calls(graph, name):
     phases = []
     with debugging() as (debugger, front_end):

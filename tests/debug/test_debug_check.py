@@ -15,6 +15,7 @@ from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.graph import registry
 from pyfuncdbg.graph.registry import lookup, no_gradient
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.runtime.dispatch import apply
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'ops'))
@@ -321,6 +322,36 @@ def test_nothing_to_check(report, line, message):
 def test_filters(report):
     program = slope_of(lambda x: tf.reduce_sum(tf.exp(tf.sin(x))), X)
     assert len(report(program, 'check -n 1')) == 1
+
+
+@pytest.mark.parametrize('wrong', [False, True])
+@pytest.mark.parametrize('traced', [False, True])
+def test_reads_of_variables_pass_their_gradient_on(report, wrong, traced):
+    variable = tf.Variable(np.float32([3.0, np.nan]))
+
+    class Wrong:
+        kinds = frozenset(('gradient',))
+
+        def around(self, call, proceed):
+            outputs = proceed()
+            return [output * 3.0 for output in outputs] if call.site.op_type == 'ReadVariableOp' else outputs
+
+    def pass_():
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(variable * np.float32([2.0, np.nan]))
+        return tape.gradient(y, variable)
+
+    def program():
+        (tf.function(pass_) if traced else pass_)()
+    hook = Wrong()
+    if wrong:
+        hooks.add(hook, depth=1 << 10)
+    try:
+        (found,) = outcomes(report(program, full_limit=1 << 20), 'ReadVariableOp')
+    finally:
+        hooks.remove(hook)
+    assert (found.verdict, found.index, found.got, found.expected) == (
+        ('BAD', (0,), 6.0, 2.0) if wrong else ('OK', None, None, None))
 
 
 def test_steps_of_a_traced_function_whose_call_is_unknown_say_so(report):

@@ -20,6 +20,7 @@ from pyfuncdbg.debug.diagnosis.occupancy import Occupancy
 from pyfuncdbg.debug.diagnosis.rewriting import as_py_function, as_stateless
 from pyfuncdbg.debug.diagnosis.shaping import shape_of
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall, script_call, statement_at
+from pyfuncdbg.debug.diagnosis.surroundings import Surroundings
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
 from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.hooks.facts import Fact
@@ -210,6 +211,32 @@ def test_a_shape_is_lost_where_something_needs_it(bench: Bench, attrs: dict[str,
     assert [one.fix for one in found] == (['image.set_shape([None, 3])'] if lost else [])
 
 
+def test_what_the_graph_says_later_counts(bench: Bench) -> None:
+    """A dataset comes to call a function that was called before: read again after the second, fourth ... call."""
+    said = [{'shapes': [None], 'shapeless': 0, 'returns_shapeless': True, 'elements_shapeless': asked == 1}
+            for asked in range(3)]
+    read: list[int] = []
+    calls = 0
+
+    def reader() -> dict[str, Any]:
+        read.append(calls)
+        return said[min(len(read), 3) - 1]
+    site = bench.site(lambda n: np.ones((n, 3), np.float32), 6, _surroundings=reader)
+    surroundings = Surroundings()
+    surroundings.start()
+    try:
+        while calls < 9:
+            calls += 1
+            bench.call(site, 2)
+    finally:
+        surroundings.stop()
+    (fact,) = surroundings.facts()
+    assert read == [1, 2, 4, 8, 9] and fact.data == {**said[0], 'elements_shapeless': True}
+    bench.fact(fact.kind, site=site, **fact.data)
+    (found,) = bench.findings()
+    assert found.fix == 'image.set_shape([2, 3])' and 'elements of the dataset' in found.what
+
+
 def test_a_rank_that_varies_has_no_set_shape(bench: Bench) -> None:
     site = bench.site(lambda n: np.ones((1,) * n, np.float32), 6, shapes=[None], shapeless=1)
     for n in (1, 2):
@@ -387,12 +414,16 @@ def test_a_function_that_waits_for_another(bench: Bench) -> None:
     def slow(x: Any) -> Any:
         time.sleep(0.11)
         return np.float32(x)
-    first = bench.site(slow, 6, name='left')
+    first = bench.site(slow, 6, name='left', token='pyfunc_0')
     bench.call(first, 1)
-    bench.call(bench.site(slow, 11, name='right', waits_for=['left']), 1)
-    bench.call(bench.site(np.float32, 9, name='quick', waits_for=['left']), 1)
+    other = bench.site(np.float32, 4, name='left', token='pyfunc_3')    # in another graph of the same name
+    bench.call(other, 1)
+    right = bench.site(slow, 11, name='right', token='pyfunc_1')
+    bench.fact('surroundings', site=right, waits_for=['pyfunc_0'])
+    bench.call(right, 1)
+    bench.call(bench.site(np.float32, 9, name='quick', waits_for=['pyfunc_0']), 1)
     (found,) = bench.findings()
-    assert (found.kind, found.site, found.place.line) == ('order', 'right', 11)
+    assert (found.kind, found.site, found.place.line) == ('order', 'right', 11) and "'left' (line 6)" in found.what
     assert found.fix == 'z = tf.numpy_function(right, [x], tf.float32, stateful=False)'
     assert float(found.figures['could overlap, seconds']) >= 0.1
 
@@ -426,7 +457,8 @@ def test_facts_that_are_none_are_no_findings(bench: Bench) -> None:
     bench.call(site, 1)
     names = ('entries', 'bytes', 'calls', 'dtypes', 'declared', 'changed', 'form', 'texts', 'cpu', 'busy', 'span', 'asked')
     for value in ('x', -1, 1e300, None, [[]], {'a': 'b'}):
-        for kind in ('leak', 'tape', 'export', 'missing', 'returned', 'occupancy', 'ended', 'tensorflow'):
+        for kind in ('leak', 'tape', 'export', 'missing', 'returned', 'occupancy', 'ended', 'tensorflow', 'surroundings',
+                     'gradient asked', 'gradient lost'):
             bench.fact(kind, 4, site, **dict.fromkeys(names, value))
         bench.asked('weight', 9, 1, dead=value, culprit=value)
         bench.asked('weight', 9, 1, forward=value, asked=value, culprit=['numpy', 'f', value, value, 'w'])

@@ -52,6 +52,8 @@ def test_a_breakpoint_in_the_words_of_the_prompt(words: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(('words', 'why'), [
     ('twcie', "nothing of that name ran. Did you mean 'twice'?"),
+    ('function:twcie', "no wrapped function of that name was called. Did you mean 'twice'?"),
+    ('function:PyFunc', 'no wrapped function of that name was called.'),
     ('twice if x[0] == 5', "'x[0] == 5' was never true at PyFunc."),
     ('model.py:6 if x[0] == 5', "'x[0] == 5' was never true at {folder}/model.py:6 twice."),
     ('rare.py:3 if x > 0', 'the program never came to {folder}/rare.py:3 rare.'),

@@ -52,6 +52,11 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
             match attrs.get('culprit'):
                 case [str(how), str(function), *place, str(variable)]:
                     lost[_Lost(how, function, _place(place), variable, source, line)] += use.calls
+    for known in evidence.having('gradient asked'):
+        asked[known.text('source'), known.place] += known.number('count')
+    for known in evidence.having('gradient lost'):
+        line = Place(known.text('asked_filename'), known.number('asked_line'))
+        lost[_Lost('numpy', known.text('function'), known.place, '', known.text('source'), line)] += known.number('count')
     for one, count in lost.items():
         yield _finding(evidence, one, count, asked[one.source, one.asked])
     yield from _failed(evidence)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from pyfuncdbg.debug.diagnosis.finding import Place
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall, script_call, statement_at
+from pyfuncdbg.debug.diagnosis.surroundings import KIND as SURROUNDINGS
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.record.records import CallRecord, SiteRecord
@@ -100,6 +101,7 @@ class Evidence:
             place, text = _place_of(note.data), note.data.get('text')
             if isinstance(text, str):
                 self._statements[place] = text
+        self._around = {(known.process, known.site): known.data for known in self.having(SURROUNDINGS)}
         columns = {(known.process, known.site): known.number('column') for known in self.having(LAMBDA)}
         self.spots = tuple(_spots(trace, columns))
 
@@ -125,6 +127,10 @@ class Evidence:
         """The facts of a kind about the sites of a place."""
         sites = {(site.process, site.id) for site in spot.sites}
         return [known for known in self.having(kind) if (known.process, known.site) in sites]
+
+    def around(self, site: SiteRecord) -> Mapping[str, Any]:
+        """The attributes of a site, with what the graph around it says."""
+        return {**site.attrs, **self._around.get((site.process, site.id), {})}
 
     def statement(self, place: Place) -> str:
         """The program's statement at a place, '' if the trace does not hold it."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding
 from pyfuncdbg.debug.diagnosis.statement import ScriptCall
+from pyfuncdbg.hooks.surroundings import DATASET
 from pyfuncdbg.record.records import CallRecord, SiteRecord
 
 _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'
@@ -19,34 +20,34 @@ _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape 
 def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose outputs are used without a known rank."""
     for spot in evidence.spots:
+        told = [evidence.around(site) for site in spot.sites]
         slots = spot.site.attrs.get('_no_rank')
-        if isinstance(slots, list) and slots:   # of our own runtime, which tells of every node
-            after = _after(evidence, spot.site)
+        if isinstance(slots, list) and slots and not any('shapes' in facts for facts in told):
+            after = _after(evidence, spot.site)     # our own runtime tells of every node, also where nothing is examined
             if after and any(call.outputs for call in spot.calls):
                 yield _finding(evidence, spot, [slot for slot in slots if type(slot) is int], after, False)
             continue
-        sites = [site for site in spot.sites if _unknown(site.attrs.get('shapes'))]
-        after = max([_count(site.attrs.get('shapeless')) for site in sites], default=0)
-        dataset = any(site.attrs.get('elements_shapeless') is True or (
-            site.attrs.get('returns_shapeless') is True and str(site.attrs.get('graph', '')).startswith('Dataset_'))
-            for site in sites)
-        if sites and (after or dataset) and any(call.outputs for call in spot.calls):
-            yield _finding(evidence, spot, _unknown(sites[0].attrs.get('shapes')), after, dataset)
+        lost = [facts for facts in told if _unknown(facts.get('shapes'))]
+        after = max([_count(facts.get('shapeless')) for facts in lost], default=0)
+        dataset = any(facts.get('elements_shapeless') is True or (
+            facts.get('returns_shapeless') is True and str(facts.get('graph', '')).startswith(DATASET)) for facts in lost)
+        if lost and (after or dataset) and any(call.outputs for call in spot.calls):
+            yield _finding(evidence, spot, _unknown(lost[0].get('shapes')), after, dataset)
 
 
 def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each output whose shape in the graph, as by `set_shape`, is not the one that came out."""
     for spot in evidence.spots:
+        declared = {(site.process, site.id): evidence.around(site).get('shapes') for site in spot.sites}
         for slot in range(max([len(call.outputs) for call in spot.calls], default=0)):
-            untrue = [call for call in spot.calls if len(call.outputs) > slot and not _fits(
-                call.outputs[slot].shape, _declared(call.site, slot))]
+            untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not _fits(
+                call.outputs[slot].shape, shape := _declared(declared.get((call.site.process, call.site.id)), slot))]
             if untrue:
                 yield _untrue(evidence, spot, slot, untrue)
 
 
-def _declared(site: SiteRecord, slot: int) -> list[int | None] | None:
+def _declared(shapes: object, slot: int) -> list[int | None] | None:
     """What the graph says of an output; None if that is nothing."""
-    shapes = site.attrs.get('shapes')
     shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
     return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
 
@@ -56,20 +57,21 @@ def _fits(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
         wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
 
 
-def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[CallRecord]) -> Finding:
-    call = untrue[0]
-    said, got = text(_declared(call.site, slot) or ()), text(call.outputs[slot].shape)
+def _untrue(evidence: Evidence, spot: Spot, slot: int,
+            untrue: Sequence[tuple[CallRecord, list[int | None] | None]]) -> Finding:
+    call, declared = untrue[0]
+    said, got = text(declared or ()), text(call.outputs[slot].shape)
     calls = [one for one in spot.calls if len(one.outputs) > slot]
     common = shape_of([one.outputs[slot].shape for one in calls])
     which = 'The output' if len(spot.site.outputs) == 1 else f'Output {slot}'
-    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which TensorFlow '
-            f'takes for true there: what comes after it, such as a batch, fails or goes wrong')
+    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which is '
+            f'taken for true there: what comes after it, such as a batch, fails or goes wrong')
     figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue), 'shape in the graph': said}
     fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
     advice = (f'the shape of all {len(calls):,} calls that were seen; for a batch make them one size, or use padded_batch'
               if common is not None else 'the rank differs from call to call: give the outputs one rank, by reshape')
     return Finding('untrue shape', spot.name, spot.place, what, figures, fix, advice,
-                   tuple(one.number for one in untrue[:3]))
+                   tuple(one.number for one, _ in untrue[:3]))
 
 
 def failed_shapes(evidence: Evidence) -> Iterator[Finding]:

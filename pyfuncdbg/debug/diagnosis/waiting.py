@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pyfuncdbg.debug.diagnosis.evidence import Evidence, Known, Spot
 from pyfuncdbg.debug.diagnosis.finding import Figure, Finding, Place, Use
 from pyfuncdbg.debug.diagnosis.rewriting import as_stateless
+from pyfuncdbg.hooks.surroundings import DATASET
 
 LEAST = 0.1
 """Seconds below which nothing is said."""
@@ -57,11 +58,11 @@ def _crowded(evidence: Evidence, spot: Spot, use: Use) -> Iterator[Finding]:
     if use.together > 1 and taken and use.computing <= _ONE:
         what = (f'Up to {use.together} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
                 f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
-        fix = _batched(evidence, spot) if graph.startswith('Dataset_') else ''
+        fix = _batched(evidence, spot) if graph.startswith(DATASET) else ''
         yield Finding('gil', spot.title, spot.place, what, figures, fix,
                       'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
                       'of Python over elements; so do TensorFlow ops, which need no GIL')
-    elif use.together == 1 and graph.startswith('Dataset_map') and spot.count > 1:
+    elif use.together == 1 and graph.startswith(f'{DATASET}map') and spot.count > 1:
         yield from _alone(evidence, spot, figures, use.computing)
 
 
@@ -98,14 +99,13 @@ def _batched(evidence: Evidence, spot: Spot) -> str:
 
 
 def _ordered(evidence: Evidence) -> Iterator[Finding]:
-    by_name = {(site.process, site.name, str(site.attrs.get('graph', ''))): spot for spot in evidence.spots
-               for site in spot.sites}
+    by_token = {(site.process, str(site.attrs.get('token', ''))): spot for spot in evidence.spots for site in spot.sites}
     seen: set[tuple[Place, Place]] = set()
     for spot in evidence.spots:
         for site in spot.sites:
-            idle = site.attrs.get('waits_for')
-            for name in idle if isinstance(idle, list) else ():
-                other = by_name.get((site.process, str(name), str(site.attrs.get('graph', ''))))
+            idle = evidence.around(site).get('waits_for')
+            for token in idle if isinstance(idle, list) else ():
+                other = by_token.get((site.process, str(token)))
                 if other is None or (other.place, spot.place) in seen or min(spot.seconds, other.seconds) < LEAST:
                     continue
                 seen.add((other.place, spot.place))

@@ -29,6 +29,7 @@ from pyfuncdbg.ops.script import registry, results
 from pyfuncdbg.ops.script.arguments import Layout
 from pyfuncdbg.ops.script.outputs import ANY, OutputTypes, output_types
 from pyfuncdbg.ops.script.record import Keeping
+from pyfuncdbg.ops.script.surroundings import readable
 from pyfuncdbg.ops.variables import Variable, bound
 from pyfuncdbg.runtime.eager import EagerTensor
 from pyfuncdbg.runtime.execution import Execution, eager_execution
@@ -273,7 +274,8 @@ class PythonFunction:
         self._site = CallSite(op.name, op.type, 'python', host, function=shown, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs],
-                              attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **self._nesting()})
+                              attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **readable(op),
+                                     **self._nesting()})
         if not self.variables:
             facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}

@@ -8,7 +8,7 @@ from pyfuncdbg.adapters.tensorflow.examination import exports, failures, leaks, 
 from pyfuncdbg.adapters.tensorflow.examination.exports import Exports
 from pyfuncdbg.adapters.tensorflow.examination.failures import Failures
 from pyfuncdbg.adapters.tensorflow.examination.leaks import Leaks
-from pyfuncdbg.adapters.tensorflow.examination.nodes import node_facts
+from pyfuncdbg.adapters.tensorflow.examination.nodes import readable
 from pyfuncdbg.adapters.tensorflow.examination.returns import Returns
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
@@ -31,7 +31,7 @@ class Examination:
         """Take places in TensorFlow, on top of those of the attachment."""
         for part in self._parts:
             part.install(patches)
-        sites.describe = node_facts
+        sites.describe = readable
 
     def facts(self) -> Iterator[Fact]:
         """Everything that they know by now."""

@@ -1,0 +1,69 @@
+"""What the graph around a script op says: shapes that are lost because of it, and whose elements have none.
+
+Hosts put a function that reads it into the attributes of a site, for it changes as the program builds on: a dataset may call
+a function that was traced long before. Observers read it on the threads of calls, and whenever they gather facts.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+SURROUNDINGS = '_surroundings'
+"""The attribute: a function without arguments that gives plain data by name, or nothing where the graph is gone."""
+DATASET = 'Dataset_'
+"""Begins the names of functions of datasets."""
+_MOST = 2_000
+
+
+class Surface(NamedTuple):
+    """What a host tells of its nodes.
+
+    Attributes:
+        scripts: Types of script ops.
+        quiet: Types of nodes that need no shape: what they give is not counted.
+        returned: For a tensor: the name of each function that returns it, and the tensors that this gives its callers.
+    """
+
+    scripts: Collection[str]
+    quiet: Collection[str]
+    returned: Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
+
+
+def shapes_around(outputs: Sequence[Any], surface: Surface) -> dict[str, Any]:
+    """`shapes` of a node's outputs as the graph knows them, None for one of unknown rank.
+
+    For those `shapeless` says how many nodes after it know no shape either, also in functions that call the one that it is
+    in, `returns_shapeless` whether a function returns one, and `elements_shapeless` whether that is a dataset's.
+    """
+    unknown = [tensor for tensor in outputs if tensor.shape.rank is None]
+    facts: dict[str, Any] = {'shapes': [None if tensor.shape.rank is None else tensor.shape.as_list() for tensor in outputs]}
+    if unknown:
+        facts['shapeless'], ends = _shapeless(unknown, surface)
+        facts['returns_shapeless'] = bool(ends)
+        facts['elements_shapeless'] = any(name.startswith(DATASET) for name in ends)
+    return facts
+
+
+def _shapeless(tensors: Sequence[Any], surface: Surface) -> tuple[int, set[str]]:
+    """How many nodes after these tensors give tensors of unknown rank, and the functions that return such a one."""
+    waiting, seen = list(tensors), {id(tensor) for tensor in tensors}
+    found: set[tuple[int, str]] = set()
+    ends: set[str] = set()
+    while waiting and len(seen) < _MOST:
+        tensor = waiting.pop()
+        for output in _after(tensor, surface, ends):
+            node = output.op
+            if output.shape.rank is None and node.type not in surface.scripts and id(output) not in seen:
+                seen.add(id(output))
+                waiting.append(output)
+                if node.type not in surface.quiet:
+                    found.add((id(node.graph), node.name))
+    return len(found), ends
+
+
+def _after(tensor: Any, surface: Surface, ends: set[str]) -> Iterator[Any]:
+    for node in tensor.consumers():
+        yield from node.outputs
+    for name, given in surface.returned(tensor):
+        ends.add(name)
+        yield from given
