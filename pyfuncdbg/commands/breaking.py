@@ -182,8 +182,8 @@ def _break_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _WORDS
     parser.add_argument('spec', metavar='SPEC', nargs='?',
                         help="node, glob, op type, function (function:NAME if it is a node's name too), FILE:LINE, "
-                             "call such as '#17' or 'norm[3]'; without it, and without a condition, the breakpoints are listed; "
-                             "'if CONDITION' alone is about the line or node that is stopped at")
+                             "call such as '#17' or 'norm[3]'; without it, and without a condition, the breakpoints are "
+                             "listed; 'if CONDITION' alone is about the line or node that is stopped at")
     parser.add_argument('--once', action='store_true', help='only at the first hit')
     parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
     parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')
