@@ -11,6 +11,7 @@ from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Command, Context, parser_of
 from pyfuncdbg.commands.help import described, find_command
 from pyfuncdbg.commands.line import joined, joined_expression, refuse_overlong, split_expression, split_redirect, words
+from pyfuncdbg.commands.object_info import as_command
 from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.stack import selected_frame
@@ -34,6 +35,7 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
     """
     if isinstance(line, str):
         refuse_overlong(line)
+        line = as_command(line) if context.stop is not None else line
     text, redirect = line if isinstance(line, str) else _joined(line, context, table), ''
     if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
         return _in_python(line, context, table)

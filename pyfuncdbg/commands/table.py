@@ -16,6 +16,7 @@ from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.interrupt import INTERRUPT
 from pyfuncdbg.commands.live import PF
 from pyfuncdbg.commands.nodes import NODES
+from pyfuncdbg.commands.object_info import OBJECT_INFO
 from pyfuncdbg.commands.printing import PRINTING
 from pyfuncdbg.commands.profile import LP
 from pyfuncdbg.commands.report import INFO, REPORT
@@ -32,5 +33,5 @@ from pyfuncdbg.commands.timeline import TIMELINE
 
 TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, EVAL, GRAPH, *NODES, *SOURCES, TIMELINE, REPORT, HEALTH, TAPE,
                               CHECK, DOCTOR, LP, INFO, *BREAKING, INTERRUPT, *RESUMING, *MOVING, *CHANGING, *STEPPING,
-                              THREADS, SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING,
+                              THREADS, SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING, *OBJECT_INFO,
                               help_command(lambda: TABLE))

@@ -1,0 +1,66 @@
+"""`x?` and `x??`, as ipdb's users type them."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scripted_stops import typing
+
+from pyfuncdbg import tf
+from pyfuncdbg.commands.object_info import as_command
+
+
+class Strange:
+    """Answers every question with an error."""
+
+    def __call__(self):
+        return None
+
+    @property
+    def __signature__(self):
+        raise RuntimeError('no')
+
+    def __repr__(self):
+        raise RuntimeError('no')
+
+
+STRANGE = Strange()
+
+
+def norm(x, eps=1e-3):
+    """Scale x.
+
+    To one.
+    """
+    return x / (x.sum() + eps)
+
+
+def answers(*lines):
+    """What lines answer at a stop in `norm`."""
+    with typing('into', *lines) as typist:
+        tf.numpy_function(norm, [np.ones(3)], tf.float64)
+    return [typist.shown(line) for line in lines]
+
+
+@pytest.mark.parametrize(('line', 'command'), [
+    ('x?', 'pinfo x'), ('x??', 'pinfo2 x'), ('?x', 'pinfo x'), ('??x', 'pinfo2 x'), (' x.y ? ', 'pinfo x.y'),
+    ('np.dot?', 'pinfo np.dot'), ("d['a']?", "pinfo d['a']"), ('p x?', 'p x?'), ('?', '?'), ('??', '??'), ('x', 'x'),
+    ('break norm if x?', 'break norm if x?'), ('p "a?"', 'p "a?"'), ('x???', 'x???'), ('', '')])
+def test_a_question_mark_is_a_command(line, command):
+    assert as_command(line) == command
+
+
+def test_an_object_tells_its_type_signature_docstring_and_with_two_marks_its_source():
+    one, two, value, deep = answers('norm?', 'norm??', '?x', 'x.sum?')
+    for text in (one, two):
+        assert 'type       builtins.function\n' in text and 'signature  (x, eps=0.001)\n' in text
+        assert f'file       {__file__}:{norm.__code__.co_firstlineno}' in text and '\nScale x.\n\nTo one.\n' in text
+    assert 'return x / (x.sum() + eps)' in two and 'return x / (x.sum() + eps)' not in one
+    assert value.startswith('float64 [3]') and 'type       numpy.ndarray' in value and 'docstring' not in value
+    assert 'sum(axis=None' in deep
+
+
+def test_what_answers_nothing_is_shown_as_far_as_it_can_be():
+    strange, unknown, wrong = answers('STRANGE??', 'nothing?', 'x[9]?')
+    assert 'Strange' in strange and 'signature' not in strange
+    assert unknown.startswith("*** NameError: name 'nothing' is not defined")
+    assert wrong.startswith('*** IndexError: ')
