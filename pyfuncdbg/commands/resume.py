@@ -5,15 +5,19 @@ What a resuming command answers is `Resumed`, of which nothing is drawn: the nex
 from __future__ import annotations
 
 import argparse
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 
+from pyfuncdbg.commands.arguments import positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop, Verb
 from pyfuncdbg.errors import CommandError
+
+_BREAKPOINT = re.compile(r'breakpoint (\d+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +52,48 @@ def draw_resumed(result: Any) -> RenderableType:
     return Group()
 
 
-def resume(context: Context, verb: Verb, argument: Any = None) -> Resumed:
+def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> Resumed:
     """Decide the context's stop."""
-    stop_of(context).decide(verb, argument)
+    stop_of(context).decide(verb, argument, times)
     return Resumed(verb)
 
 
-def resuming(name: Verb, help: str, *aliases: str) -> Command:
-    """The row of a verb without arguments."""
+def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
+    """The row of a verb without arguments, but for how often perhaps."""
     def run(context: Context, args: argparse.Namespace) -> Resumed:
-        return resume(context, name)
-    return Command(name, help, 'run', run, draw_resumed, aliases=aliases, needs_stop=True)
+        return resume(context, name, times=args.count if counted else 1)
+    return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
+                   needs_stop=True)
+
+
+def count_argument(parser: argparse.ArgumentParser) -> None:
+    """How often."""
+    parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1, help='so many times')
 
 
 def _continue(context: Context, args: argparse.Namespace) -> Resumed:
     if not args.all:
+        _ignore_more(context, args.count - 1)
         return resume(context, 'cont')
     return Resumed('cont', debugger_of(context).broker.release('cont') - 1)
 
 
+def _ignore_more(context: Context, count: int) -> None:
+    """`cont N` as gdb has it: the breakpoints that stopped here are to be passed over N - 1 times."""
+    if not count:
+        return
+    stop = stop_of(context)
+    at_line = _BREAKPOINT.match(stop.reason)    # hits are those of calls
+    numbers = {hit.breakpoint.number for hit in stop.hits} or ({int(at_line[1])} if at_line is not None else set())
+    if not numbers:
+        raise CommandError('cont: COUNT passes over the breakpoint that stopped here, and none did')
+    for number in numbers:
+        debugger_of(context).breakpoints.ignore(number, count)
+
+
 def _continue_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1,
+                        help='at a breakpoint: stop at its hit that comes so many after this one')
     parser.add_argument('--all', action='store_true', help='let every thread that waits go on, not only this one')
 
 
@@ -75,6 +101,7 @@ CONT = Command('cont', 'go on to the next stop', 'run', _continue, draw_resumed,
                needs_stop=True, needs_program=True)
 QUIT = resuming('quit', 'stop debugging and let the program go on', 'q', 'exit', 'quit()', 'exit()')
 ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
-NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call')
+NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call',
+                counted=True)
 INTO = resuming('into', 'run up to the first line of the Python function of this node, or of the next that has one')
 RESUMING: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)

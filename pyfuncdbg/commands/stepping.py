@@ -12,7 +12,7 @@ from typing import Any
 
 from pyfuncdbg.commands.arguments import positive
 from pyfuncdbg.commands.command import Command, Context
-from pyfuncdbg.commands.resume import Resumed, draw_resumed, resume, stop_of
+from pyfuncdbg.commands.resume import Resumed, count_argument, draw_resumed, resume, stop_of
 from pyfuncdbg.debug.backtrace import Row, selected_row
 from pyfuncdbg.debug.stack import selected_frame
 from pyfuncdbg.debug.stop import UserFrame, Verb
@@ -21,17 +21,18 @@ from pyfuncdbg.hooks.source_map import frame_line, place
 from pyfuncdbg.views.stack import row_view
 
 
-def _step(context: Context, verb: Verb, argument: int | None = None) -> Resumed:
+def _step(context: Context, verb: Verb, argument: int | None = None, times: int = 1) -> Resumed:
     if stop_of(context).phase == 'post-mortem':
         raise CommandError(f'{verb!r} cannot go on: what raised is over. "quit" leaves.')
-    return resume(context, verb, argument)
+    return resume(context, verb, argument, times)
 
 
-def stepping(name: Verb, help: str, *aliases: str) -> Command:
-    """The row of a verb without arguments."""
+def stepping(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
+    """The row of a verb without arguments, but for how often perhaps."""
     def run(context: Context, args: argparse.Namespace) -> Resumed:
-        return _step(context, name)
-    return Command(name, help, 'run', run, draw_resumed, aliases=aliases, needs_stop=True)
+        return _step(context, name, times=args.count if counted else 1)
+    return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
+                   needs_stop=True)
 
 
 def _until(context: Context, args: argparse.Namespace) -> Resumed:
@@ -88,8 +89,8 @@ def _jump_arguments(parser: argparse.ArgumentParser) -> None:
                              'have no value yet are None then')
 
 
-STEP = stepping('step', 'go to the next line, into functions that are called', 's')
-NEXT = stepping('next', 'go to the next line of this function; at a call or node, over it', 'n')
+STEP = stepping('step', 'go to the next line, into functions that are called', 's', counted=True)
+NEXT = stepping('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
 RETURN = stepping('return', 'go on until this function returns', 'r')
 UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
                 _until_arguments, ('unt',), needs_stop=True)

@@ -9,6 +9,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from pyfuncdbg.debug.stop import Decision, Stop, Verb
@@ -72,6 +73,8 @@ class Broker:
         self._expected = 0                      # native id of the thread that the prompt waits for
         self._front_ends: tuple[FrontEnd, ...] = ()
         self._user_lost = self._alone_said = False
+        self._repeats: dict[int, Decision] = {}
+        """By thread: how it steps on at its next stop without being asked."""
         self.asking: FrontEnd | None = None
         self.lost: Verb = 'cont'
         self.wanted = 'auto'
@@ -156,6 +159,7 @@ class Broker:
     def release(self, verb: Verb = 'cont') -> int:
         """Let every waiting stop go on; how many there were."""
         count = 0
+        self._repeats.clear()
         for stop in self._stops:
             with contextlib.suppress(CommandError):     # somebody else has decided it just now
                 stop.decide(verb)
@@ -166,6 +170,9 @@ class Broker:
         """Wait for the user; on the thread that stops. What the prompt prints is nobody's output."""
         if any(one.thread == stop.thread for one in self._stops):
             return Decision('cont')             # it waits already, and does this for the user who looks there
+        again = self._repeats.pop(stop.thread, None)
+        if again is not None and _is_step(stop):
+            return self._repeated(stop, again)
         if self.front_end() is None:
             if self._user_lost:
                 return Decision(self.lost)
@@ -181,11 +188,16 @@ class Broker:
         try:
             while stop.decision is None:
                 self._turn(stop)
-            return stop.decision
+            return self._repeated(stop, stop.decision)
         finally:
             self._leave(stop)
             errstate.state.reset(errors)
             current.reset(speaking)
+
+    def _repeated(self, stop: Stop, decision: Decision) -> Decision:
+        if decision.times > 1:
+            self._repeats[stop.thread] = replace(decision, times=decision.times - 1)
+        return decision
 
     def _leave(self, stop: Stop) -> None:
         """A stop is over, however it ended: the prompt goes to the one that has waited longest."""
@@ -280,6 +292,11 @@ class Broker:
 
 
 _brokers: weakref.WeakSet[Broker] = weakref.WeakSet()
+
+
+def _is_step(stop: Stop) -> bool:
+    """Whether a thread has only stepped to a stop: no breakpoint, and no error."""
+    return stop.error is None and not (stop.hits or stop.reason.startswith('breakpoint'))
 
 
 def _after_fork() -> None:

@@ -51,10 +51,12 @@ class Decision:
         argument: Line for `until` and `jump`, position for `to` and `rewind`, `debug.nodes.Rerun` for `swap` at a node,
             a run policy for `run`; 'into' for a `retry` that stops in the function; `RunInterrupted` for an `abort` by
             interrupting a kernel; else None.
+        times: How often to do so before the user is asked again; a breakpoint on the way of steps, or an error, ends that.
     """
 
     verb: Verb
     argument: Any = None
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Stop:
         self.selected = self.stack = None
         self.listed = 0
 
-    def decide(self, verb: Verb, argument: Any = None) -> Decision:
+    def decide(self, verb: Verb, argument: Any = None, times: int = 1) -> Decision:
         """Say how it goes on; the thread leaves its stop. Any thread may call it.
 
         Raises:
@@ -142,7 +144,7 @@ class Stop:
         with self._lock:
             if self.decision is not None:
                 raise CommandError(f'this stop has been left already, by {self.decision.verb!r}')
-            decision = self.decision = Decision(verb, argument)
+            decision = self.decision = Decision(verb, argument, times)
         self._work.put(None)
         return decision
 
