@@ -23,7 +23,7 @@ from pyfuncdbg.debug.displays import Displayed, displays
 from pyfuncdbg.debug.evaluate import FrameNames, carry_out, evaluate
 from pyfuncdbg.debug.scope import host_of, node_inputs, scope_of
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
-from pyfuncdbg.debug.stop_card import local_names
+from pyfuncdbg.debug.stop_card import local_values
 from pyfuncdbg.debug.value import Value, array_of, array_text, bounded, described
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, Typed
 from pyfuncdbg.views.escape import one_line, visible
@@ -144,8 +144,8 @@ def _locals(context: Context, args: argparse.Namespace) -> list[Named]:
     entry = selected_entry(stop)
     if not isinstance(entry, FrameEntry):
         return _args(context, args)
-    host, names = host_of(stop), entry.frame.f_locals
-    return [Named(name, described(names[name], host, items=0)) for name in local_names(entry.frame)]
+    host = host_of(stop)
+    return [Named(name, described(value, host, items=0)) for name, value in local_values(entry.frame).items()]
 
 
 def _draw_named(rows: list[Named]) -> RenderableType:

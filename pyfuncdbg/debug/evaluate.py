@@ -16,7 +16,7 @@ from typing import Any
 from pyfuncdbg.debug.expression import KNOWN
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
-from pyfuncdbg.hooks.source_map import owner
+from pyfuncdbg.hooks.source_map import blocks, function_variables, variables
 
 FILENAME = '<pfd>'
 """Of code that was typed."""
@@ -81,28 +81,28 @@ class FrameNames(Names):
     def __init__(self, frame: FrameType) -> None:
         super().__init__()
         self._frame = frame
-        self._owner = owner(frame)              # of a block of a converted function, which has only what it uses
+        self._blocks = blocks(frame)            # of a converted function: each has only what it uses
 
     def get_name(self, name: str) -> Any:
-        names = self._frame_of(name).f_locals
-        if name in names:
-            return names[name]
+        values = _values(self._frame_of(name))
+        if name in values:
+            return values[name]
         return self._frame.f_globals[name] if name in self._frame.f_globals else VOCABULARY[name]
 
     def known(self) -> Iterable[str]:
-        return {*self._frame.f_locals, *self._owner.f_locals, *self._frame.f_globals, *VOCABULARY}
+        return {*self.variables(), *self._frame.f_globals, *VOCABULARY}
 
     def variables(self) -> dict[str, Any]:
         if self._frame.f_code.co_name == '<module>':
             return self._frame.f_locals         # these may be written to
-        return {**self._owner.f_locals, **self._frame.f_locals}
+        return function_variables(self._frame)
 
     def module(self) -> dict[str, Any]:
         return self._frame.f_globals
 
     def _frame_of(self, name: str) -> FrameType:
-        """The frame that has a variable: the one that is looked at, or the one that it is a block of."""
-        return self._owner if name not in self._frame.f_locals and name in self._owner.f_locals else self._frame
+        """The frame that has a variable: the one that is looked at, or one that it is a block of."""
+        return next((one for one in reversed(self._blocks) if name in _values(one)), self._frame)
 
     def settle(self) -> None:
         declared = {name: self.pop(name) for name in list(self) if name != '__builtins__'}
@@ -123,6 +123,11 @@ class FrameNames(Names):
             raise self.refused
         del names[name]
         _write_back(self._frame, clear=True)
+
+
+def _values(frame: FrameType) -> Mapping[str, Any]:
+    """The variables of a frame that are the program's, of those that have a value."""
+    return variables(frame.f_code, frame.f_locals)
 
 
 class NodeNames(Names):

@@ -5,7 +5,7 @@ Made on the stopped thread by the command `stop`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -22,9 +22,13 @@ from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
+<<<<<<< HEAD
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import frame_line, is_relay, place, program_code, variables
 from pyfuncdbg.hooks.traced import OURS
+=======
+from pyfuncdbg.hooks.source_map import blocks, frame_line, function_variables, is_relay, place, program_code
+>>>>>>> own
 from pyfuncdbg.record.frame_locals import order_of
 
 NAMES = 8
@@ -186,10 +190,10 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
     if frame is not None:
         if frame.f_code.co_name == '<module>':
             return 'locals', []
-        names = local_names(frame)
+        values = local_values(frame)
         if stop.changed is not None and stop.phase != 'exception':
-            return 'changed', [shown(name, frame.f_locals[name]) for name in names if name in stop.changed]
-        return 'locals', [shown(name, frame.f_locals[name]) for name in names]
+            return 'changed', [shown(name, value) for name, value in values.items() if name in stop.changed]
+        return 'locals', [shown(name, value) for name, value in values.items()]
     if isinstance(entry, NodeEntry):
         return 'inputs', list(_inputs(stop, entry))
     return '', []
@@ -208,12 +212,16 @@ def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[Shown]:
             yield Shown(label, Value('', str(error).partition('\n')[0]), '')
 
 
-def local_names(frame: FrameType) -> Sequence[str]:
-    """The variables of a frame: parameters first, then in order of the function's text; no dunder names, no modules."""
-    order = order_of(program_code(frame.f_code))
-    names = [name for name, value in variables(frame.f_code, frame.f_locals).items()
-             if not name.startswith(('__', '.', OURS)) and not inspect.ismodule(value)]
-    return sorted(names, key=lambda name: order.get(name, len(order)))
+def local_values(frame: FrameType) -> dict[str, Any]:
+    """The variables of a frame, and of the function that it is a block of: parameters first, then in order of the function's
+    text; no dunder names, no modules."""
+    order: dict[str, tuple[int, int]] = {}
+    for depth, one in enumerate(blocks(frame)):
+        for name, index in order_of(program_code(one.f_code)).items():
+            order.setdefault(name, (depth, index))
+    values = {name: value for name, value in function_variables(frame).items()
+              if not name.startswith(('__', '.')) and not inspect.ismodule(value)}
+    return dict(sorted(values.items(), key=lambda item: order.get(item[0], (len(order), 0))))
 
 
 def _raised(error: BaseException) -> Raised:

@@ -6,7 +6,7 @@ function. Any thread. What Python itself prints to the program stays as the fram
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -142,18 +142,33 @@ def variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def owner(frame: FrameType) -> FrameType:
     """The frame of the program's function that a frame is a block of; itself if it is none."""
+    return blocks(frame)[0]
+
+
+def blocks(frame: FrameType) -> Sequence[FrameType]:
+    """The frame of the program's function, then those of its blocks, down to the one that this frame is of; itself alone if
+    it is of no block, or the function is not on the stack."""
     if not is_part(frame.f_code):
-        return frame
+        return frame,
     code = program_code(frame.f_code)
     name = traced.whole(code.co_qualname)
+    found = [frame]
     outer = frame.f_back
     while outer is not None:
         known = program_code(outer.f_code)
-        same = known is code or (known.co_qualname == name and known.co_filename == code.co_filename)
-        if same and not is_part(outer.f_code):
-            return outer
+        if known is code or (traced.whole(known.co_qualname) == name and known.co_filename == code.co_filename):
+            found.append(outer)
+            if not is_part(outer.f_code):
+                return found[::-1]
         outer = outer.f_back
-    return frame
+    return frame,
+
+
+def function_variables(frame: FrameType) -> dict[str, Any]:
+    """The variables that the program's function has where a frame is: of a block also those of the function around it,
+    which the block's own code need not have. Nothing that a framework has added."""
+    return {name: value for one in blocks(frame) for name, value in variables(one.f_code, one.f_locals).items()
+            if not name.startswith(traced.OURS)}
 
 
 def is_relay(filename: str) -> bool:

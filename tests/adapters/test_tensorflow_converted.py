@@ -201,3 +201,47 @@ def test_lines_stop_and_steps_follow_the_program(which: str, tmp_path: Path, mon
         ('outer', 15), ('inner', 8), ('inner', 9), ('inner', 10), ('a', [1.0]), ('inner', 13), ('<lambda>', 15)]
     shown = {one[1]: set(one[2]) for one in places if len(one) > 2 and one[0] == 'inner'}
     assert all(names <= {*inner} for names in shown.values()), shown
+
+
+NESTED = '''
+import sys
+if sys.argv[1] == 'real':
+    import tensorflow as tf
+else:
+    from pyfuncdbg import tf
+y = 'of the module'
+@tf.function
+def f(x, k):
+    scale = 3.0
+    for i in tf.range(3):
+        y = x * scale
+        extra = 5
+        if y > 1:
+            z = x + k
+            q = z * 2
+        else:
+            q = x
+        x = q
+    return x + scale
+f(tf.constant(2.0), tf.constant(1.0))
+'''
+
+
+@pytest.mark.parametrize('which', [pytest.param('real', marks=REAL), 'own'])
+@pytest.mark.parametrize(('condition', 'stops'), [
+    ('scale == 3.0 and extra == 5 and y.shape.rank == 0', True), ('[n for n in (scale,) if n == 3.0]', True),
+    ('scale == 4.0', False), ('q is None', False)])
+def test_a_block_knows_the_variables_of_the_function_around_it(which: str, condition: str, stops: bool,
+                                                                tmp_path: Path) -> None:
+    (tmp_path / 'nested.py').write_text(NESTED)
+    place = f'nested.py:{NESTED[:NESTED.index("q = z")].count(chr(10)) + 1} if {condition}'
+    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--break', place, 'nested.py', which], cwd=tmp_path,
+                          env=os.environ | ENVIRONMENT, capture_output=True, text=True, timeout=150,
+                          input='locals\np sorted(locals())\np q\ncont\n')
+    assert (done.returncode, 'STOPPED in f' in done.stderr) == (0, stops), done.stderr
+    assert ("name 'q' is not defined" in done.stderr) == (stops or 'q' in condition)
+    if stops:
+        listed = done.stderr.partition('(pfd) locals\n')[2].partition('(pfd)')[0]
+        names = [row.split()[0] for row in listed.splitlines()]
+        assert names[:2] == ['x', 'k'] and sorted(names) == ['extra', 'i', 'k', 'scale', 'x', 'y', 'z']
+        assert f'p sorted(locals())\n{sorted(names)}' in done.stderr and re.search(r'scale +3\.0', listed)

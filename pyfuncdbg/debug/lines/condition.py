@@ -11,6 +11,7 @@ from typing import Any
 
 from pyfuncdbg.debug.vocabulary import BARE
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import function_variables, is_generated, is_part
 
 _REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
             ast.Await: 'await would change the order in which the program runs',
@@ -120,8 +121,10 @@ class Condition:
         """
         names = tuple(sorted(self.names))
         function = self.function(names, {}, owner)
-        return bool(function(*[_looked_up(name, frame, vocabulary, owner) for name in names],
-                             *[_answered(name, frame) for name in self.spaces]))
+        # A block of a function that a framework runs as one of its own has only the variables that its code uses.
+        values = function_variables(frame) if is_part(frame.f_code) or is_generated(frame.f_code) else frame.f_locals
+        return bool(function(*[_looked_up(name, frame, values, vocabulary, owner) for name in names],
+                             *[_answered(name, frame, values) for name in self.spaces]))
 
 
 def mangled(name: str, owner: str) -> str:
@@ -132,9 +135,10 @@ def mangled(name: str, owner: str) -> str:
     return f'_{stripped}{name}'
 
 
-def _looked_up(name: str, frame: FrameType, vocabulary: Mapping[str, Callable[..., Any]], owner: str) -> Any:
+def _looked_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabulary: Mapping[str, Callable[..., Any]],
+               owner: str) -> Any:
     spelled = mangled(name, owner)
-    for space in (frame.f_locals, frame.f_globals, frame.f_builtins):
+    for space in (values, frame.f_globals, frame.f_builtins):
         if spelled in space:
             return space[spelled]
     code = frame.f_code
@@ -166,8 +170,8 @@ def _space(name: str) -> str:
     return f'_pyfuncdbg_{name}'
 
 
-def _answered(name: str, frame: FrameType) -> Any:
-    variables = dict(frame.f_locals)
+def _answered(name: str, frame: FrameType, values: Mapping[str, Any]) -> Any:
+    variables = dict(values)
     return sorted(variables) if name == 'dir' else frame.f_globals if name == 'globals' else variables
 
 
