@@ -28,6 +28,7 @@ class Owner(Protocol):
     """The entry in the table that a breakpoint at a site belongs to."""
 
     breakpoint: Breakpoint
+    evaluated: bool
 
     def acts(self) -> bool:
         """Count a hit; whether to act at it."""
@@ -59,7 +60,7 @@ class Armed:
         breakpoint = owner.breakpoint
         self._memories: list[Memory] = []
         when, spec = breakpoint.when, breakpoint.spec
-        true: True_ = _always if when is None else when.at(site, self._memories)
+        true: True_ = _always if when is None else _noting(owner, when.at(site, self._memories))
         if spec.kind == 'call':
             true = _only(lambda call: call.id == spec.number, true)
         elif spec.ordinal is not None:
@@ -189,6 +190,13 @@ class SiteTests:
 
 def _always(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
     return True
+
+
+def _noting(owner: Owner, true: True_) -> True_:
+    def noted(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
+        owner.evaluated = True
+        return true(call, outputs, error)
+    return noted
 
 
 def _only(wanted: Callable[[Call], bool], true: True_) -> True_:

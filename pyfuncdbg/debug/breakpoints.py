@@ -99,7 +99,7 @@ class Breakpoints:
             return site.kind == 'run' and self._watches_ops(run)
         for entry in meant:
             entry.at(site)
-        return (gate(site, [entry.breakpoint for entry in meant]) or True) if site.kind == 'python' else True
+        return (gate(site, meant) or True) if site.kind == 'python' else True
 
     def begin(self, run: Run) -> bool:
         """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""

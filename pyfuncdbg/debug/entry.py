@@ -38,6 +38,7 @@ class Entry:
         breakpoint: As it stands now.
         sites: Names of the sites where it is tested, as far as they were called.
         parameters: By the functions that it is tested at, as far as they are known.
+        evaluated: Whether its condition was evaluated at a call, since it is this one.
     """
 
     def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
@@ -49,6 +50,7 @@ class Entry:
         self._count = HitCount()
         self._armed: dict[int, Armed] = {}
         self.sites: dict[str, None] = {}
+        self.evaluated = False
         self.parameters: dict[str, tuple[str, ...]] = {}
         self._snaps = LineSnaps()
         self._named: frozenset[str] = frozenset()
@@ -116,6 +118,7 @@ class Entry:
         if old.when != new.when or old.timing != new.timing:
             self._armed.clear()
             self._count.forget_failures()
+            self.evaluated = False
         if new.enabled and not old.enabled:
             self._count.arm()
 
@@ -140,7 +143,7 @@ class Entry:
         """Whether the program has come to where its condition is tested."""
         if self.breakpoint.spec.kind == 'line':
             return self._lines().reached(self.breakpoint.number)
-        return bool(self.sites)
+        return self.evaluated
 
     def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:
         if old.enabled:

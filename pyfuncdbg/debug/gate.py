@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,13 +35,21 @@ class SiteGate:
         return save(inputs)
 
 
-def gate(site: CallSite, breakpoints: Sequence[Breakpoint]) -> SiteGate | None:
+class Owner(Protocol):
+    """The entry in the table that a breakpoint belongs to."""
+
+    breakpoint: Breakpoint
+    evaluated: bool
+
+
+def gate(site: CallSite, owners: Sequence[Owner]) -> SiteGate | None:
     """The gate for all breakpoints at a site together; None if a call is needed to test one of them."""
+    breakpoints = [owner.breakpoint for owner in owners]
     timings = {one.timing for one in breakpoints}
     conditions = [condition for one in breakpoints if (condition := _condition(site, one)) is not None]
     if len(conditions) != len(breakpoints) or timings not in ({'before'}, {'after-call'}):
         return None
-    tests = [_test(condition) for condition in conditions]
+    tests = [_test(condition, owner) for condition, owner in zip(conditions, owners, strict=True)]
     return SiteGate(timings == {'after-call'},
                     tests[0] if len(tests) == 1 else lambda *given: any(test(*given) for test in tests))
 
@@ -57,11 +65,15 @@ def _condition(site: CallSite, breakpoint: Breakpoint) -> OfValues | None:
     return lambda run, ordinal, inputs, outputs: ordinal == wanted and when(run, ordinal, inputs, outputs)
 
 
-def _test(condition: OfValues) -> OfValues:
+def _test(condition: OfValues, owner: Owner) -> OfValues:
+    wanted = owner.breakpoint.spec.ordinal
+
     def opens(run: Run, ordinal: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         # What NumPy would report of the condition's arithmetic is nothing that the program did.
         token = _ignoring.set(errstate.IGNORE)
         try:
+            if wanted is None or ordinal == wanted:
+                owner.evaluated = True
             value = condition(run, ordinal, inputs, outputs)
             return bool(value if type(value) is not _ndarray else truth(value))
         except Exception:                       # the user's condition: shown where the call is tested

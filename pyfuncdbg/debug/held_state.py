@@ -1,4 +1,4 @@
-"""State that a function holds beside its inputs and that a further call would use up: iterators, files, queues, generators.
+"""State that a function holds beside its inputs and that a further call would use up: iterators, files, queues, sockets.
 
 Asked before a call is made again, on the thread of the command. Random generators and deques are put back after it; of the
 rest nothing can be put back, so that the call is refused. Nothing here calls the program's code.
@@ -6,8 +6,10 @@ rest nothing can be put back, so that the call is refused. Nothing here calls th
 from __future__ import annotations
 
 import builtins
+import dis
 import io
 import random
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -29,6 +31,11 @@ _PLAIN = (str, bytes, int, float, complex, type, np.ndarray, np.generic, CodeTyp
 _RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _QUEUES = (('put', 'get', 'empty'), ('enqueue', 'dequeue'))
 """Methods by which queues are known, also those of processes, of asyncio and of frameworks."""
+_RECEIVING = ('recv', 'getresponse')
+"""Methods by which sockets, pipes of processes and connections are known."""
+_GLOBAL = frozenset(('LOAD_GLOBAL', 'LOAD_NAME', 'LOAD_FROM_DICT_OR_GLOBALS'))
+_WRITTEN = frozenset(('stdout', 'stderr', '__stdout__', '__stderr__'))
+"""Streams of `sys` that a program writes to, whatever it has replaced them by."""
 
 
 def obstacle(site: CallSite) -> str:
@@ -62,6 +69,8 @@ def _used_up(value: Any) -> str:
         return f'an iterator ({kind.__name__})'
     if any(all(hasattr(kind, name) for name in names) for names in _QUEUES):
         return f'a queue ({kind.__name__})'
+    if any(hasattr(kind, name) for name in _RECEIVING):
+        return f'a connection ({kind.__name__})'
     return 'standard input' if value is builtins.input else ''
 
 
@@ -124,6 +133,8 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, part) for part in list(value)[:_ITEMS])
     elif kind is dict:
         yield from ((name, part) for part in list(value.values())[:_ITEMS])
+    elif isinstance(value, subprocess.Popen):
+        yield from ((f'{name}.{pipe}', getattr(value, pipe, None)) for pipe in ('stdout', 'stderr'))
     elif not isinstance(value, (ModuleType, *_RANDOM, io.IOBase)) and _is_programs(kind):
         inside = f'{name}.' if name else ''
         attributes = list(vars(value).items())[:_ITEMS] if hasattr(value, '__dict__') else []
@@ -143,15 +154,40 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from (('a default', value) for value in defaults)
     if is_machinery(code.co_filename) or is_library(code.co_filename):
         return
-    for name in dict.fromkeys(_names(code)):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
-        elif name == 'input':
+    names = list(dict.fromkeys(_names(code)))
+    attributes = [name for kind, name in names if kind == 'attribute']
+    for kind, name in names:
+        if kind == 'attribute':
+            continue
+        found = function.__globals__ if kind == 'global' else sys.modules
+        if isinstance(value := found.get(name), ModuleType):
+            yield from _of_module(name, value, attributes)
+        elif name in found:
+            yield name, value
+        elif kind == 'global' and name == 'input':
             yield name, builtins.input
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _of_module(name: str, module: ModuleType, attributes: list[str]) -> Iterator[tuple[str, Any]]:
+    """What is taken from a module by one of these names, also by way of its packages."""
+    for attribute in attributes:
+        value = vars(module).get(attribute)
+        if module is sys and attribute in _WRITTEN:
+            continue
+        if isinstance(value, ModuleType):
+            if value.__name__.startswith(f'{module.__name__}.'):
+                yield from _of_module(f'{name}.{attribute}', value, attributes)
+        elif value is not None:
+            yield f'{name}.{attribute}', value
+
+
+def _names(code: CodeType) -> Iterator[tuple[str, str]]:
+    """The names that code reads: 'global', 'attribute', or 'module' of an import in it."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opcode in dis.hasname:
+            kind = ('global' if instruction.opname in _GLOBAL else
+                    'module' if instruction.opname == 'IMPORT_NAME' else 'attribute')
+            yield kind, str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)

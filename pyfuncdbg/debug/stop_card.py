@@ -22,13 +22,8 @@ from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
-<<<<<<< HEAD
 from pyfuncdbg.hooks.program_traceback import whole_traceback
-from pyfuncdbg.hooks.source_map import frame_line, is_relay, place, program_code, variables
-from pyfuncdbg.hooks.traced import OURS
-=======
 from pyfuncdbg.hooks.source_map import blocks, frame_line, function_variables, is_relay, place, program_code
->>>>>>> own
 from pyfuncdbg.record.frame_locals import order_of
 
 NAMES = 8

@@ -39,7 +39,8 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':
-        return f'{begin}there was no such call{" for which its condition is true" if state.condition else ""}.'
+        which = ' for which its condition is true' if state.condition and entry.reached else ''
+        return f'{begin}there was no such call{which}.'
     at = f' at {", ".join(state.where)}'
     if state.condition and entry.reached:
         if state.timing in _RARE:
@@ -48,4 +49,6 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     if kind == 'line':
         return f'{begin}the program never came to {", ".join(state.where)}.'
     such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: the others were there
+    if entry.breakpoint.looks_at_output:
+        return f'{begin}no {such}call{at} returned.'
     return f'{begin}there was no {such}{_RARE.get(state.timing, "call")}{at}.'

@@ -219,8 +219,14 @@ def test_two_timings_at_one_site_need_calls() -> None:
     points = Breakpoints(lambda: None, None)                                    # type: ignore[arg-type]
     before, after = points.set('norm', 'x < 0'), points.set('norm', 'out < 0')
 
+    class Owner:
+        evaluated = False
+
+        def __init__(self, breakpoint: Breakpoint) -> None:
+            self.breakpoint = breakpoint
+
     def late(*given: Breakpoint) -> bool | None:
-        found = gate(site, given)
+        found = gate(site, [Owner(one) for one in given])
         return None if found is None else found.late
     assert (late(before), late(after), late(before, after)) == (False, True, None)
     assert late(before, points.set('norm', 'x > 9')) is False

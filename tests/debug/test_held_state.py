@@ -3,8 +3,12 @@ from __future__ import annotations
 
 import collections
 import io
+import multiprocessing
 import queue
 import random
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,8 @@ from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
 from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.held_state import held
+from pyfuncdbg.debug.held_state import held, obstacle
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.record.recorder import Recorder
 
 NUMBERS = iter(())
@@ -118,6 +123,82 @@ def test_a_function_that_takes_from_something_is_not_called_again(recorder: Reco
     found, said = asked_after(call, 'taking', 'health --line taking')
     assert found == expected and len(said) == 1
     assert all('cannot be made again: its function uses' in text for text in said), said
+
+
+class Client:
+    """A program's own object around a socket."""
+
+    def __init__(self, source: socket.socket) -> None:
+        self.source = source
+
+    def __call__(self, x: Any) -> Any:
+        return x * np.float32(self.source.recv(1))
+
+
+def lines_of_stdin(x: Any) -> Any:
+    return x * np.float32(sys.stdin.readline())
+
+
+def at_second_hand(x: Any) -> Any:
+    return lines_of_stdin(x)
+
+
+def with_its_own_import(x: Any) -> Any:
+    from sys import stdin as source
+    return x * np.float32(next(source))
+
+
+@pytest.mark.parametrize('function', [lines_of_stdin, at_second_hand, with_its_own_import,
+                                      lambda x: (lambda: x * np.float32(sys.stdin.buffer.readline()))()])
+def test_standard_input_is_read_once(recorder: Recorder, function: Callable[[Any], Any],
+                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(b'1\n2\n3\n')))
+
+    def call() -> list[float]:
+        return [float(tf.numpy_function(function, [np.float32(1)], tf.float32, name='reading')) for _ in range(3)]
+
+    found, said = asked_after(call, 'reading', 'health --line reading')
+    assert found == [1, 2, 3] and len(said) == 1
+    assert all('cannot be made again: its function uses sys.stdin, an open file' in text for text in said), said
+
+
+@pytest.mark.parametrize('kind', ['socket', 'object', 'pipe', 'process'])
+def test_connections_are_read_once(recorder: Recorder, kind: str) -> None:
+    one, other = socket.socketpair()
+    first, second = multiprocessing.Pipe()
+    child = subprocess.Popen([sys.executable, '-c', 'print(123)'], stdout=subprocess.PIPE)
+    with one, other, first, second, child:
+        one.send(b'123')
+        for number in (1, 2, 3):
+            first.send(number)
+        pipe: Any = child.stdout
+        process: Any = child
+        functions = {'socket': lambda x: x * np.float32(other.recv(1)), 'object': Client(other),
+                     'pipe': lambda x: x * np.float32(second.recv()),
+                     'process': lambda x: x * np.float32(process.stdout.read(1))}
+        names = {'socket': 'other, a connection (socket)', 'object': 'source, a connection (socket)',
+                 'pipe': 'second, a connection (Connection)', 'process': 'process.stdout, an open file'}
+
+        def call() -> list[float]:
+            return [float(tf.numpy_function(functions[kind], [np.float32(1)], tf.float32, name='receiving'))
+                    for _ in range(3)]
+
+        found, said = asked_after(call, 'receiving', 'health --line receiving')
+        pipe.read()
+    assert found == [1, 2, 3] and len(said) == 1
+    assert all(f'cannot be made again: its function uses {names[kind]}' in text for text in said), said
+
+
+def test_names_of_attributes_are_no_streams() -> None:
+    class Layer:
+        input, stdin, NUMBERS = 1, 2, 3
+
+    def plain(x: Any, layer: Any = Layer) -> Any:
+        print(x, file=sys.stderr)
+        sys.stdout.write('')
+        return x * layer.input + layer.NUMBERS + np.random.normal()
+    site = CallSite('plain', 'PyFunc', 'python', None, function=plain)  # type: ignore[arg-type]
+    assert obstacle(site) == '' and 'NUMBERS' not in {name for name, _ in held(plain)}
 
 
 @pytest.mark.parametrize('kind', ['Generator', 'RandomState', 'Random', 'deque', 'module'])

@@ -1,0 +1,53 @@
+"""What is said of breakpoints that stopped nothing: what was never met, and which condition was never true."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from scripted_user import ScriptedUser
+
+from pyfuncdbg import tf
+from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.unhit import unhit
+
+
+def picked(x: Any) -> Any:
+    if x[0] == 1:
+        raise ValueError('no')
+    return x * 2
+
+
+def called(*values: int) -> None:
+    for value in values:
+        try:
+            tf.numpy_function(picked, [np.array([value])], tf.int64)
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize(('place', 'timing', 'condition', 'values', 'sentence'), [
+    ('picked', 'error', 'x[0] == 5', (0, 2), 'there was no error at PyFunc.'),
+    ('picked', 'error', None, (0, 2), 'there was no error at PyFunc.'),
+    ('picked', 'error', 'x[0] == 5', (0, 1), "there was no error for which 'x[0] == 5' is true at PyFunc."),
+    ('picked[7000]', 'before', 'x[0] == 5', (2,), 'there was no such call at PyFunc.'),
+    ('picked[7000]', 'after-call', 'x[0] == 5', (2,), 'no such call at PyFunc returned.'),
+    ('picked', 'gradient', 'x[0] == 5', (0,), 'there was no gradient step at PyFunc.'),
+    ('picked', 'after-call', 'out[0] == 5', (1,), 'no call at PyFunc returned.'),
+    ('picked', 'after-call', 'out[0] == 5', (1, 2), "'out[0] == 5' was never true at PyFunc."),
+    ('PyFunc[7000]', 'error', 'x[0] == 5', (0, 1), 'there was no such error at PyFunc.'),
+    (f'{Path(__file__).name}:18', None, 'x[0] == 5', (0, 2), f'the program never came to {__file__}:18 picked.'),
+    (f'{Path(__file__).name}:18', None, 'x[0] == 5', (1,), f"'x[0] == 5' was never true at {__file__}:18 picked.")])
+def test_a_condition_that_was_never_evaluated_is_not_called_false(
+        place: str, timing: Literal['before', 'error', 'gradient', 'after-call'] | None, condition: str | None,
+        values: tuple[int, ...], sentence: str) -> None:
+    with ScriptedUser([]):
+        debugger.start()
+        entry = debugger.breakpoints.set(place, condition, timing=timing)
+        try:
+            called(*values)
+            said = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert len(said) == 1 and said[0].endswith(f' stopped nothing: {sentence}'), said
