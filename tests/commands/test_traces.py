@@ -122,7 +122,9 @@ def test_a_folder_with_more_than_a_trace_in_it_stays_whole(folder: Path, made: s
         (trace / 'manifest.json').symlink_to(folder / 'away.json')
     before = sorted(os.listdir(trace))
     done = ours(folder, 'clean', '--yes')
-    assert done.returncode == 1 and 'nan.pfd: left as it is: ' in done.stderr and '2 traces removed' in done.stdout
+    assert '2 traces removed' in done.stdout
+    if made != 'manifest that is a link':       # then it is no trace
+        assert done.returncode == 1 and 'nan.pfd: left as it is: ' in done.stderr
     assert sorted(os.listdir(trace)) == before and precious.read_text() == 'mine'
 
 
