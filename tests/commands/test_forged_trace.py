@@ -134,8 +134,8 @@ def test_a_command_line_of_megabytes_is_cut(sound: Path, tmp_path: Path) -> None
 
 
 def test_only_the_ends_of_a_long_text_are_escaped() -> None:
-    long = '\x1b[1m' + 'é\n' * 5_000_000 + 'end\t\x07'
+    long = '\x1b[1m' + 'é\x07' * 3_000_000 + ' end\x07'
     began = time.monotonic()
-    assert one_line(long, 20) == r'\x1b[1mé\...end \x07'
+    assert one_line(long, 20) == r'\x1b[1mé\... end\x07'
     assert time.monotonic() - began < 0.5
     assert all(one_line('é\n' * 600, limit) == shortened(r'é\n' * 600, limit) for limit in range(0, 300, 7))
