@@ -35,6 +35,7 @@ _LEVELS: tuple[Level, ...] = ('none', 'stats', 'full')
 _SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')
 _MOST_DIMENSIONS = 64
 _LONGEST_NOTE = 1000
+_LONGEST_NAME = 4096
 
 Summary = Callable[[bytes, str, tuple[int, ...]], Stats | None]
 """Statistics of the stored bytes under a key, read as a type and shape.
@@ -56,6 +57,11 @@ def text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f'expected text, found {type(value).__name__}')
     return value
+
+
+def name_text(value: Any) -> str:
+    """A str that names something; what is longer than any name, path or type is cut, for views draw names whole."""
+    return text(value)[:_LONGEST_NAME]
 
 
 def listed(value: Any, length: int | None = None) -> list[Any]:
@@ -101,8 +107,9 @@ def site_record(fields: Any, process: int, sources: Sources | None = None) -> Si
     if isinstance(source, list):
         version, count = map(number, listed(source, 2))
         source = sources.function(process, version, number(line), count) if sources is not None else ''
-    site = SiteRecord(number(id_), process, text(name), text(op_type), cast(Kind, kind), text(host), text(function),
-                      text(filename), number(line), text(source), frames_of(stack), texts(inputs), texts(outputs), attrs)
+    site = SiteRecord(number(id_), process, name_text(name), name_text(op_type), cast(Kind, kind), name_text(host),
+                      name_text(function), name_text(filename), number(line), text(source), frames_of(stack),
+                      texts(inputs), texts(outputs), attrs)
     versions = tuple(map(number, listed(*more))) if more else None
     return site if sources is None or versions is None else replace(site, _source=sources.reader(site, versions))
 
@@ -114,7 +121,8 @@ def unknown_site(id_: int, process: int) -> SiteRecord:
 
 def frames_of(stack: Any) -> tuple[Frame, ...]:
     """Frames from [file, line, function] lists."""
-    return tuple([Frame(text(f), number(n), text(name)) for f, n, name in (listed(item, 3) for item in listed(stack))])
+    return tuple([Frame(name_text(filename), number(line), name_text(name))
+                  for filename, line, name in (listed(item, 3) for item in listed(stack))])
 
 
 def stats_from(fields: Any) -> Stats | None:

@@ -11,6 +11,8 @@ from rich.text import Text
 
 _STACKED = 10
 """Characters without a width of their own that may follow one another: more than the accents of any script."""
+_LONG = 1_000
+"""Characters from which on only the ends that are shown are escaped: of megabytes that takes seconds."""
 _STYLE = re.compile(r'\x1b\[(?:(?:[0-79]|3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;5;\d{1,3})(?:;(?=\d)|(?=m)))*m')
 """Colours and weights, as rich writes them; what conceals is not among them."""
 
@@ -52,6 +54,8 @@ def styled(text: str) -> str:
 
 def one_line(text: str, limit: int = 0) -> str:
     """The text on one line, newlines as '\\n', cut in the middle to `limit` characters (0: not cut)."""
+    if limit > 0 and len(text) > 2 * limit + _LONG:
+        text = f'{text[:limit]}{text[-limit:]}'         # no escape is shorter than its character: both ends stay as they are
     return shortened(visible(text).replace('\n', '\\n'), limit)
 
 

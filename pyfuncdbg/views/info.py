@@ -12,6 +12,9 @@ from pyfuncdbg.views.output import dropped_line
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count, date, seconds, size, with_retries
 
+_LONGEST_COMMAND = 2_000
+"""Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
+
 
 def info_view(info: TraceInfo) -> Page:
     """A trace in a few lines."""
@@ -19,7 +22,7 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_column(style='dim', no_wrap=True)
     grid.add_column(overflow='fold')
     grid.add_row('trace', label(info.path, 'underline'))
-    grid.add_row('program', label(' '.join(info.argv)))
+    grid.add_row('program', label(' '.join(info.argv), limit=_LONGEST_COMMAND))
     grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))

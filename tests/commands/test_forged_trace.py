@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.record import frames
 from pyfuncdbg.record.syntax import tree_of
 from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.views.escape import one_line, shortened
 
 COMMANDS = ('report', 'calls', 'calls --bad', 'lt', 'health', 'tape', 'tape --as mermaid', 'tape --as dot', 'graph',
             'doctor', 'lp', 'timeline', 'ls', 'call EagerPyFunc[0]', 'ni norm', 'li norm', 'lo norm')
@@ -103,3 +105,37 @@ def test_a_tree_is_that_of_the_text_unless_it_is_deep() -> None:
     assert statement.name == 'f'
     assert tree_of('x = ' + 'x + ' * 60 + 'x') is not None
     assert [tree_of(text) for text in ('x = ' + 'x + ' * 200 + 'x', '(', 'x\0', '-' * 100_000 + 'x')] == [None] * 4
+
+
+@pytest.mark.parametrize('field', [1, 2, 4, 5, 6, 9])
+def test_names_of_megabytes_are_cut(field: int, sound: Path, tmp_path: Path) -> None:
+    """What a view shows in full for names must not take minutes for what is none."""
+    long = 'n\x1b\u0301' * 300_000
+
+    def change(site: Any) -> Any:
+        site[field] = [[long, 1, long]] if field == 9 else long
+        return site
+    path = forged(sound, tmp_path / 't', frames.SITE, change)
+    began = time.monotonic()
+    assert max(map(len, answers(path))) < 3_000_000
+    assert time.monotonic() - began < 30
+
+
+def test_a_command_line_of_megabytes_is_cut(sound: Path, tmp_path: Path) -> None:
+    def change(process: Any) -> Any:
+        process[2] = ['\x1b' * 1_000_000, 'end.py']
+        return process
+    path = forged(sound, tmp_path / 't', frames.PROCESS, change)
+    began = time.monotonic()
+    with Trace.open(path) as trace:
+        shown = execute('info', Context(trace)).text()
+    assert 'end.py' in shown and r'\x1b' in shown and len(shown) < 10_000
+    assert time.monotonic() - began < 10
+
+
+def test_only_the_ends_of_a_long_text_are_escaped() -> None:
+    long = '\x1b[1m' + 'é\x07' * 3_000_000 + ' end\x07'
+    began = time.monotonic()
+    assert one_line(long, 20) == r'\x1b[1mé\... end\x07'
+    assert time.monotonic() - began < 0.5
+    assert all(one_line('é\n' * 600, limit) == shortened(r'é\n' * 600, limit) for limit in range(0, 300, 7))
