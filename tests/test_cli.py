@@ -138,6 +138,21 @@ def test_options_of_ours_after_the_script_are_the_scripts_and_that_is_said(tmp_p
         assert done.stdout.decode() == f'{after}\n'
 
 
+def test_a_current_folder_that_was_removed(tmp_path: Path) -> None:
+    program(tmp_path, 'print("ran")')
+    (tmp_path / 'gone').mkdir()
+    start = f'cd gone && rmdir ../gone && exec {sys.executable} -m pyfuncdbg run'
+    for words, code, out, said in (('--record "$0/t.pfd" "$0/prog.py"', 0, b'ran\n', b'pyfuncdbg'),
+                                   ('"$0/prog.py"', 2, b'', b'prog.pfd: cannot record there: No such file or directory'),
+                                   ('prog.py', 2, b'', b'no such file')):
+        (tmp_path / 'gone').mkdir(exist_ok=True)
+        done = subprocess.run(['bash', '-c', f'{start} {words}', str(tmp_path)], cwd=tmp_path, env=ENVIRONMENT,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout) == (code, out) and b'Traceback' not in done.stderr
+        assert said in done.stderr, done.stderr
+    assert (tmp_path / 't.pfd' / 'manifest.json').is_file()
+
+
 def test_version_and_help(tmp_path: Path) -> None:
     for option in ('--version', '-V'):
         assert call(*OURS, option, cwd=tmp_path).stdout == f'pyfuncdbg {pyfuncdbg.__version__}\n'.encode()

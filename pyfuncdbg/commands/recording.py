@@ -79,7 +79,7 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
         return
     await_imports()
     owner = os.getpid() if report else 0        # which is no process of the user's
-    folder, environment = os.getcwd(), dict(os.environ)
+    folder, environment = _here(), dict(os.environ)
 
     def finish() -> None:
         if error := uncaught():
@@ -91,6 +91,14 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
+
+
+def _here() -> str:
+    """The current folder; where that was removed, any."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return os.sep
 
 
 def tell_unhit() -> None:

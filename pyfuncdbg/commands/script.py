@@ -58,8 +58,8 @@ def script(path: str, args: tuple[str, ...] = ()) -> Program:
     Raises:
         UsageError: There is no such file, it cannot be read, or there is no `__main__` in it.
     """
-    name = os.path.splitext(os.path.basename(os.path.abspath(path)))[0]
     try:
+        name = os.path.splitext(os.path.basename(os.path.abspath(path)))[0]
         importer = pkgutil.get_importer(_absolute(path))
         if importer is not None:
             if importer.find_spec('__main__') is None:

@@ -64,11 +64,14 @@ def _is_shadowed(name: str, front: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _beside(folder: str) -> set[str]:
-    """Names of modules in the folder above a program's and in those below it; not in packages, which no path names."""
-    found = _names(os.path.dirname(folder))
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        below = [entry.path for entry in itertools.islice(entries, _MOST) if entry.is_dir()]
-        found = found.union(*(_names(each) for each in below if not _is_package(each)))
+    """Names of modules in the two folders above a program's, and in those below these and it; not in packages, which no
+    path names. From elsewhere a program gets of what we have loaded the library's."""
+    found: set[str] = set()
+    for place in dict.fromkeys((folder, os.path.dirname(folder), os.path.dirname(os.path.dirname(folder)))):
+        found |= _names(place) if place != folder else set()
+        with contextlib.suppress(OSError), os.scandir(place or '.') as entries:
+            below = [entry.path for entry in itertools.islice(entries, _MOST) if entry.is_dir()]
+            found = found.union(*(_names(each) for each in below if each != folder and not _is_package(each)))
     return found
 
 
