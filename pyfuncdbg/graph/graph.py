@@ -46,6 +46,7 @@ class Graph(Collections):
         automatic: Whether nodes with effects run although nothing needs them: in functions, not in graphs of TensorFlow 1.
         place: For a part of another graph: the name of its node, with '/', below which it is.
         repeats: Whether it is a part that runs again and again: of a loop.
+        certain: Whether it is a branch of which it is known before any run whether it is taken.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
         given: While a function is traced that may make variables: its placeholders, with the values of the first call.
@@ -69,8 +70,7 @@ class Graph(Collections):
         self.given: tuple[tuple[Any, Any], ...] = ()
         self.waits: list[Operation] = []
         self.automatic = building_function
-        self.place = ''
-        self.repeats = False
+        self.place, self.repeats, self.certain = '', False, False
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
         self.finalized = False

@@ -11,6 +11,7 @@ from pyfuncdbg.graph.context import current_graph
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops import computed_axes
 from pyfuncdbg.ops.broadcast import sizes_of
 from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import (
@@ -211,15 +212,15 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Sum products over axes of `a` and `b`: the last and first `axes` of them, or two lists of axes.
 
     Raises:
-        ValueError: A rank is not known, or the numbers of axes differ.
+        ValueError: The numbers of axes differ.
     """
     with scope(name, 'Tensordot') as full:
         if current_graph() is None:
             a, b = convert_to_tensor(a), convert_to_tensor(b)
         else:
             a, b = convert_together([a, b], names=('a', 'b'), op='Tensordot')
-        if a.shape.rank is None or b.shape.rank is None:
-            raise ValueError('tensordot needs tensors of known rank; use ensure_shape or set_shape first')
+        if a.shape.rank is None or b.shape.rank is None or _is_computed(axes):
+            return computed_axes.tensordot(a, b, axes, _product, full)
         left, right = _contracted(a.shape.rank, b.shape.rank, axes, a)
         if a.dtype is not b.dtype:
             check_eager_types('MatMul', (a, b))
@@ -236,6 +237,13 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         return result
 
 
+def _is_computed(axes: Any) -> bool:
+    """Whether only a run knows the axes."""
+    if isinstance(axes, (list, tuple)):
+        return any(map(_is_computed, axes))
+    return isinstance(axes, Tensor) and constant_value(axes) is None
+
+
 def _contracted(rank_a: int, rank_b: int, axes: Any, shown: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, (int, np.integer)):
         if axes < 0:
@@ -246,8 +254,6 @@ def _contracted(rank_a: int, rank_b: int, axes: Any, shown: Any) -> tuple[list[i
         return list(range(rank_a - axes, rank_a)), list(range(axes))
     if not isinstance(axes, (list, tuple)):
         axes = constant_value(convert_to_tensor(axes, dtypes.int32))
-        if axes is None:
-            raise ValueError('`axes` of `tensordot` must be known before the run')
         return _contracted(rank_a, rank_b, int(axes) if not axes.ndim else axes.tolist(), shown)
     if len(axes) != 2:
         raise ValueError(f'`axes` must be an integer or have length 2. Received {axes}.')
@@ -258,7 +264,6 @@ def _contracted(rank_a: int, rank_b: int, axes: Any, shown: Any) -> tuple[list[i
         if any(not -rank <= place < rank for place in places):
             raise IndexError('list index out of range')
     return [i % rank_a for i in left], [i % rank_b for i in right]
-
 
 
 def _chosen(sizes: Tensor, axes: list[int]) -> Tensor:

@@ -11,9 +11,10 @@ from pyfuncdbg.graph.composite import overridable
 from pyfuncdbg.graph.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.graph.shapes import TensorShape, unknown
 from pyfuncdbg.graph.tensor import Tensor
+from pyfuncdbg.ops import computed_axes
 from pyfuncdbg.ops.broadcast import sizes_of, vector
 from pyfuncdbg.ops.cast import cast
-from pyfuncdbg.ops.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.ops.constant import constant, constant_value, convert_to_tensor, convert_together
 from pyfuncdbg.ops.inference import (
     FLOAT,
     at_least_rank,
@@ -73,13 +74,20 @@ register(OpDef('Softmax', _softmax, same_rule('Softmax', FLOAT, 'logits'), _soft
 register(OpDef('LogSoftmax', log_probabilities, same_rule('LogSoftmax', FLOAT, 'logits'), _log_softmax_gradient))
 
 
-def _along(op: str, logits: Any, axis: int, name: str | None) -> Tensor:
+def _along(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
     """Apply an op of the last axis along another one."""
     x = convert_to_tensor(logits)
     check_eager(op, x)
     count = x.shape.rank
     if axis == -1 or (count is not None and axis == count - 1):
         return apply(op, (x,), None, name)
+    if isinstance(axis, Tensor):
+        known = constant_value(axis)
+        if known is None:
+            return computed_axes.along(op, x, axis, name)
+        if known.ndim:
+            raise ValueError(f'Shape must be rank 0 but is rank {known.ndim}')
+        axis = int(known)
     if count is None or not -count <= axis < count:
         raise invalid(f'`dim` must be in the range [{-(count or 0)}, {count or 0}) where {count} is the number of '
                       f'dimensions in the input. Received: dim={axis}')

@@ -44,7 +44,7 @@ def has_state(graph: Graph) -> bool:
 
 
 def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTensor]], Sequence[Any]],
-                 types: Sequence[Output] = (), repeats: bool = False) -> Traced:
+                 types: Sequence[Output] = (), repeats: bool = False, certain: bool = False) -> Traced:
     """Trace a part of a graph.
 
     Args:
@@ -53,11 +53,12 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
         function: From the placeholders of its arguments to its outputs, tensors.
         types: Types of its arguments.
         repeats: It is run again and again.
+        certain: It is known before any run whether it is run.
     """
     outer = context.current_graph()
     name = f'{scope.replace("/", "_")}{part}_{next(_numbers)}'
     graph = Graph(name=name, outer=outer, building_function=True)
-    graph.place, graph.repeats = scope, repeats
+    graph.place, graph.repeats, graph.certain = scope, repeats, certain
     if outer is not None:
         graph.seed = outer.seed
         graph.automatic, graph.place = outer.automatic, outer.place + scope

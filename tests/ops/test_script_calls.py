@@ -349,6 +349,51 @@ def test_a_function_without_effect_is_called_once_per_session_on_constants() -> 
     assert [traced().numpy().tolist() for _ in range(3)] == [[7.]] * 3
 
 
+@pytest.mark.parametrize('traced', [False, True])
+@pytest.mark.parametrize(('selector', 'times'), [('constant', 1), ('computed', 1), ('fed', 4), ('loop', 4)])
+def test_constants_that_a_branch_captures_are_constants_where_it_is_known_which_runs(selector: str, times: int,
+                                                                                      traced: bool) -> None:
+    calls: list[float] = []
+
+    def counted(x: Any) -> Any:
+        calls.append(float(x))
+        return x * np.float32(2)
+
+    def build(p: Any) -> Any:
+        c = tf.constant(2.0) * 3.0
+
+        def called() -> Any:
+            return tf.ensure_shape(py_func(counted, [c], tf.float32, stateful=False), [])
+        if selector == 'loop':
+            return tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, called()), [0, 0.0])[1]
+        chosen = {'constant': tf.constant(True), 'computed': tf.constant(1.0) < c, 'fed': p}[selector]
+        return tf.cond(chosen, lambda: tf.cond(tf.constant(True), called, lambda: 0.0), lambda: 1.0)
+    if traced:
+        one = function(build)
+        found = [float(one(tf.constant(True))) for _ in range(4)]
+    else:
+        with Graph().as_default(), Session() as session:
+            p = placeholder(tf.bool, [])
+            y = build(p)
+            found = [float(session.run(y, {p: True})) for _ in range(4)]
+    assert found == [12.0] * 4 and calls == [6.0] * times
+
+
+def test_what_is_fed_for_a_constant_is_what_a_function_gets() -> None:
+    calls: list[float] = []
+
+    def counted(x: Any) -> Any:
+        calls.append(float(x))
+        return x * np.float32(2)
+
+    with Graph().as_default(), Session() as session:
+        c = tf.constant(1.0)
+        y = py_func(counted, [c], tf.float32, stateful=False)
+        found = [float(session.run(y, {c: value} if value else {})) for value in (5, 0, 0, 3, 0)]
+        assert found == [10.0, 2.0, 2.0, 6.0, 2.0]
+        assert calls[:3] == [5.0, 1.0, 3.0]
+
+
 def test_a_stateful_function_is_called_in_every_run_and_once_for_two_uses() -> None:
     calls: list[int] = []
 

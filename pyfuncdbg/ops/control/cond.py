@@ -19,6 +19,7 @@ from pyfuncdbg.ops.control.parts import (
     waited_for,
 )
 from pyfuncdbg.ops.control.version import named_as_first
+from pyfuncdbg.ops.folding import is_constant
 from pyfuncdbg.ops.scopes import name_scope
 from pyfuncdbg.runtime.branches import Branches, Pool, choose
 from pyfuncdbg.runtime.dispatch import apply
@@ -94,13 +95,14 @@ def _single(result: Any) -> Any:
 def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]], names: Sequence[str], scope: str,
             kind: str) -> Any:
     """The node that runs one of the functions, and its outputs in their structure."""
+    certain = is_constant(selector)
     parts: list[Traced] = []
     returned: list[Returned] = []
     for function, name in zip(functions, names, strict=True):
         def trace(_: Any, function: Callable[[], Any] = function) -> Sequence[Any]:
             returned.append(Returned(function, lambda: selector))
             return returned[-1].tensors
-        parts.append(traced_inner(scope, name, trace))
+        parts.append(traced_inner(scope, name, trace, certain=certain))
     _check_captures(parts, kind)
     _check_alike(parts, returned, kind)
     pool = Pool()

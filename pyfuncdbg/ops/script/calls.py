@@ -14,12 +14,11 @@ from pyfuncdbg.errors import OpError
 from pyfuncdbg.graph import context
 from pyfuncdbg.graph.composite import is_composite
 from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.known_value import captured
 from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.registry import CONSTANT, INPUT
-from pyfuncdbg.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.graph.tensor import Tensor
 from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.ops.constant import convert_to_tensor
+from pyfuncdbg.ops.folding import is_constant
 from pyfuncdbg.ops.script import registry
 from pyfuncdbg.ops.script.arguments import Layout, flat_inputs, laid_out, or_decorator
 from pyfuncdbg.ops.script.captures import captured_variables
@@ -222,7 +221,7 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any], serializ
         made = apply(function.op_type, inputs, attrs, scope)
     op: Operation = made if isinstance(made, Operation) else made[0].op
     if function.op_type == STATELESS and not op.control_inputs:
-        op.attrs['_py_constant'] = all(map(_is_constant, op.inputs))
+        op.attrs['_py_constant'] = all(map(is_constant, op.inputs))
     function.place(op)
     registry.register(function)
     outermost = graph
@@ -233,20 +232,6 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any], serializ
     if not op.outputs:
         return [] if function.op_type == STATELESS else op
     return function.outputs.packed(op.outputs)
-
-
-def _is_constant(tensor: Any) -> bool:
-    """Whether a tensor of a graph is computed of constants only: in a function also where it has captured it, but not
-    through a branch or loop, as TensorFlow puts functions only in place of their calls."""
-    outer = captured(tensor) if tensor.op.type == INPUT else None
-    if isinstance(outer, SymbolicTensor):
-        graph = tensor.graph
-        while graph is not None and graph is not outer.graph:
-            if graph.place:
-                return False
-            graph = graph.outer
-        tensor = outer
-    return tensor.op.type == CONSTANT or bool(tensor.op.attrs.get('_py_constant'))
 
 
 _PLAIN = frozenset((EagerTensor, float, int, np.ndarray))

@@ -63,7 +63,7 @@ class PythonFunction:
         number: Of the token.
         variables: In a graph, the variables it can reach: hidden inputs after the declared ones.
         traced: Whether it is a node of a graph.
-        constant: In a traced function, the outputs of a call without effect on constants, once it was made.
+        constant: In a traced function, inputs and outputs of a call without effect on constants, once it was made.
     """
 
     __slots__ = ('__weakref__', '_gated', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func',
@@ -86,7 +86,7 @@ class PythonFunction:
         self._unwanted: object = None           # nobody,
         self._gated: tuple[object, Gate] | None = None      # or somebody who has to see the values first
         self._handles: Sequence[EagerTensor] = ()
-        self.constant: Sequence[Any] | None = None
+        self.constant: list[tuple[Sequence[Any], Sequence[Any]]] = []
 
     @property
     def token(self) -> str:
@@ -108,7 +108,7 @@ class PythonFunction:
             ValueError: It cannot be called with so many; nothing is changed.
         """
         refuse_misfit(func, *self.layout.arguments([None] * count) if self.layout is not None else ([None] * count, {}))
-        self.func, self.constant = func, None
+        self.func, self.constant = func, []
         if self._site is not None:
             self._site.function = func
 

@@ -96,11 +96,18 @@ def _call_once(execution: Execution, *values: Any, token: bytes = b'', _py_funct
 
     if not _py_constant or _py_function is None or UNFOLDED in execution.resources:
         return call()
-    if execution.resources is not EAGER_RESOURCES:
-        return execution.resource(('constant', token, _py_function.func), call)
-    if _py_function.constant is None:
-        _py_function.constant = call()
-    return _py_function.constant
+    known = (_py_function.constant if execution.resources is EAGER_RESOURCES else
+             execution.resource(('constant', token, _py_function.func), list))
+    for inputs, outputs in known:
+        if _are_equal(inputs, values):          # a constant may be fed
+            return outputs
+    outputs = call()
+    known[:] = [(values, outputs)]
+    return outputs
+
+
+def _are_equal(known: Sequence[Any], values: Sequence[Any]) -> bool:
+    return all(one is other or np.array_equal(one, other) for one, other in zip(known, values, strict=True))
 
 
 def _writable(value: Any, owned: bool) -> Any:
