@@ -20,6 +20,7 @@ from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.adapters.importing import Watch
 from pyfuncdbg.commands import script
 from pyfuncdbg.commands.result_list import GET_NEXT
+from pyfuncdbg.commands.said_by_thread import Listener
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.ops.data.parallel import THREAD as DATA_THREAD
 
@@ -109,6 +110,7 @@ class Notes:
         self._lines: TextIO = open(place / 'results.jsonl', 'w')  # noqa: SIM115  (closed with the process)
         self._values: BinaryIO = open(place / 'values.bin', 'wb')  # noqa: SIM115
         self._size = 0
+        self._listener = Listener(place)
 
     def install(self) -> None:
         """Put ourselves around what gives results; hooks stay out of it, so that without any the program runs as ever."""
@@ -117,6 +119,7 @@ class Notes:
         from pyfuncdbg.runtime.function import Function
         from pyfuncdbg.runtime.session import Session
         from pyfuncdbg.runtime.tape import GradientTape
+        self._listener.install()
         self._around(Session, 'run', lambda args: ('Session.run', _fetched(args)))
         self._around(Function, '__call__', lambda args: (getattr(args[0], '__name__', 'function'), []))
         self._around(GradientTape, 'gradient', lambda args: ('GradientTape.gradient', []))
@@ -168,6 +171,7 @@ class Notes:
 
     def flush(self) -> None:
         """Write what is held back."""
+        self._listener.flush()
         with self._lock:
             self._lines.flush()
             self._values.flush()

@@ -15,16 +15,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from pyfuncdbg.commands import said_by_thread
 from pyfuncdbg.commands.last_bits import text_distance, tolerance
 from pyfuncdbg.commands.probe import LEVELS, TENSORFLOW
 from pyfuncdbg.commands.result_list import Comparison, Result, difference
+from pyfuncdbg.commands.said_by_thread import STREAMS, Said
 
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.commands.probe import main; main()')
@@ -119,6 +121,7 @@ class _Outcome:
     results: list[Result]
     values: bytes
     tensorflow: bool
+    said: Mapping[str, Said]
 
 
 def verify(target: Sequence[str], repeats: int = 3) -> Verification:
@@ -181,9 +184,11 @@ def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Ou
                 raise
         ended = _ended(place)
         values = place / 'values.bin'
-        return _Outcome(code, (place / 'stdout').read_bytes(), _without_ours((place / 'stderr').read_bytes()),
-                        ended.get('raised', ''), ended.get('seconds', 0.0), _results(place / 'results.jsonl'),
-                        values.read_bytes() if values.exists() else b'', (place / TENSORFLOW).exists())
+        written = {name: (place / name).read_bytes() for name in STREAMS}
+        return _Outcome(code, written['stdout'], _without_ours(written['stderr']), ended.get('raised', ''),
+                        ended.get('seconds', 0.0), _results(place / 'results.jsonl'),
+                        values.read_bytes() if values.exists() else b'', (place / TENSORFLOW).exists(),
+                        said_by_thread.read(place, written))
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -312,15 +317,15 @@ def _first_difference(level: str, plain: _Outcome, watched: _Outcome, near: _Nea
     for what, one, other in (('exit code', str(plain.code), str(watched.code)), ('exception', plain.raised, watched.raised)):
         if one != other:
             return Difference(level, what, '', one or 'none', other or 'none')
-    for what, *texts in (('stdout', plain.stdout, watched.stdout), ('stderr', plain.stderr, watched.stderr)):
-        text, other_text = map(_without_frames, texts)
-        if text != other_text and (near is None or not near.same_text(text, other_text)):
-            lines, others = text.splitlines(), other_text.splitlines()
-            pairs = zip(lines, others, strict=False)
-            at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(lines), len(others)))
-            return Difference(level, what, f'line {at + 1}', _line(lines, at), _line(others, at))
+    same = near.same_text if near is not None else lambda one, other: False
+    for what, *texts, cleaned in (('stdout', plain.stdout, watched.stdout, _without_frames),
+                                  ('stderr', plain.stderr, watched.stderr, _of_stderr)):
+        said = plain.said.get(what), watched.said.get(what)
+        apart = said_by_thread.difference((texts[0], texts[1]), said, cleaned, same)
+        if apart is not None:
+            return Difference(level, what, *apart)
     return None
 
 
-def _line(lines: Sequence[bytes], at: int) -> str:
-    return lines[at].decode('utf-8', 'backslashreplace') if at < len(lines) else '(no such line)'
+def _of_stderr(text: bytes) -> bytes:
+    return _without_frames(_without_ours(text))

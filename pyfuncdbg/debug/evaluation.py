@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.debug.expression import KNOWN, OF_CALL, UNLESS_PARAMETER, Evaluation, Expression
-from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, kept, stands_for
+from pyfuncdbg.debug.history import NOT_KEPT, Change, History, PastCall, Series, first_of, kept, stands_for
 from pyfuncdbg.debug.parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.debug.spec import function_names
 from pyfuncdbg.debug.vocabulary import VOCABULARY
@@ -65,6 +65,10 @@ class Memory:
 
     def begin(self, call: Call) -> None:
         """Before the function can write to its inputs: keep them, if the history shall have them."""
+        if call.retry_of:
+            self.history.take_back(call.retry_of)
+            for series, _ in self._series:
+                series.take_back(call.retry_of)
         if self._keeps_inputs:
             if len(self._pending) > _UNFINISHED:
                 self._pending.clear()           # calls that were aborted have no end
@@ -99,7 +103,7 @@ class Memory:
             return
         for series, get in self._series:
             try:
-                series.add(get(call, outputs, None))
+                series.add(get(call, outputs, None), first_of(call))
             except Exception as error:          # the user's expression: told when its value is asked for
                 series.fail(error.with_traceback(None))
         if self._keeps_calls:
@@ -109,7 +113,7 @@ class Memory:
 
 def _answer(change: Change, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
     try:
-        return change.differs(get(call, outputs, error))
+        return change.differs(get(call, outputs, error), first_of(call))
     except Exception as raised:                 # the user's expression: told when the answer is asked for
         return raised.with_traceback(None)
 

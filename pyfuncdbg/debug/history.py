@@ -1,13 +1,15 @@
 """What a condition remembers of the earlier calls of one site: `history`, its series, and what `changed` compares with.
 
 One per breakpoint and site, and only if the condition asks for it; any thread. A call is in the history once it has
-returned; one that raised is not. Values are copies, for the program may still write to what it has.
+returned; one that raised is not, and of one that is executed again only the last execution. Values are copies, for the
+program may still write to what it has.
 """
 from __future__ import annotations
 
 import contextlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from math import isfinite
 from typing import Any
 
@@ -36,17 +38,19 @@ class PastCall:
 
     Attributes:
         number: As in '#17'.
+        first: Number of its first execution.
         site: Of the call.
         inputs: Its inputs as arrays, if the condition asks for them; the function's parameters are attributes too.
         out: What it gave, if the condition asks for it.
         nbytes: What its values take.
     """
 
-    __slots__ = ('_gone', '_parameters', 'inputs', 'nbytes', 'number', 'out', 'site')
+    __slots__ = ('_gone', '_parameters', 'first', 'inputs', 'nbytes', 'number', 'out', 'site')
 
     def __init__(self, call: Call, parameters: Mapping[str, Get], inputs: Sequence[Any] | None, out: Any) -> None:
         """Keep copies; `inputs` None and `out` `NOT_KEPT` where nobody asks for them."""
         self.number = call.id
+        self.first = first_of(call)
         self.site = call.site
         self._parameters = parameters
         self._gone = False
@@ -104,6 +108,13 @@ class History:
             if self.nbytes > BYTES:
                 self._let_go()
 
+    def take_back(self, first: int) -> None:
+        """A call is executed again: what its last execution has added does not count."""
+        with self._lock:
+            for past in [past for past in self._calls if past.first == first]:
+                self._calls.remove(past)
+                self.nbytes -= past.nbytes
+
     def _let_go(self) -> None:
         for old in self._calls:
             if self.nbytes <= BYTES:
@@ -139,18 +150,18 @@ class Series:
     `max` are of the last 100. NaN before there is a value.
     """
 
-    __slots__ = ('_alpha', '_failed', '_lock', '_method', '_value', '_values')
+    __slots__ = ('_alpha', '_base', '_failed', '_lock', '_method', '_value', '_values')
 
     def __init__(self, method: str, alpha: float) -> None:
         self._method = method
         self._alpha = alpha
         self._lock = new_lock()
-        self._value = np.nan
-        self._values: deque[float] = deque(maxlen=CALLS)
+        self._value = self._base = np.nan
+        self._values: deque[tuple[int, float]] = deque()
         self._failed: Exception | None = None
 
-    def add(self, value: Any) -> None:
-        """The value at the end of a call.
+    def add(self, value: Any, first: int = 0) -> None:
+        """The value at the end of the call whose first execution has this number.
 
         Raises:
             TypeError: It is no single real number.
@@ -159,12 +170,21 @@ class Series:
         if not isfinite(number):
             return
         with self._lock:
-            if self._method != 'ema':
-                self._values.append(number)
-            elif self._value != self._value:    # NaN: the first one
-                self._value = number
-            else:
-                self._value = self._alpha * number + (1 - self._alpha) * self._value
+            self._values.append((first, number))
+            self._value = self._with(self._value, number)
+            if len(self._values) > CALLS:
+                self._base = self._with(self._base, self._values.popleft()[1])
+
+    def take_back(self, first: int) -> None:
+        """A call is executed again: the value of its last execution does not count."""
+        with self._lock:
+            if any(one == first for one, _ in self._values):
+                self._values = deque(pair for pair in self._values if pair[0] != first)
+                self._value = reduce(self._with, (number for _, number in self._values), self._base)
+
+    def _with(self, average: float, number: float) -> float:
+        """The moving average with one more number; NaN before there is one."""
+        return number if average != average else self._alpha * number + (1 - self._alpha) * average
 
     def _number(self, value: Any) -> float:
         array = np.asarray(value)
@@ -189,7 +209,7 @@ class Series:
         if self._method == 'ema':
             return np.float64(self._value)
         with self._lock:
-            values = list(self._values)
+            values = [number for _, number in self._values]
         if not values:
             return np.float64(np.nan)
         if self._method == 'mean':
@@ -200,18 +220,29 @@ class Series:
 class Change:
     """Tells whether a value differs from the one before: in type, shape or any bit. The first one does not."""
 
-    __slots__ = ('_before', '_lock')
+    __slots__ = ('_before', '_first', '_lock', '_now')
 
     def __init__(self) -> None:
         self._lock = new_lock()
+        self._first = 0
         self._before: Any = _NOTHING
+        self._now: Any = _NOTHING
 
-    def differs(self, value: Any) -> np.bool_:
-        """Whether it differs from the value of the last time, which it replaces."""
+    def differs(self, value: Any, first: int = 0) -> np.bool_:
+        """Whether it differs from the value of the last time, which it replaces; but for that of an earlier execution of the
+        call whose first one has this number."""
         now = _fingerprint(value)
         with self._lock:
-            before, self._before = self._before, now
+            if not first or first != self._first:
+                self._before = self._now
+            self._first, self._now = first, now
+            before = self._before
         return np.bool_(before is not _NOTHING and before != now)
+
+
+def first_of(call: Call) -> int:
+    """Number of the first execution of a call."""
+    return call.retry_of or call.id
 
 
 def _fingerprint(value: Any) -> Any:

@@ -65,7 +65,7 @@ def outcome(text: str, results: list[tuple[str, np.ndarray]]) -> _Outcome:
         entry = [repr(value.tobytes()), value.dtype.name, list(value.shape), len(data)]
         listed.append(Result('MainThread', None, what, [], [entry]))
         data += value.tobytes()
-    return _Outcome(0, text.encode(), b'', '', 1.0, listed, data, tensorflow=True)
+    return _Outcome(0, text.encode(), b'', '', 1.0, listed, data, tensorflow=True, said={})
 
 
 @pytest.mark.parametrize(('level', 'what', 'distance'), [

@@ -144,6 +144,44 @@ def test_what_the_scheduler_decides_is_no_difference(tmp_path):
     assert answer['exception'] == 'InvalidArgumentError' and answer['results'] > 350
 
 
+PRINTING = """
+import sys, threading, time
+import numpy as np
+import pyfuncdbg.hooks.chain as chain
+from pyfuncdbg import tf
+
+def told(x):
+    time.sleep(0.002 * (hash(time.perf_counter_ns()) % 5))
+    print('call', int(x), end='')
+    time.sleep(0.001)
+    print(CALL)
+    return x * np.float32(2)
+
+def worker(number):
+    for n in range(number, 24, 4):
+        tf.numpy_function(told, [np.float32(n)], tf.float32)
+    if number == 2:
+        raise KeyError('two')
+
+threads = [threading.Thread(target=worker, args=(number,)) for number in range(4)]
+[thread.start() for thread in threads]
+MAIN
+[thread.join() for thread in threads]
+print('ended')
+"""
+
+
+@pytest.mark.parametrize(('call', 'main', 'line'), [
+    ("''", "print('began')", None), ("' again' if chain.hooks.python and x == 13 else ''", '', 'a line of another thread'),
+    ("''", "print('watched' if chain.hooks.python else 'began')", 'line 1')])
+def test_in_which_order_threads_print_is_no_difference(tmp_path, call, main, line):
+    code, answer = found(tmp_path, PRINTING.replace('CALL', call).replace('MAIN', main))
+    assert (code, answer['answer']) == ((1, 'different') if line else (0, 'equal'))
+    if line:
+        first = answer['differences'][0]
+        assert (first['level'], first['what'], first['where']) == ('hooks', 'stdout', line)
+
+
 def test_an_element_that_differs_is_found_whichever_thread_it_was_on(tmp_path):
     text = THREADS.replace("return np.float32(", """import pyfuncdbg.hooks.chain as chain
     if chain.hooks.python and number == 77:

@@ -14,6 +14,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.history import Series
 from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.recorder import Recorder
@@ -266,3 +267,41 @@ def test_a_run_that_is_retried_has_a_record_of_its_own(tmp_path, user):
         assert second.started > first.started + first.duration
         assert [call.run for call in trace.calls(kind='python')] == [first.id, second.id]
         assert trace.info().retries == (0, 1)
+
+
+def test_a_condition_remembers_the_last_execution_of_a_retried_call_alone(user):
+    given = iter((1.0, 2.0, 5.0, 4.0))
+
+    def f(x):
+        return np.float64(next(given))
+
+    def call(x):
+        return float(tf.numpy_function(f, [tf.constant(x)], tf.float64, name='f'))
+    with user('retry', 'cont', 'retry', 'cont') as typed:
+        debugger.breakpoints.set('f', 'out == 1.0')
+        debugger.breakpoints.set('f', 'out == 5.0')
+        counts = [debugger.breakpoints.set('f', f'out > 0 and {condition}').number for condition in (
+            'len(history) == 1 and history[-1].out == 2.0 and history[0].x == 7', 'history.mean(out) == 2.0',
+            'history.ema(out) == 2.0', 'history.max(out) == 2.0', 'changed(x)')]
+        debugger.start()
+        assert [call(7), call(8)] == [2.0, 4.0]
+    # Both executions of the second call: they see the first call, as it ended, and nothing else.
+    assert [debugger.breakpoints.entry(number).hits for number in counts] == [2] * 5
+    assert len(typed.answers) == 4
+
+
+def test_a_series_takes_a_value_back_whichever_came_after_it():
+    values = [float(value) for value in np.random.default_rng(1).normal(size=250)]
+    kept = values[-99:]                         # of the last hundred, the one that is taken back was one
+    average = Series('ema', 0.3)
+    for value in values:
+        average.add(value)
+    for method, expected in (('ema', average.value()), ('mean', np.mean(kept)), ('min', min(kept)), ('max', max(kept))):
+        series = Series(method, 0.3)
+        for number, value in enumerate(values, 1):
+            series.add(value, number)
+            if number == 249:
+                series.add(100.0, 900)
+        series.take_back(900)
+        series.take_back(1)                     # too long ago: nothing is changed
+        assert series.value() == expected
