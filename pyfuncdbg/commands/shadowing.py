@@ -64,15 +64,19 @@ def _is_shadowed(name: str, front: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _beside(folder: str) -> set[str]:
-    """Names of modules in the two folders above a program's, and in those below these and it; not in packages, which no
-    path names. From elsewhere a program gets of what we have loaded the library's."""
-    found: set[str] = set()
-    for place in dict.fromkeys((folder, os.path.dirname(folder), os.path.dirname(os.path.dirname(folder)))):
-        found |= _names(place) if place != folder else set()
-        with contextlib.suppress(OSError), os.scandir(place or '.') as entries:
-            below = [entry.path for entry in itertools.islice(entries, _MOST) if entry.is_dir()]
-            found = found.union(*(_names(each) for each in below if each != folder and not _is_package(each)))
-    return found
+    """Names of modules in the folder above a program's and in those below it; those of the standard library's names also in
+    the one above that, and below these two. From elsewhere a program gets of what we have loaded the library's."""
+    above = os.path.dirname(folder)
+    around = _names(os.path.dirname(above)) | _below(above) | _below(os.path.dirname(above))
+    return _names(above) | _below(folder) | around & sys.stdlib_module_names
+
+
+def _below(folder: str) -> set[str]:
+    """Names of modules in the folders of a folder; not in packages, which no path names."""
+    with contextlib.suppress(OSError), os.scandir(folder or '.') as entries:
+        below = [entry.path for entry in itertools.islice(entries, _MOST) if entry.is_dir()]
+        return set().union(*(_names(each) for each in below if not _is_package(each)))
+    return set()
 
 
 def _is_package(folder: str) -> bool:

@@ -134,7 +134,7 @@ def test_without_a_terminal_one_line_says_what_does_without(trace) -> None:
 @pytest.mark.parametrize(('arguments', 'term', 'told'), [
     (['open', 'prog.pfd'], 'dumb', "the terminal is of the kind 'dumb'"),
     (['open', 'none.pfd'], 'xterm', 'none.pfd'),
-    (['open'], 'xterm', 'TRACE'),
+    (['open', os.sep], 'xterm', 'not a trace'),
 ])
 def test_on_a_terminal_that_cannot_show_it(trace, arguments, term, told) -> None:
     child = pexpect.spawn(sys.executable, ['-m', 'pyfuncdbg', *arguments], cwd=str(trace.parent), encoding='utf-8',
@@ -143,6 +143,18 @@ def test_on_a_terminal_that_cannot_show_it(trace, arguments, term, told) -> None
     child.close()
     assert child.exitstatus == 2 and told in child.before
     assert '\x1b' not in child.before and 'Traceback' not in child.before
+
+
+def test_without_a_trace_the_newest_is_opened(trace) -> None:
+    environment = dict(os.environ, PYTHONPATH=str(ROOT), TERM='xterm-256color')
+    child = pexpect.spawn(sys.executable, ['-m', 'pyfuncdbg', 'open'], cwd=str(trace.parent), encoding='utf-8',
+                          timeout=60, dimensions=(24, 200), env=environment)
+    child.expect('prog.pfd, the newest trace here')
+    child.expect('quit')
+    child.send('q')
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
 
 
 def test_the_terminal_is_restored_after_a_kill(trace) -> None:
