@@ -64,19 +64,12 @@ def _is_shadowed(name: str, front: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _beside(folder: str) -> set[str]:
-    """Names of modules in the folder above a program's and in those below it; those of the standard library's names also in
-    the one above that, and below these two. From elsewhere a program gets of what we have loaded the library's."""
-    above = os.path.dirname(folder)
-    around = _names(os.path.dirname(above)) | _below(above) | _below(os.path.dirname(above))
-    return _names(above) | _below(folder) | around & sys.stdlib_module_names
-
-
-def _below(folder: str) -> set[str]:
-    """Names of modules in the folders of a folder; not in packages, which no path names."""
-    with contextlib.suppress(OSError), os.scandir(folder or '.') as entries:
+    """Names of modules in the folder above a program's and in those below it; not in packages, which no path names."""
+    found = _names(os.path.dirname(folder))
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
         below = [entry.path for entry in itertools.islice(entries, _MOST) if entry.is_dir()]
-        return set().union(*(_names(each) for each in below if not _is_package(each)))
-    return set()
+        found = found.union(*(_names(each) for each in below if not _is_package(each)))
+    return found
 
 
 def _is_package(folder: str) -> bool:

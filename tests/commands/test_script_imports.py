@@ -167,22 +167,6 @@ def test_names_in_folders_beside_the_program(case: str, tmp_path: Path, launcher
     assert both(tmp_path, launcher, 'prog.py')
 
 
-@pytest.mark.parametrize(('script', 'path'), [
-    ('app/prog.py', '../lib'), ('app/deep/prog.py', '../../lib'), ('app/deep/prog.py', '../..'), ('app/prog.py', '..'),
-    ('app/deep/prog.py', '../more')])
-def test_names_in_folders_above_and_beside_these(script: str, path: str, tmp_path: Path, launcher: tuple[str, ...]) -> None:
-    source = f'''
-import os, sys
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), {path!r}))
-import shutil, linecache, json
-print(shutil.MINE, linecache.MINE, json.MINE)
-'''
-    place = os.path.normpath(os.path.join(os.path.dirname(script), path))
-    theirs = {f'{place}/{name}.py': f'MINE = {name!r}' for name in ('shutil', 'linecache', 'json')}
-    write(tmp_path, {script: source, **theirs})
-    assert both(tmp_path, launcher, script) == 'shutil linecache json\n'
-
-
 PROCESSES = '''
 import sys
 sys.path.insert(0, 'src')

@@ -4,18 +4,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyfuncdbg.adapters.tensorflow.causes import Causes
-from pyfuncdbg.adapters.tensorflow.examination import exports, failures, leaks, returns
+from pyfuncdbg.adapters.tensorflow.examination import exports, failures, leaks, nodes, returns
 from pyfuncdbg.adapters.tensorflow.examination.exports import Exports
 from pyfuncdbg.adapters.tensorflow.examination.failures import Failures
 from pyfuncdbg.adapters.tensorflow.examination.leaks import Leaks
-from pyfuncdbg.adapters.tensorflow.examination.nodes import readable
+from pyfuncdbg.adapters.tensorflow.examination.nodes import readable, watch_graphs
 from pyfuncdbg.adapters.tensorflow.examination.returns import Returns
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.sites import Sites
 from pyfuncdbg.hooks.facts import Fact
 
-FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, returns))
+FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, nodes, returns))
 """Whose frames are between the program's and TensorFlow's."""
 
 
@@ -31,6 +31,7 @@ class Examination:
         """Take places in TensorFlow, on top of those of the attachment."""
         for part in self._parts:
             part.install(patches)
+        watch_graphs(patches)
         sites.describe = readable
 
     def facts(self) -> Iterator[Fact]:

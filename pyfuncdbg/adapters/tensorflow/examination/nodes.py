@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, wraps
+from importlib import import_module
 from typing import Any
 
+from pyfuncdbg.adapters.tensorflow.patching import Patches
 from pyfuncdbg.adapters.tensorflow.sites import TYPES
-from pyfuncdbg.hooks.objects import living
 from pyfuncdbg.hooks.surroundings import DATASET, SURROUNDINGS, Surface, shapes_around
 
 _MOST = 2_000
@@ -18,6 +19,23 @@ _CALLERS = {'PartitionedCall', 'StatefulPartitionedCall', 'If', 'StatelessIf', '
             'StatelessWhile'}
 """Types of nodes that give what functions return, output by output."""
 _QUIET = TYPES | _CALLERS | {'Identity', 'NoOp', 'StopGradient', 'PrintV2', 'StringFormat', 'Assert'}
+
+
+_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The graphs of functions that live. Not sought among all objects: whoever holds those for a moment holds tuples that other
+threads are making, which then get a SystemError."""
+
+
+def watch_graphs(patches: Patches) -> None:
+    """Note the graphs of functions that are made from now on."""
+    kind = import_module('tensorflow.python.framework.func_graph').FuncGraph
+    original = kind.__init__
+
+    @wraps(original)
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        _graphs.add(self)
+    patches.replace(kind, '__init__', made)
 
 
 def readable(op: Any) -> dict[str, Any]:
@@ -57,8 +75,7 @@ def _callers(graph: Any) -> Iterator[Any]:
         return
     found = list(_calls_of(graph, outer))
     if not found:                               # traced before, perhaps by an eager call
-        kind = next(kind for kind in type(graph).__mro__ if kind.__name__ == 'FuncGraph')
-        found = [node for other in living() if issubclass(type(other), kind) for node in _calls_of(graph, other)]
+        found = [node for other in [*_graphs] for node in _calls_of(graph, other)]
     yield from found
 
 
