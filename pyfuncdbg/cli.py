@@ -361,7 +361,7 @@ def _program(command: str, target: Sequence[str]) -> Program:
         program = script.module(target[1], tuple(target[2:]))
     else:
         program = script.script(target[0], tuple(target[1:]))
-    script.keep_own_imports(program)
+    script.keep_own_imports()
     return program
 
 

@@ -1,9 +1,9 @@
-"""Import system of this package while modules of the program shadow the standard library's.
+"""Import system of this package beside the program's: what plain Python has not loaded yet, the program loads itself.
 
-A program whose folder holds a `json.py` imports that, though we have loaded the library's: `script` takes such names out of
-`sys.modules`. Here they stay, for our modules and the libraries that they load: those have builtins of their own, whose
-`__import__` asks here first. A program that finds the library's after all gets ours, so that no module exists twice. A
-program that has no such files knows nothing of this. Any thread.
+A program with a `json.py` in its folder, or in one that it adds to its path, imports that, though we have loaded the
+library's: `script` takes what we have loaded out of `sys.modules`. It is kept here for our modules and the libraries that
+they load: those have builtins of their own, whose `__import__` asks here first. A program that finds the library's after all
+gets ours, so that no module exists twice. Any thread.
 """
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from typing import Any
 _PACKAGE = __name__.partition('.')[0]
 _IMPORT = dis.opmap['IMPORT_NAME']
 _SYSTEM = (sys.modules['_frozen_importlib'], sys.modules['_frozen_importlib_external'])
+COMPILED = frozenset({'numpy', 'ml_dtypes'})
+"""Packages whose compiled code may be in a process only once: the program has them too, unless its own are found near it."""
 _ALWAYS_SHARED = (_PACKAGE, '__main__', 'builtins', 'sys')
 
 
@@ -46,10 +48,16 @@ class _Sys(ModuleType):
 
     def __init__(self, modules: ChainMap[str, ModuleType]) -> None:
         super().__init__('sys')
-        self.modules = modules
+        vars(self)['modules'] = modules
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(sys, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(sys, name)
 
 
 class _Lent:
@@ -79,6 +87,7 @@ class OwnImports:
         self._shared: dict[str, ModuleType] = {}
         self._loading: set[str] = set()
         self._withdrawn: set[str] = set()
+        self._functions: dict[FunctionType, FunctionType] = {}
         self._thread = _Thread()
         self._sys = _Sys(ChainMap(self._modules, sys.modules))
         self._import: Callable[..., ModuleType] = builtins.__import__
@@ -99,16 +108,17 @@ class OwnImports:
             top, _, rest = name.partition('.')
             if top in names:
                 self._modules[name] = sys.modules[name]
-                # NumPy's compiled code looks for its private modules there each time; a program's `numpy.py` has none.
-                if top in sys.stdlib_module_names or '._' not in f'.{rest}':
+                # Compiled code of theirs looks for its private modules there each time; a program's `numpy.py` has none.
+                if top not in COMPILED or '._' not in f'.{rest}':
                     del sys.modules[name]
         self._withdrawn.update(names)
         for module in {**sys.modules, **self._modules}.values():
             if module.__name__ not in before:
-                self._rebuild(module, module.__name__, frozenset(names))
+                self._rebuild(module, frozenset(names), before)
         self._adapt(self._modules.values(), self._sys)
         if 'json' in names:
             _decode(self._modules, 'py_')
+        self._functions.clear()
         dataclasses = sys.modules.get('dataclasses')
         if dataclasses is not None:             # it looks for `typing` there
             self._adapt([dataclasses], self._sys)
@@ -162,20 +172,40 @@ class OwnImports:
             del self._modules[each]
         return ModuleSpec(name, _Lent(modules[name]))  # type: ignore[arg-type]
 
-    def _rebuild(self, owner: ModuleType | type, name: str, names: frozenset[str]) -> None:
+    def _rebuild(self, owner: ModuleType | type, names: frozenset[str], before: Collection[str]) -> None:
         """Make functions of a module anew that import one of these names: each keeps the builtins it was made with."""
         for key, value in list(vars(owner).items()):
-            if isinstance(value, type) and isinstance(owner, ModuleType) and value.__module__ == name:
-                self._rebuild(value, name, names)
-            elif isinstance(value, FunctionType) and value.__module__ == name and not names.isdisjoint(_imported(value)):
-                space = value.__globals__
-                before = space.get('__builtins__')
-                space['__builtins__'] = self._builtins
-                again = FunctionType(value.__code__, space, value.__name__, value.__defaults__, value.__closure__)
-                space['__builtins__'] = before
-                again.__kwdefaults__ = value.__kwdefaults__
-                setattr(owner, key, update_wrapper(again, value, updated=('__dict__',)))
-                del again.__wrapped__  # type: ignore[attr-defined]
+            if isinstance(value, type):
+                if isinstance(owner, ModuleType) and value.__module__ == owner.__name__:
+                    self._rebuild(value, names, before)
+            elif isinstance(value, FunctionType | staticmethod | classmethod | property):
+                again = self._again(value, names, before)
+                if again is not value:
+                    setattr(owner, key, again)
+
+    def _again(self, value: Any, names: frozenset[str], before: Collection[str]) -> Any:
+        """A function with our builtins, or what wraps it; the value itself where that changes nothing."""
+        if isinstance(value, staticmethod | classmethod):
+            function = self._again(value.__func__, names, before)
+            return value if function is value.__func__ else type(value)(function)
+        if isinstance(value, property):
+            getter, setter, deleter = (self._again(part, names, before) for part in (value.fget, value.fset, value.fdel))
+            same = getter is value.fget and setter is value.fset and deleter is value.fdel
+            return value if same else property(getter, setter, deleter, value.__doc__)
+        if not isinstance(value, FunctionType) or value.__module__ in before or not _may_import(value, names):
+            return value
+        again = self._functions.get(value)      # where another module has it by name too, it stays one function
+        if again is None:
+            space = value.__globals__
+            theirs = space.get('__builtins__')
+            space['__builtins__'] = self._builtins
+            again = FunctionType(value.__code__, space, value.__name__, value.__defaults__, value.__closure__)
+            space['__builtins__'] = theirs
+            again.__kwdefaults__ = value.__kwdefaults__
+            update_wrapper(again, value, updated=('__dict__',))
+            del again.__wrapped__  # type: ignore[attr-defined]
+            self._functions[value] = self._functions[again] = again
+        return again
 
     def _adapt(self, modules: Iterable[ModuleType], view: ModuleType) -> None:
         for module in modules:
@@ -256,12 +286,11 @@ def is_same(one: ModuleSpec | None, other: ModuleSpec | None) -> bool:
         return False
 
 
-def _imported(function: FunctionType) -> set[str]:
-    """Top-level names of the modules that a function imports itself."""
+def _may_import(function: FunctionType, names: frozenset[str]) -> bool:
+    """Whether a function's own code imports something and names one of these modules; to be wrong costs little."""
     code = function.__code__
-    if _IMPORT not in code.co_code[::2]:
-        return set()
-    return {str(each.argval).partition('.')[0] for each in dis.get_instructions(code) if each.opname == 'IMPORT_NAME'}
+    return (any(name in names or name.partition('.')[0] in names for name in code.co_names)
+            and _IMPORT in code.co_code[::2])
 
 
 def _decode(modules: Mapping[str, ModuleType], prefix: str) -> None:

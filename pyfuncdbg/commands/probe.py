@@ -39,7 +39,7 @@ def main() -> None:
     target = task['target']
     first, *rest = target
     program = script.module(rest[0], tuple(rest[1:])) if first == '-m' else script.script(first, tuple(rest))
-    script.keep_own_imports(program)
+    script.keep_own_imports()
     notes = Notes(place) if task['noted'] else None
     if notes is not None:
         notes.install()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
 from pyfuncdbg.commands.own_imports import OwnImports
-from pyfuncdbg.commands.shadowing import loaded_at_start, may_shadow, shadowed
+from pyfuncdbg.commands.shadowing import loaded_at_start, plain_interpreter, withdrawable
 from pyfuncdbg.commands.uncaught import note_end
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
@@ -28,7 +28,7 @@ from pyfuncdbg.hooks.machinery import mark_launcher
 _INTERRUPTED = 130
 """Exit code of a program that the user ended; what a shell reports after Ctrl-C."""
 _own: list[OwnImports] = []
-"""Our import system, where the program shadows a module that we have; else none."""
+"""Our import system, from when the program is known."""
 _kept: list[ModuleType] = []
 """The interpreter's first `__main__`, whose code is still on the stack while the program has taken its place."""
 
@@ -99,12 +99,13 @@ def module(name: str, args: tuple[str, ...] = ()) -> Program:
     return Program(name, ('-m', *args), folder, module=name)
 
 
-def keep_own_imports(program: Program) -> None:
-    """Make sure that what is loaded from now on has our imports, also when the program's path shadows them.
+def keep_own_imports() -> None:
+    """Make sure that what is loaded from now on has our imports, whatever the program puts into its path.
 
     To be called as soon as the program is known: what is loaded before has Python's imports.
     """
-    if not _own and may_shadow(_search_path(program.path)):
+    if not _own:
+        plain_interpreter()
         _own.append(OwnImports(sys.path))
         _own[0].install()
 
@@ -121,10 +122,10 @@ def execute(program: Program) -> None:
     sys.modules['__main__'] = main
     sys.argv = list(program.argv)
     mark_launcher(sys._getframe())
-    keep_own_imports(program)
+    keep_own_imports()
     path = _search_path(program.path)
     for own in _own:
-        own.withdraw(shadowed(path), loaded_at_start())     # of what was loaded since, too
+        own.withdraw(withdrawable(path), loaded_at_start())     # of what was loaded since, too
     sys.path[:] = path
     try:
         _enter(program, main)
@@ -161,13 +162,24 @@ def _enter(program: Program, main: ModuleType) -> None:
     else:
         loader = importlib.machinery.SourceFileLoader('__main__', program.code)
         with open(program.code, 'rb') as file:
-            code = compile(file.read(), program.code, 'exec', dont_inherit=True)
+            source = file.read()
+        if b'\0' in source:
+            raise _null_byte(program.code, source)
+        code = compile(source, program.code, 'exec', dont_inherit=True)
     assert isinstance(code, CodeType)
     vars(main).update(__file__=program.code, __cached__=None, __loader__=loader)
     exec(code, vars(main))
 
 
 RUNNERS.add(_enter.__code__)
+
+
+def _null_byte(path: str, source: bytes) -> SyntaxError:
+    """The interpreter's error for a file with a null byte; `compile` has another text, and no line."""
+    before = source.partition(b'\0')[0]
+    *_, line = before.split(b'\n')
+    return SyntaxError('source code cannot contain null bytes',
+                       (path, before.count(b'\n') + 1, 0, line.decode(errors='replace')))
 
 
 def _search_path(folder: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Loaded modules that a program's path shadows, where plain Python would import the program's.
+"""Loaded modules that plain Python would not have loaded, so that a program may import its own under their names.
 
 `script` asks before the program begins, on the main thread.
 """
@@ -12,42 +12,34 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 
-from pyfuncdbg.commands.own_imports import find, is_same
+from pyfuncdbg.commands.own_imports import COMPILED, find, is_same
 from pyfuncdbg.hooks.search_path import is_standard
 
 _PACKAGE = __name__.partition('.')[0]
 _LIST = 'import os, sys; os.write(1, "\\0".join(["", *sys.modules, ""]).encode())'
 _MOST = 1000
 """Files of the program's folder that are looked at for folders; more are data."""
-_PATIENCE = 20
-"""Seconds for an interpreter to start."""
 
 
-def shadowed(path: Sequence[str]) -> frozenset[str]:
-    """Names of loaded modules that the program may shadow, without those that plain Python loads before it begins.
+def withdrawable(path: Sequence[str]) -> frozenset[str]:
+    """Top-level names of loaded modules that plain Python loads only when a program imports them.
 
-    It has one on its path; or in a folder beside, which it may put into its path as it runs.
+    A program can put any folder into its path before it imports one of them, so all of them are withdrawn, whatever the path
+    is when it begins.
 
     Args:
         path: The program's `sys.path` when it begins.
     """
     before = loaded_at_start()                  # first: asking loads modules
-    return frozenset(_shadowed(path) - before)
+    loaded = {name for name, module in list(sys.modules.items())
+              if '.' not in name and getattr(module, '__spec__', None) is not None and find(name, ()) is None}
+    return frozenset(loaded - before - {'__main__', _PACKAGE} - (COMPILED - _shadowed(COMPILED & loaded, path)))
 
 
-def _shadowed(path: Sequence[str]) -> set[str]:
-    loaded = {name for name in sys.modules if '.' not in name} - {'__main__', _PACKAGE}
+def _shadowed(names: frozenset[str] | set[str], path: Sequence[str]) -> set[str]:
+    """Which of these modules a program has on its path, or in a folder near it, which it may put there."""
     front = _front(path)
-    return {name for name in loaded & _beside(path[0]) | {name for name in loaded if _is_shadowed(name, front, path)}
-            if find(name, ()) is None}          # what is built into the interpreter comes before every path
-
-
-def may_shadow(path: Sequence[str]) -> bool:
-    """Whether the program may have its own of anything that we import, now or later."""
-    front = _front(path)
-    ours = sys.stdlib_module_names.union(*(_names(entry) for entry in sys.path if entry not in front))
-    theirs = _beside(path[0]).union(*map(_names, front))
-    return any(not name.startswith('__') for name in theirs & ours) or bool(_shadowed(path))
+    return {name for name in names if _is_shadowed(name, front, path)} | names & _near(path[0])
 
 
 def _front(path: Sequence[str]) -> Sequence[str]:
@@ -63,13 +55,13 @@ def _is_shadowed(name: str, front: Sequence[str], path: Sequence[str]) -> bool:
     return ours is not None and not is_same(ours, near) and not is_same(ours, find(name, path))
 
 
-def _beside(folder: str) -> set[str]:
-    """Names of modules in the folder above a program's and in those below it; not in packages, which no path names."""
-    found = _names(os.path.dirname(folder))
+def _near(folder: str) -> set[str]:
+    """Names of modules in the folders below a program's; not in packages, which no path names."""
+    names: set[str] = set()
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         below = [entry.path for entry in itertools.islice(entries, _MOST) if entry.is_dir()]
-        found = found.union(*(_names(each) for each in below if not _is_package(each)))
-    return found
+        names.update(*(_names(each) for each in below if not _is_package(each)))
+    return names
 
 
 def _is_package(folder: str) -> bool:
@@ -78,7 +70,6 @@ def _is_package(folder: str) -> bool:
 
 def _names(folder: str) -> set[str]:
     """Names of modules that a folder may have; none if it is none. A folder without `__init__.py` shadows nothing."""
-    folder = folder or '.'
     try:
         return {name.partition('.')[0] for name in os.listdir(folder)
                 if '.' in name or _is_package(os.path.join(folder, name))}
@@ -86,16 +77,54 @@ def _names(folder: str) -> set[str]:
         return set()
 
 
+class PlainInterpreter:
+    """An interpreter like this one, started to tell what it has loaded when a program begins.
+
+    It starts while we load what we need: together they take no longer than we alone.
+    """
+
+    def __init__(self) -> None:
+        self._pid = 0
+        with contextlib.suppress(OSError):
+            self._pipe, theirs = os.pipe()
+            try:
+                # First its output: where a standard stream of ours is closed, the pipe has taken its number.
+                files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
+                                                             for number in (0, 2))]
+                self._pid = os.posix_spawn(sys.executable or '', [sys.executable, *_flags(), '-c', _LIST], os.environ,
+                                           file_actions=files)
+            finally:
+                os.close(theirs)
+
+    def loaded(self) -> frozenset[str] | None:
+        """Names of its modules; None if it could not be asked."""
+        if not self._pid:
+            return None
+        pieces = []
+        while piece := os.read(self._pipe, 1 << 16):
+            pieces.append(piece)
+        os.close(self._pipe)
+        _, status = os.waitpid(self._pid, 0)
+        return None if status else frozenset(os.fsdecode(b''.join(pieces)).split('\0'))
+
+
+def _flags() -> list[str]:
+    """The interpreter's own options as the command line gave them."""
+    import subprocess
+    return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined, no-any-return]
+
+
+@cache
+def plain_interpreter() -> PlainInterpreter:
+    """Start it, once; `loaded_at_start` waits for its answer."""
+    return PlainInterpreter()
+
+
 @cache
 def loaded_at_start() -> frozenset[str]:
-    """What an interpreter like this one has loaded when a program begins; from one that is started to tell."""
-    import subprocess
-    command = [sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
-               '-c', _LIST]
-    try:
-        told = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              timeout=_PATIENCE, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        names = list(sys.modules)               # in the order in which they came: those before us, or few more
-        return frozenset(names[:names.index(_PACKAGE)])
-    return frozenset(os.fsdecode(told).split('\0'))
+    """What an interpreter like this one has loaded when a program begins."""
+    names = plain_interpreter().loaded()
+    if names is not None:
+        return names
+    loaded = list(sys.modules)                  # in the order in which they came: those before us, or few more
+    return frozenset(loaded[:loaded.index(_PACKAGE)])

@@ -5,12 +5,13 @@ All on the threads that enter and leave the blocks.
 from __future__ import annotations
 
 import functools
-import gc
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import MethodType, TracebackType
 from typing import Any
+
+from pyfuncdbg.hooks.objects import referrers
 
 
 class WithBlocks:
@@ -68,7 +69,7 @@ def in_a_block(managed: Any) -> bool:
     A block that was entered before anybody watched has left no other sign.
     """
     end = getattr(type(managed), '__exit__', None)
-    return end is not None and any(type(held) is MethodType and held.__func__ is end for held in gc.get_referrers(managed))
+    return end is not None and any(method.__func__ is end for method in referrers(managed, MethodType))
 
 
 def bound_to(wrapper: Any, wrapped: Any, name: str) -> Callable[..., Any]:

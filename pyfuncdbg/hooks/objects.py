@@ -1,32 +1,84 @@
-"""The objects of the program, for those who look for one among all."""
+"""Search for the program's objects of some types among all that the garbage collector knows. Any thread.
+
+A list of all objects refers to tuples that other threads are filling: their `tuple(generator)` would end in a SystemError,
+because Python resizes a tuple only while there is one reference to it. So lists of all objects are made, filtered and
+dropped within a single call of C code, in which no other thread runs.
+"""
 from __future__ import annotations
 
 import gc
 import sys
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain, compress
+from operator import call, not_
+from typing import Any, TypeVar
 
+_T = TypeVar('_T')
 _AT_ONCE = 1000
 
 
-def living() -> list[Any]:
-    """Every object that the garbage collector knows, and what of those that the program has frozen is in use.
+def living(*kinds: type) -> list[Any]:
+    """Objects of exactly these types, also those that the program has frozen and that are in use.
 
     `gc.get_objects` leaves out what `gc.freeze` was told of, in a server mostly all there is. To unfreeze it would undo what
     the program wanted, so it is found by following what refers to it: a few seconds for a million objects.
     """
-    found = gc.get_objects()
+    wanted = frozenset(map(id, kinds))
+    selected = _selected(gc.get_objects, wanted.__contains__)
     if not gc.get_freeze_count():
-        return found
-    known = set(map(id, found))
-    pending = [*found, *sys.modules.values()]
-    while pending:
-        referents = gc.get_referents(*pending[-_AT_ONCE:])
-        del pending[-_AT_ONCE:]
+        return selected
+    # A tuple that something refers to is whole, and comes by what refers to it.
+    pending = _selected(gc.get_objects, frozenset([id(tuple)]).__contains__, but=True)
+    known = set(map(id, pending))
+    referents = list(sys.modules.values())
+    while pending or referents:
         by_id = dict(zip(map(id, referents), referents, strict=True))
         for key in by_id.keys() - known:
             known.add(key)
             thing = by_id[key]
             if gc.is_tracked(thing):
-                found.append(thing)
                 pending.append(thing)
-    return found
+                if id(type(thing)) in wanted:
+                    selected.append(thing)
+        referents = gc.get_referents(*pending[-_AT_ONCE:])
+        del pending[-_AT_ONCE:]
+    return selected
+
+
+def with_derived(kind: type) -> Iterable[type[Any]]:
+    """A class and all that derive from it; asked of `type`, not of metaclasses, which may be the program's."""
+    kinds: dict[int, type[Any]] = {id(kind): kind}
+    pending = [kind]
+    while pending:
+        derived: type[Any]
+        for derived in type.__subclasses__(pending.pop()):
+            if id(derived) not in kinds:
+                kinds[id(derived)] = derived
+                pending.append(derived)
+    return kinds.values()
+
+
+def referrers(thing: Any, kind: type[_T]) -> list[_T]:
+    """Objects of exactly this type that refer to an object."""
+    return _selected(partial(gc.get_referrers, thing), frozenset([id(kind)]).__contains__)
+
+
+def _selected(listed: Callable[[], list[Any]], wanted: Callable[[int], bool], *, but: bool = False) -> list[Any]:
+    """Objects of a list that has many, by the `id` of their type.
+
+    Args:
+        listed: Makes the list; C code, like `wanted`.
+        wanted: Says of the `id` of a type whether objects of that type are meant.
+        but: Whether all others are meant instead.
+    """
+    selected: list[Any] = []
+    everything: list[Any] = []
+    answers = map(wanted, map(id, map(type, everything)))
+    lists: Iterator[list[Any]] = map(call, (listed,))
+    steps: tuple[Callable[[], Any], ...] = (partial(everything.extend, chain.from_iterable(lists)),
+             partial(selected.extend, compress(everything, map(not_, answers) if but else answers)),
+             everything.clear)
+    deque(map(call, steps), 0)
+    return selected

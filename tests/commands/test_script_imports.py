@@ -78,6 +78,21 @@ def test_every_name_at_once(kind: str, tmp_path: Path, launcher: tuple[str, ...]
     assert 'json mine' in ours and 'sys library' in ours
 
 
+FAR = 'import sys\nsys.path.{}\n'
+
+
+@pytest.mark.parametrize('change', ["insert(0, {folder!r})", "extend(sys.path[1:]); sys.path = [{folder!r}, *sys.path]"])
+def test_every_name_in_a_far_folder_that_the_program_adds(change: str, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    folder = str(tmp_path / 'some' / 'library')
+    write(tmp_path, {f'some/library/{name}.py': 'MINE = "mine"' for name in NAMES} |
+          {'app/prog.py': FAR.format(change.format(folder=folder)) + SURVEY})
+    plain, ours = (ran(tmp_path / 'app', *command, 'prog.py').stdout.splitlines() for command in ((), launcher))
+    broken = {line.split()[0] for line in plain if '<class' in line} | {'numpy', 'ml_dtypes'}
+    left = [[line for line in lines if line.split()[0] not in broken] for lines in (ours, plain)]
+    assert left[0] == left[1]
+    assert {'shutil mine', 'linecache mine', 'msgpack mine', 'json mine', 'sys library'} <= set(ours)
+
+
 def test_a_program_that_shadows_every_name_is_debugged(tmp_path: Path, launcher: tuple[str, ...]) -> None:
     write(tmp_path, {f'{name}.py': 'MINE = "mine"' for name in NAMES} | {'prog.py': SURVEY + WRAPPED, 'commands': COMMANDS})
     assert_debugged(tmp_path, launcher)
@@ -142,6 +157,29 @@ print(uuid.uuid5(uuid.NAMESPACE_DNS, 'x'), struct.calcsize('i'))
     'what is in sys.modules at the beginning': '''
 import sys
 print([name in sys.modules for name in ('json', 'token')])
+''',
+    'what is in sys.modules at the beginning, of all that we load': '''
+import sys
+print(sorted(name for name in sys.modules if name.partition('.')[0] in {
+    'shutil', 'threading', 'msgpack', 'xxhash', 'inspect', 'argparse', 'linecache', 'traceback', 'tokenize', 'subprocess'}))
+''',
+    'what a library sets in sys': '''
+import sys, runpy, code, logging
+sys.path.insert(0, 'src')
+runpy.run_path('src/token.py', run_name='once')
+print('once' in sys.modules, sys.argv)
+code.InteractiveConsole().push('import sys; sys.mark = 1')
+print(sys.mark)
+''',
+    'classes of libraries by name': '''
+import pickle, sys
+value = pickle.loads(b'\\x80\\x04\\x8c\\x04uuid\\x8c\\rNAMESPACE_DNS\\x93.')
+import uuid, typing, dataclasses
+print(value is uuid.NAMESPACE_DNS, uuid.SafeUUID.__module__, sys.modules['uuid'] is uuid)
+@dataclasses.dataclass
+class Point:
+    x: 'typing.ClassVar[int]' = 1
+print(dataclasses.fields(Point), typing.get_type_hints(Point))
 ''',
     'threads are waited for': '''
 import threading, time
@@ -297,3 +335,11 @@ except tf.errors.OpError as error:
     assert 'Original stack trace' in done.stdout
     assert launcher[0] not in done.stdout
     assert 'sys.exit(main())' not in done.stdout
+
+
+@pytest.mark.parametrize('text', [b'x = 1\nprint(1)\n\0y', b'y = "a\0b"\n', '# \u00e4\ny = "\u00e4\0"'.encode(), b'\0'])
+def test_a_null_byte_in_a_script(text: bytes, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    (tmp_path / 'prog.py').write_bytes(text)
+    plain, ours = ran(tmp_path, 'prog.py'), ran(tmp_path, *launcher, 'prog.py')
+    assert (ours.stdout, ours.returncode) == (plain.stdout, plain.returncode) == ('', 1)
+    assert ours.stderr.startswith(plain.stderr)

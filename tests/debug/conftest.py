@@ -23,6 +23,7 @@ def few_objects() -> Iterator[None]:
                        if type(thing) is FunctionType and thing.__code__.co_filename.startswith(TESTS)]
     gc.freeze()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, 'living', lambda: gc.get_objects() + kept)
+        patch.setattr(functions, 'living', lambda *kinds: [
+            *(thing for thing in gc.get_objects() if type(thing) in kinds), *kept])
         yield
     gc.unfreeze()

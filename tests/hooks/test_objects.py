@@ -22,6 +22,7 @@ class Kept:
 
 waiting = counts()
 wanted = [counts, waiting, Kept, Kept.held[0][0], Kept.held[0][1]['deep'][0], np.linalg, sys.modules, living]
+kinds = {type(one) for one in wanted} | {list}
 '''
 
 
@@ -41,11 +42,11 @@ def missing(things):
     known = [id(thing) for thing in things]
     return len(known) - len(set(known)), [one for one in wanted if id(one) not in known]
 
-print(missing(living()))
+print(missing(living(*kinds)))
 gc.freeze()
 frozen = gc.get_freeze_count()
 later = wanted[-1] = [lambda: 3]
-print(len(missing(gc.get_objects())[1]) >= 7, missing(living()), gc.get_freeze_count() == frozen > 1000)
+print(len(missing(gc.get_objects())[1]) >= 7, missing(living(*kinds)), gc.get_freeze_count() == frozen > 1000)
 ''') == '(0, [])\nTrue (0, []) True\n'
 
 
@@ -70,3 +71,76 @@ with tf.compat.v1.Session(graph=graph) as session:
     session.run(out)
 ''', '-m', 'pyfuncdbg', 'run', '--break', 'twice', lines='break program.py:7\ncont\np y\n')
     assert 'STOPPED in inner at program.py:7' in shown and 'float32 2.5' in shown
+
+
+TUPLES = '''
+import gc
+import sys
+import threading
+from pyfuncdbg.hooks.objects import living, referrers
+
+class Kept:
+    def method(self):
+        return self
+
+kept = Kept()
+method = kept.method
+errors, over = [], threading.Event()
+
+def build():
+    try:
+        while not over.is_set():
+            assert tuple(item for item in range(200))[199] == 199
+            assert tuple(item for item in [kept] * 50)[49] is kept
+    except BaseException as error:
+        errors.append(error)
+
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=build) for _ in range(3)]
+for thread in threads:
+    thread.start()
+'''
+
+
+def test_tuples_that_threads_are_building_are_left_alone(tmp_path: Path) -> None:
+    """A reference to such a tuple makes its thread fail: `SystemError: bad argument to internal function`."""
+    assert said(tmp_path, TUPLES + '''
+from types import MethodType
+for _ in range(60):
+    assert kept in living(Kept)
+    assert method in referrers(kept, MethodType)
+gc.freeze()
+for _ in range(3):
+    assert kept in living(Kept)
+over.set()
+for thread in threads:
+    thread.join()
+print(errors)
+''') == '[]\n'
+
+
+def test_classes_are_found_with_those_that_derive_from_them(tmp_path: Path) -> None:
+    """A metaclass and an object that answer for themselves are not asked."""
+    assert said(tmp_path, '''
+from pyfuncdbg.hooks.objects import living, with_derived
+
+class Liar(type):
+    def __subclasses__(cls):
+        raise AssertionError('asked')
+    def __eq__(cls, other):
+        raise AssertionError('compared')
+    def __instancecheck__(cls, thing):
+        raise AssertionError('checked')
+
+class Base(metaclass=Liar):
+    @property
+    def __class__(self):
+        raise AssertionError('looked at')
+
+class Left(Base): pass
+class Right(Base): pass
+class Both(Left, Right): pass
+
+things = [Base(), Left(), Both(), Both()]
+print(sorted(type(thing).__name__ for thing in living(*with_derived(Base))), len(living(Left)))
+''') == "['Base', 'Both', 'Both', 'Left'] 1\n"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.parts import Parts
-from pyfuncdbg.hooks.objects import living
+from pyfuncdbg.hooks.objects import living, with_derived
 
 
 class KeptVariables:
@@ -24,13 +24,12 @@ class KeptVariables:
         self._parts = parts
         self._kept: dict[int, tuple[Any, Any]] = {}
         base = sys.modules['tensorflow.python.ops.resource_variable_ops'].BaseResourceVariable
-        for thing in living():
-            if issubclass(type(thing), base):       # `isinstance` would ask a proxy for its class: code of the program's
-                handle = getattr(thing, '_handle', None)
-                if type(handle) is parts.ops.EagerTensor and id(handle) not in self._kept:
-                    value = self._read(thing)
-                    if value is not None:
-                        self._kept[id(handle)] = thing, value
+        for variable in living(*with_derived(base)):
+            handle = getattr(variable, '_handle', None)
+            if type(handle) is parts.ops.EagerTensor and id(handle) not in self._kept:
+                value = self._read(variable)
+                if value is not None:
+                    self._kept[id(handle)] = variable, value
 
     def changed(self) -> Sequence[str]:
         """Names of those that hold something else now."""

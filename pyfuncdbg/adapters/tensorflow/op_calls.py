@@ -114,7 +114,7 @@ class OpCalls:
                 self._follow_eager(False)
 
     def _drop_traces(self) -> None:
-        for cache in [thing for thing in living() if type(thing) is self._parts.caches.FunctionCache]:
+        for cache in living(self._parts.caches.FunctionCache):
             for context, kind in [key for key in cache._primary if type(key[0].scope_type) is _Traced]:
                 cache.delete(kind, context)
 

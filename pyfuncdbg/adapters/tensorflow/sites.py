@@ -24,7 +24,7 @@ from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.installed import Gate
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
-from pyfuncdbg.hooks.objects import living
+from pyfuncdbg.hooks.objects import living, with_derived
 from pyfuncdbg.hooks.original import original
 from pyfuncdbg.hooks.source_map import place as place_of
 
@@ -258,16 +258,7 @@ class Sites:
 
     def _all_tokens(self) -> Iterator[tuple[str, weakref.ref[Any]]]:
         """Nodes that were made before we came, in all graphs that live."""
-        kinds: dict[type, bool] = {}            # asked by type: an object may answer `isinstance` with code of its own
-        graph_kind = self._parts.ops.Graph
-
-        def is_graph(kind: type) -> bool:
-            known = kinds.get(kind)
-            if known is None:
-                known = kinds[kind] = issubclass(kind, graph_kind)
-            return known
-
-        for graph in [thing for thing in living() if is_graph(type(thing))]:
+        for graph in living(*with_derived(self._parts.ops.Graph)):
             for _, token in _script_ops(graph):
                 yield token, weakref.ref(graph)
 

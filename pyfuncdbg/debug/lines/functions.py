@@ -46,12 +46,12 @@ class Population:
     def __init__(self) -> None:
         functions: dict[str, list[weakref.ref[FunctionType]]] = {}
         self._suspended: list[weakref.ref[Any]] = []
-        for item in living():
+        for item in living(FunctionType, *_FRAMES):
             kind = type(item)
             # Python makes a function for the text of a module or a class too, for as long as that runs.
             if kind is FunctionType and item.__code__.co_flags & CO_OPTIMIZED:
                 functions.setdefault(item.__code__.co_filename, []).append(weakref.ref(item))
-            elif kind in _FRAMES:
+            elif kind is not FunctionType:
                 self._suspended.append(weakref.ref(item))
         self._functions = functions
         self._generated = [name for name in functions if is_written(name)]

@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.graph.graph import Graph
 from pyfuncdbg.graph.operation import Operation
 from pyfuncdbg.graph.registry import CALL, CASE, IF, PURE_CALL, STATELESS_CASE, STATELESS_IF
-from pyfuncdbg.hooks.objects import living
+from pyfuncdbg.hooks.objects import living, with_derived
 from pyfuncdbg.hooks.surroundings import SURROUNDINGS, Surface, shapes_around
 from pyfuncdbg.runtime.branches import Branches
 from pyfuncdbg.runtime.compilation import parts_of
@@ -46,10 +46,7 @@ class _Functions:
         if not tensor.graph.building_function:
             return
         if self._traces is None:
-            # Asked by type: an object of the program's may answer `isinstance` with code of its own.
-            things = [thing for thing in living() if issubclass(type(thing), (Traced, Graph))]
-            self._traces = [thing for thing in things if issubclass(type(thing), Traced)]
-            self._graphs = [thing for thing in things if issubclass(type(thing), Graph)]
+            self._traces, self._graphs = living(*with_derived(Traced)), living(*with_derived(Graph))
         for trace in self._traces:
             slots = [slot for slot, output in enumerate(trace.outputs) if output is tensor]
             if slots:
