@@ -243,7 +243,7 @@ class Ledger:
         full: 0, or the `errno` with which the disk, not the budget, refused something.
     """
 
-    __slots__ = ('_file', '_granted', '_largest_size', 'balance', 'full', 'limit', 'process', 'spent', 'total')
+    __slots__ = ('_file', '_folder', '_granted', '_largest_size', 'balance', 'full', 'limit', 'process', 'spent', 'total')
 
     def __init__(self, path: Path, total: int) -> None:
         """Join the trace at `path`, which may take `total` bytes on disk.
@@ -252,10 +252,11 @@ class Ledger:
             OSError: The ledger cannot be opened.
         """
         self._file = Descriptor(path / LEDGER, os.O_RDWR)
+        self._folder = path
         self._largest_size: Callable[[], tuple[int, int]] | None = None
         self._granted = 0
         self.total = self.limit = total
-        self.balance = self.full = 0
+        self.balance = self.full = self.spent = self.process = 0
         with self._locked() as (spent, processes):
             self.spent = spent
             self.process = processes + 1
@@ -271,9 +272,18 @@ class Ledger:
         fcntl.flock(number, fcntl.LOCK_EX)
         try:
             held = os.pread(number, _LEDGER.size, 0)
-            yield _LEDGER.unpack(held) if len(held) == _LEDGER.size else (self.total, 0)
+            yield _LEDGER.unpack(held) if len(held) == _LEDGER.size else self._recounted()
         finally:
             fcntl.flock(number, fcntl.LOCK_UN)
+
+    def _recounted(self) -> tuple[int, int]:
+        """What the logs tell where the ledger was cut off; grants of others that are not written yet are lost."""
+        try:
+            listed = logs(self._folder)
+            written = sum(log.lstat().st_size for _, log in listed)
+        except (OSError, TraceError):
+            return self.total, self.process     # nothing more is written to a folder that cannot be read
+        return max(self.spent, written), max([self.process, *(number for number, _ in listed)])
 
     def _store(self, spent: int, processes: int) -> None:
         os.pwrite(self._file.fileno(), _LEDGER.pack(spent, processes), 0)

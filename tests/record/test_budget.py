@@ -139,6 +139,32 @@ def test_the_budget_is_shared_with_children(tmp_path):
     assert size(tmp_path / 't.pfd') <= 1 << 20
 
 
+@pytest.mark.parametrize('left', [0, 5])
+def test_a_ledger_that_was_cut_off_is_counted_again(tmp_path, left):
+    """Neither is the budget called spent, nor is more taken than it; a child has a log of its own."""
+    call, path, budget = wrapped(lambda x: [x]), tmp_path / 't.pfd', 4 << 20
+    with Recorder(path, budget=budget) as recorder:
+        for number in range(40):
+            call(np.full(1000, number, np.float64))
+        recorder.flush()
+        os.truncate(path / 'ledger', left)
+        child = os.fork()
+        if not child:
+            for number in range(40):
+                call(np.full(1000, 100 + number, np.float64))
+            _recorder_of(call).flush()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        os.truncate(path / 'ledger', left)
+        for number in range(40):
+            call(np.full(1000, 200 + number, np.float64))
+    assert len(list(path.glob('*.log'))) == 2 and size(path) <= budget
+    with Trace.open(path) as trace:
+        assert not any(trace.info().dropped.values())
+        values = {float(one.inputs[0].to_numpy()[0]) for one in trace.calls()}
+    assert values == {float(base + number) for base in (0, 100, 200) for number in range(40)}
+
+
 def _recorder_of(_):
     from pyfuncdbg.hooks.chain import hooks
     return next(hook for hook in hooks.python if isinstance(hook, Recorder))
