@@ -19,7 +19,7 @@ from pyfuncdbg.inspector.app import Inspector
 from pyfuncdbg.inspector.saved import SavedDesk
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def record(program: str, folder: Path, *options: str) -> Path:

@@ -152,7 +152,7 @@ def client(program: Program) -> Iterator[RawClient]:
         made.close()
 
 
-def wait_until(true: Any, seconds: float = 20) -> None:
+def wait_until(true: Any, seconds: float = 60) -> None:
     """Wait for something that takes its time on a busy machine."""
     end = time.monotonic() + seconds
     while not true():

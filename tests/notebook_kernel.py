@@ -19,7 +19,7 @@ import pyfuncdbg
 
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 TESTS = Path(__file__).resolve().parent
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 SETUP = '''\
 import numpy as np

@@ -1,6 +1,7 @@
 """A shell in a window of a real terminal emulator, tmux, with a server of its own."""
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -12,7 +13,9 @@ from types import TracebackType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 40.0
+PATIENCE = 60.0
+_numbers = itertools.count()
+"""A server that ends still listens for a moment: the next one listens elsewhere."""
 needs_tmux = pytest.mark.skipif(shutil.which('tmux') is None, reason='needs tmux')
 
 
@@ -27,7 +30,7 @@ class Pane:
 
     def __init__(self, folder: Path, shell: str = 'sh', **environment: str) -> None:
         self.folder = folder
-        self._socket = str(folder / 'tmux')
+        self._socket = str(folder / f'tmux{next(_numbers)}')
         dropped = ('NO_COLOR', 'COLUMNS', 'LINES', 'PYTHONBREAKPOINT', 'PYFUNCDBG_UI', 'PYFUNCDBG_LISTEN')
         env = {name: value for name, value in os.environ.items() if not name.startswith('TMUX') and name not in dropped}
         env |= {'PYTHONPATH': str(ROOT), 'XDG_STATE_HOME': str(folder), 'XDG_RUNTIME_DIR': str(folder), 'LC_ALL': 'C.UTF-8',
@@ -64,13 +67,18 @@ class Pane:
         """What is on the screen."""
         return self.tmux('capture-pane', '-p').rstrip()
 
-    def until(self, *texts: str, seconds: float = PATIENCE) -> str:
-        """The screen once it shows all these."""
+    @property
+    def scrolled(self) -> str:
+        """The screen and what has left it upwards, as lines that are whole again."""
+        return self.tmux('capture-pane', '-p', '-J', '-S', '-').rstrip()
+
+    def until(self, *texts: str, seconds: float = PATIENCE, scrolled: bool = False) -> str:
+        """The screen once it shows all these; or has shown them, where text may have moved them out of it."""
         end = time.monotonic() + seconds
-        while not all(text in self.screen for text in texts):
-            assert time.monotonic() < end, f'{texts} do not come:\n{self.screen}'
+        while not all(text in (screen := self.scrolled if scrolled else self.screen) for text in texts):
+            assert time.monotonic() < end, f'{texts} do not come:\n{screen}'
             time.sleep(0.05)
-        return self.screen
+        return screen
 
     def flags(self) -> dict[str, str]:
         """Modes of the terminal that a program may have left on."""

@@ -19,7 +19,7 @@ import pyte
 import pyfuncdbg
 
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
-PATIENCE = 20.0
+PATIENCE = 60.0
 INSPECTOR = ('--ui', 'inspector')
 LIVE = ('--live',)
 ITS_KEYS = 'Ctrl-] gives them back'

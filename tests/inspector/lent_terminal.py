@@ -104,7 +104,7 @@ class Terminal:
                'XDG_RUNTIME_DIR': str(folder), **(environment or {})}
         command = ['/bin/bash', '--norc', '--noprofile', '--noediting', '-i'] if shell else [sys.executable, *args]
         self.child = pexpect.spawn(command[0], command[1:], cwd=str(folder), env={**env, 'PS1': 'shell> '}, dimensions=size,
-                                   timeout=30)
+                                   timeout=60)
         self.child.delaybeforesend = None
         self.display = Display(size[1], size[0])
         self._stream = pyte.ByteStream(self.display)
@@ -134,7 +134,7 @@ class Terminal:
         self._stream.feed(_KEYBOARD.sub(b'', data))
         return True
 
-    def until(self, *wanted: str, full: bool | None = None, seconds: float = 20) -> str:
+    def until(self, *wanted: str, full: bool | None = None, seconds: float = 60) -> str:
         """Wait until all of this is on the screen at once, on that of a full-screen program or not; the screen then."""
         end = time.monotonic() + seconds
         while not (all(re.search(word, self.screen) for word in wanted) and full in (None, self.display.full)):
@@ -149,7 +149,7 @@ class Terminal:
 
     def end(self) -> str:
         """Wait for the end of the program; what is on the screen then."""
-        stop = time.monotonic() + 20
+        stop = time.monotonic() + 60
         while self.read():
             assert time.monotonic() < stop, f'it does not end; there is:\n{self.screen}'
         self.child.wait()
@@ -175,13 +175,21 @@ class Terminal:
         self.child.send(line)
         self.until(re.escape(line))
         self.child.send('\r')
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while self.display.full and re.search(TYPING, self.screen):
             assert self.read() and time.monotonic() < end, f'the line stays:\n{self.screen}'
 
     def key(self, key: str) -> None:
         """One key."""
         self.child.send(key)
+
+    def leave(self, key: str) -> None:
+        """One key, until the inspector has given the screen back; the next one may have taken it by then."""
+        before = self.raw.count(b'\x1b[?1049l')
+        self.key(key)
+        end = time.monotonic() + 60
+        while self.raw.count(b'\x1b[?1049l') == before:
+            assert self.read() and time.monotonic() < end, f'it stays:\n{self.screen}'
 
     def inspector(self) -> int:
         """Process number of the inspector, 0 if there is none."""

@@ -97,8 +97,7 @@ print('exit', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     with Terminal(tmp_path, source) as terminal:
         for _ in range(3):
             terminal.stopped('norm')
-            terminal.key('c')
-            terminal.until('.', full=False)
+            terminal.leave('c')
         screen = terminal.end()
         assert terminal.code == 0 and terminal.restored()
         assert 'exit 7' in screen and re.search(r'child \[0. 0. 0.\]', screen) and re.search(r'parent \[0. 0. 0.\]', screen)

@@ -37,7 +37,7 @@ WAYS = {'hosted, running': ((*RUN, '--ui', 'inspector', 'script.py'), 'running',
         'lent': ((*RUN, '--break', 'double', 'script.py'), 'STOPPED', {'PYFUNCDBG_UI': 'inspector'}),
         'prompt': ((*RUN, '--ui', 'prompt', '--break', 'double', 'script.py'), '(pfd)', {}),
         'open': (('-m', 'pyfuncdbg', 'open', 'trace.pfd'), 'q quit', {})}
-PATIENCE = 5.0
+PATIENCE = 30.0
 
 
 def ours(folder: Path) -> set[int]:

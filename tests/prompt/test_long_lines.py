@@ -43,7 +43,7 @@ def test_a_megabyte_is_pasted_at_a_terminal(tmp_path: Path, way: str, brackets: 
             pane.paste('p 1 + 1 ' * 125_000, brackets=brackets)
             if way == 'dumb':
                 pane.tmux('send-keys', 'Enter')
-            pane.until('refused', seconds=60)
+            pane.until('refused', seconds=60, scrolled=way == 'dumb')
             time.sleep(0.3)
             pane.type('help nonesuch' if program is not None else 'p 20 + 22')
             pane.until("'nonesuch'" if program is not None else '42')

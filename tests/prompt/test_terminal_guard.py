@@ -81,10 +81,10 @@ def test_all_are_killed_at_once_and_the_shell_works(tmp_path: Path, way: str, sh
         try:
             for pid in started(pane, way):
                 os.kill(pid, signal.SIGKILL)
-            wait_until(lambda: not watchdogs(tmp_path), 5)
+            wait_until(lambda: not watchdogs(tmp_path))
             pane.tmux('send-keys', 'C-u')
             pane.type('echo back $((40 + 2)); stty -a > modes')
-            pane.until('back 42', seconds=10)
+            pane.until('back 42')
             wait_until(lambda: (tmp_path / 'modes').exists() and pane.flags() == USUAL)
             assert {'echo', 'icanon', 'isig'} <= set((tmp_path / 'modes').read_text().split())
             if shell == 'sh':                   # which edits no line itself
@@ -101,9 +101,9 @@ def test_the_whole_group_of_the_job_is_killed(tmp_path: Path, way: str) -> None:
         groups = {os.getpgid(pid) for pid in pids}
         assert len(groups) == 1 and not groups & {os.getpgid(pid) for pid in watchdogs(tmp_path)}
         os.killpg(groups.pop(), signal.SIGKILL)
-        wait_until(lambda: not watchdogs(tmp_path), 5)
+        wait_until(lambda: not watchdogs(tmp_path))
         pane.type('echo back $((40 + 2))')
-        pane.until('back 42', seconds=10)
+        pane.until('back 42')
         assert pane.flags() == USUAL
 
 
@@ -129,7 +129,7 @@ time.sleep(60)
             wait_until(lambda: len(watchdogs(tmp_path)) == 1)
             for pid in processes(str(tmp_path), 'taker.py') - watchdogs(tmp_path):
                 os.kill(pid, signal.SIGKILL)
-            wait_until(lambda: not watchdogs(tmp_path), 5)
+            wait_until(lambda: not watchdogs(tmp_path))
             pane.until('left')
             assert raw(pane) == (how == 'edited')
 
@@ -142,7 +142,7 @@ def test_after_a_normal_end_the_watchdog_goes_and_touches_nothing(tmp_path: Path
         pane.type('quit')
         pane.until('[0. 2. 4.]')
         wait_until(lambda: not any(Path(f'/proc/{pid}').exists() for pid in pids))
-        wait_until(lambda: not watchdogs(tmp_path), 5)
+        wait_until(lambda: not watchdogs(tmp_path))
         assert usual(pane)
 
 
@@ -160,7 +160,7 @@ def test_the_watchdog_ends_with_the_terminal_and_holds_no_pipe(tmp_path: Path) -
         assert sorted(file.split(':')[0] for file in files if not file.startswith('/dev/pts/')) in (
             ['/dev/null', '/dev/null', 'socket'], ['/dev/null', '/dev/null', 'anon_inode', 'socket'])
         child.ptyproc.fileobj.close()
-        wait_until(lambda: not Path(f'/proc/{number}').exists(), 5)
+        wait_until(lambda: not Path(f'/proc/{number}').exists())
         assert Path(f'/proc/{child.pid}').exists()
     finally:
         os.kill(child.pid, signal.SIGKILL)
