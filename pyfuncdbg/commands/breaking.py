@@ -74,10 +74,8 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
         where = spec(f'{_file_here(context)}:{where.text}')
     _learn(context, breakpoints)
     note = _note(where, context, breakpoints)
-    timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
-                  None)
-    options: dict[str, Any] = {'timing': timing, 'do': args.do, 'once': args.once or once, 'every': args.every,
-                               'after': args.after}
+    args.once = args.once or once
+    options = _settings(args)
     alike = breakpoints.alike(where, condition or None, **options)
     if alike is not None:
         return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
@@ -86,19 +84,50 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     return Changed('set', (state_of(breakpoints.entry(made.number), breakpoints, note),))
 
 
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What the options of `break` say, for `Breakpoints.set`."""
+    timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
+                  None)
+    return {'timing': timing, 'do': args.do, 'once': args.once, 'every': args.every, 'after': args.after}
+
+
+def breakpoint_of(place: str, condition: str | None) -> tuple[Spec, str | None, dict[str, Any]]:
+    """What `--break PLACE --if CONDITION` sets: its place, condition and settings, for `Breakpoints.set` and `check`. The
+    options of `break` may stand behind either: `--break 'norm --every 3'`.
+
+    Raises:
+        CommandError: The place or an option makes no sense.
+    """
+    where, _, given = place.partition(' --')
+    rest, more = _without_options(condition or '')
+    args = parser_of(BREAK).parse_args([*(word.text for word in words(f'--{given}' if given else '')), *more])
+    if args.spec:
+        raise CommandError(f'--break {place}: behind its options comes a condition or nothing, not {args.spec!r}')
+    return spec(where.strip()), rest or None, _settings(args)
+
+
+def _known_options() -> list[str]:
+    return [option for action in parser_of(BREAK)._actions for option in action.option_strings]
+
+
+def _without_options(text: str) -> tuple[str, list[str]]:
+    """A place or condition, and the words of the options that stand behind it."""
+    found: list[str] = []
+    while (match := _TRAILING.search(' ' + text)) is not None:
+        found.append(match[1])
+        text = (' ' + text)[:match.start()].strip()
+    return text, [word.text for option in reversed(found) for word in words(option)]
+
+
 def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
     """SPEC and condition; options that stand behind the condition are put where they belong."""
     place: str = args.spec or ''
     rest: str = args.condition
     if place == 'if':
         place, rest = '', f'if {rest}'
-    found: list[str] = []
-    while (match := _TRAILING.search(' ' + rest)) is not None:
-        found.append(match[1])
-        rest = (' ' + rest)[:match.start()].strip()
-    if found:
+    rest, given = _without_options(rest)
+    if given:
         parser = parser_of(BREAK)
-        given = [word.text for option in reversed(found) for word in words(option)]
         for name, value in vars(parser.parse_args(given)).items():
             if value != parser.get_default(name):
                 setattr(args, name, value)
@@ -112,8 +141,7 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
         return place, ''
     word, _, condition = rest.partition(' ')
     if word != 'if' and not rest.startswith('if('):
-        known = [option for action in parser_of(BREAK)._actions for option in action.option_strings]
-        hint = nearest(word, known) if word.startswith('-') else ''
+        hint = nearest(word, _known_options()) if word.startswith('-') else ''
         raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", Typed('help break'),
                            ' shows all.')
     condition = condition if word == 'if' else rest[2:]

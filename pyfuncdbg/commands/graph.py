@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import draw_resumed, stop_of
 from pyfuncdbg.debug.differences import Difference
-from pyfuncdbg.debug.held_state import taken
+from pyfuncdbg.debug.held_state import as_left, taken
 from pyfuncdbg.debug.nodes import pausable
 from pyfuncdbg.debug.reload import Reloaded, reloaded
 from pyfuncdbg.debug.saved_inputs import changes
@@ -72,6 +72,7 @@ class Retried:
         reloaded: What its source file gave, None if it has none.
         inputs: Of a call: 'restored' if it gets what it got at first, 'as left' if that was not saved; else ''.
         changed: The inputs that the function had written to.
+        held: What the function takes from beside its inputs, which stays as the call left it.
     """
 
     verb: str
@@ -79,6 +80,7 @@ class Retried:
     reloaded: Reloaded | None
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 class Place:
@@ -229,7 +231,7 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     found = reloaded(site.function) if site.function is not None else None
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return Retried('retry', site.name, found, inputs, changed)
+    return Retried('retry', site.name, found, inputs, changed, as_left(site.function))
 
 
 def refuse_next_element(site: CallSite) -> None:
@@ -274,6 +276,6 @@ REWIND = Command('rewind', 'go back to before a node, or some nodes; variables a
                  _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
                  _rewind_arguments, needs_stop=True)
 RETRY = Command('retry', 'make the same call once more (-i: step into it); an edited function is read again first', 'run',
-                _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed),
-                _retry_arguments, needs_stop=True)
+                _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed,
+                                                    result.held), _retry_arguments, needs_stop=True)
 MOVING: tuple[Command, ...] = (TO, REWIND, RETRY)

@@ -199,14 +199,15 @@ class Breakpoints:
         made = Breakpoint(0, where, predicate, _timing(where, predicate, timing, fields['do']), **fields)
         return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
 
-    def check(self, place: str, when: object = None) -> None:
+    def check(self, where: Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop', every: int = 1,
+              after: int = 0, once: bool = False) -> None:
         """Look whether a breakpoint could be set; none is.
 
         Raises:
-            CommandError: The place or the condition makes no sense.
+            CommandError: The condition makes no sense, or the settings do not at this place.
         """
-        where = spec(place)
-        _timing(where, self._condition(where, when), None, 'stop')
+        _check_counts(every, after)
+        _timing(where, self._condition(where, when), timing, do)
 
     def _condition(self, where: Spec, when: object) -> Predicate | None:
         if when is None or when == '':

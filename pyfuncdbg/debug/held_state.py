@@ -51,6 +51,20 @@ def obstacle(site: CallSite) -> str:
     return ''
 
 
+def as_left(function: Any) -> tuple[str, ...]:
+    """What a function holds that each call takes from, such as 'lines, an open file': a further call goes on there."""
+    around = getattr(function, '__globals__', {})
+    found: dict[str, None] = {}
+    for name, value in held(function):
+        what = _used_up(value)
+        # What a module has, such as np.random, the function need not take: only the name is known to be in its code.
+        if isinstance(value, _RANDOM) and not isinstance(around.get(name.partition('.')[0]), ModuleType):
+            what = 'a random generator'
+        if what:
+            found[f'{name}, {what}'] = None
+    return tuple(found)
+
+
 def taken(source: str) -> str:
     """Why a call that takes the next element of something cannot be made again."""
     return (f'each call takes the next element from the {source}, and another call would take one that the program is to '
@@ -124,7 +138,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from _of_function(value)
     elif isinstance(value, MethodType):
         yield repr(getattr(value.__func__, '__qualname__', 'a method')), value.__func__
-        yield 'self', value.__self__
+        yield name or 'self', value.__self__
     elif isinstance(value, partial):
         yield name, value.func
         yield from ((f'argument {i}', part) for i, part in enumerate(value.args))

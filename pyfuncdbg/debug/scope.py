@@ -96,6 +96,8 @@ class Tensors:
             raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
         if self._stop.phase == 'post-mortem':
             raise CommandError(f"{tensor!r} cannot be had any more: the run is over. 'pt' shows it if it was recorded")
+        if self._stop.phase == 'run':
+            raise CommandError(f'{tensor!r} has no value yet: no node of this run has been executed')
         if self._view is None:
             raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
         try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pyfuncdbg.commands.breaking import breakpoint_of
 from pyfuncdbg.commands.command import Command, parser_of
 from pyfuncdbg.commands.line import words
 from pyfuncdbg.commands.recording import size
@@ -88,7 +89,8 @@ def read(text: str, command: Command) -> Options:
     args = parser_of(command).parse_args([word.text for word in words(quoted)])
     options = options_of(args)
     for place, condition in options.breaks:
-        debugger.breakpoints.check(place, condition)
+        spec, when, settings = breakpoint_of(place, condition)
+        debugger.breakpoints.check(spec, when, **settings)
     return options
 
 

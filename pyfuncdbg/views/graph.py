@@ -38,7 +38,8 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
     return Page(*parts)
 
 
-def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = ()) -> Page:
+def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = (),
+                 held: Sequence[str] = ()) -> Page:
     """What is made again, with which code, and on which inputs."""
     parts: list[Part] = []
     if found is not None and found.done:
@@ -48,6 +49,10 @@ def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: S
         parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
     parts.append(Text(f"'{one_line(node, 60)}' once more: its effects outside (files, prints) happen again", 'dim',
                       overflow='fold'))
+    if held:
+        these = '; '.join(one_line(one, 80) for one in held[:8]) + (f'; and {len(held) - 8} more' if len(held) > 8 else '')
+        parts.append(Text(f'its function takes from {these}: not put back, so that this execution goes on where the last '
+                          'one ended, and the program after it', 'yellow', overflow='fold'))
     return Page(*parts, *_inputs_again(inputs, changed))
 
 
