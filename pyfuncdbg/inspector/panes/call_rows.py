@@ -122,7 +122,7 @@ def wish_of(line: str) -> Wish | None:
         return None
     if args.json or args.help:
         return None
-    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed')
+    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed', 'changed')
     if args.kind != _KIND:
         filters['kind'] = args.kind
     return Wish(tuple(filters.items()), args.sort, args.newest != (args.sort == 'duration'))
