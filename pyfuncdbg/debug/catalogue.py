@@ -14,6 +14,8 @@ from pyfuncdbg.hooks.call import CallSite, Kind, Run
 from pyfuncdbg.record.records import SiteRecord
 
 _MOST = 1 << 16
+_NEARLY = 0.15
+"""By how much less a name may resemble what was typed than the nearest one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +103,8 @@ class Catalogue:
         hints = [(difflib.SequenceMatcher(None, close[0], spec.name).ratio(), -number, close)
                  for number, names in enumerate(kinds)
                  if (close := difflib.get_close_matches(spec.name, sorted(filter(None, names)), 3))]
-        return nearest(spec.name, max(hints)[2]) if hints else ''
+        if not hints:
+            return ''
+        best, _, close = max(hints)
+        return nearest(spec.name, [name for name in close
+                                   if difflib.SequenceMatcher(None, name, spec.name).ratio() >= best - _NEARLY])

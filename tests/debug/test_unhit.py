@@ -91,11 +91,11 @@ def test_a_name_that_no_call_has_is_told_what_it_is(place: str, said: str) -> No
 
 
 def test_near_names_are_of_one_kind() -> None:
-    def pickes(x: Any) -> Any:                  # nearer to 'pickedd' is 'picked'
+    def pickes(x: Any) -> Any:
         return x
     with ScriptedUser([]):
         debugger.start()
-        entry = debugger.breakpoints.set('pickedd')
+        entry = debugger.breakpoints.set('pickex')
         try:
             tf.numpy_function(picked, [np.array([0])], tf.int64, name='pickled')
             tf.numpy_function(pickes, [np.array([0])], tf.int64, name='picket')
