@@ -102,4 +102,4 @@ def test_near_names_are_of_one_kind() -> None:
             (sentence,) = unhit(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
-    assert sentence.endswith(" Did you mean 'picked' or 'pickes'?"), sentence
+    assert sentence.endswith(" Did you mean 'pickes' or 'picked'?"), sentence
