@@ -335,8 +335,8 @@ early(4)
 
 @pytest.mark.parametrize('host', ['own', pytest.param('tensorflow', marks=pytest.mark.tensorflow)])
 @pytest.mark.parametrize(('place', 'values'), [
-    ('helper_of_lines.py:2', ['1', '2', 'Tensor', '3', '4']), ('model.py:6', ['0', '1', '2']), ('model.py:13', ['0', '1', '2']),
-    ('model.py:20', ['Tensor'])])
+    ('helper_of_lines.py:2', ['1', '2', 'Tensor', '3', '4']), ('model.py:6', ['0', '1', '2']),
+    ('model.py:13', ['0', '1', '2']), ('model.py:20', ['Tensor'])])
 def test_every_execution_of_a_line_stops_before_the_first_run_too(place: str, values: list[str], host: str,
                                                                   tmp_path: Path) -> None:
     (tmp_path / 'helper_of_lines.py').write_text('def early(n):\n    k = n + 1\n    return k\n')
