@@ -80,8 +80,8 @@ def line_of(text: str) -> int:
 HEADS = {line_of(head) for head in ('def plain', 'def forward', 'class Net')}
 """Those of functions mean the first line inside; Python comes to that of a class twice."""
 SEVERAL = {line_of('both = ['), line_of('add = lambda'), line_of('many = Net'), line_of('with open')}
-WITHOUT_CODE = {1, 2, line_of('"""Says'), line_of('"""A net'), line_of('else:'), line_of('except Zero'), line_of('    add(4))'),
-                line_of('finally:'), *(n for n in LINES if not TEXT.split('\n')[n - 1].strip())}
+WITHOUT_CODE = {1, 2, line_of('"""Says'), line_of('"""A net'), line_of('else:'), line_of('except Zero'),
+                line_of('finally:'), line_of('    add(4))'), *(n for n in LINES if not TEXT.split('\n')[n - 1].strip())}
 
 
 @pytest.fixture
