@@ -25,7 +25,8 @@ class BreakpointState:
         number: By which commands name it.
         spec: As typed.
         condition: Its text, '' for none.
-        timing, do, once, every, after, enabled: As in `Breakpoint`.
+        timing: As in `Breakpoint`; 'inside' where it stops in the function that is named.
+        do, once, every, after, enabled: As in `Breakpoint`.
         hits: How often it was hit.
         failures: How often its condition has raised.
         failure: What that raised first, '' for nothing.
@@ -55,7 +56,8 @@ def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> Breakpoi
     """One of the table."""
     one = entry.breakpoint
     where, how, found = _place(entry, breakpoints)
-    return BreakpointState(one.number, one.spec.text, shown(one.when), one.timing, one.do, one.once, one.every, one.after,
+    timing = 'inside' if _is_inside(one, breakpoints) else one.timing
+    return BreakpointState(one.number, one.spec.text, shown(one.when), timing, one.do, one.once, one.every, one.after,
                            one.enabled, entry.hits, *entry.failures, where, how, note or found)
 
 
@@ -70,6 +72,13 @@ def pending(number: int, breakpoints: Breakpoints) -> str:
     if state.how != 'pending' or state.where:
         return ''
     return f'breakpoint {number} ({state.spec}) is pending: {state.note}'
+
+
+def _is_inside(one: Breakpoint, breakpoints: Breakpoints) -> bool:
+    """Whether it names functions, as far as is known."""
+    sites = breakpoints.known.meant(one.spec)
+    return one.timing == 'before' and not one.boundary and bool(sites) and all(
+        one.spec.means_function_of(site.name, site.names, site.function) for site in sites)
 
 
 def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:

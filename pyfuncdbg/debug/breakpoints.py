@@ -171,7 +171,8 @@ class Breakpoints:
             place: The SPEC; it need not exist yet.
             when: The condition: text, a `Predicate`, a Python function of the call; at a line one of the variables that its
                 parameters name. None: always.
-            timing: When it is tested; by default before the call, or after it if the condition reads `out`.
+            timing: When it is tested; by default where the function begins that is named, before the call of anything else,
+                or after it if the condition reads `out`.
             do, once, every, after, enabled: As in `Breakpoint`.
 
         Raises:
@@ -184,7 +185,8 @@ class Breakpoints:
             raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
         chosen = _timing(where, predicate, timing, do)
         with self._lock:
-            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled)
+            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
+                              timing == 'before')
             entry = Entry(made, self._program, self.lines, self._disable)
             entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
             entry.place()
@@ -196,7 +198,8 @@ class Breakpoints:
     def alike(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
         """The number of a breakpoint that stops in just the cases of the one that `set` would make; raises as that does."""
         predicate = self._condition(where, when)
-        made = Breakpoint(0, where, predicate, _timing(where, predicate, timing, fields['do']), **fields)
+        chosen = _timing(where, predicate, timing, fields['do'])
+        made = Breakpoint(0, where, predicate, chosen, **fields, boundary=timing == 'before')
         return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
 
     def check(self, place: str, when: object = None) -> None:

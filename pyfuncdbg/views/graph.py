@@ -46,8 +46,8 @@ def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: S
         parts.append(Text(f'{one_line(found.function, 60)} was edited: read again from {where}', 'green', overflow='fold'))
     elif found is not None and found.note:
         parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
-    parts.append(Text(f"'{one_line(node, 60)}' once more: its effects outside (files, prints) happen again", 'dim',
-                      overflow='fold'))
+    again = 'no line of it has run yet' if inputs == 'not begun' else 'its effects outside (files, prints) happen again'
+    parts.append(Text(f"'{one_line(node, 60)}' once more: {again}", 'dim', overflow='fold'))
     return Page(*parts, *_inputs_again(inputs, changed))
 
 
