@@ -73,7 +73,6 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     if where.kind == 'name' and where.text.isdecimal():
         where = spec(f'{_file_here(context)}:{where.text}')
     _learn(context, breakpoints)
-    note = _note(where, context, breakpoints)
     timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
                   None)
     options: dict[str, Any] = {'timing': timing, 'do': args.do, 'once': args.once or once, 'every': args.every,
@@ -83,7 +82,9 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
         return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
     made = breakpoints.set(where, condition or None, **options)
     debugger_of(context).start()
-    return Changed('set', (state_of(breakpoints.entry(made.number), breakpoints, note),))
+    entry = breakpoints.entry(made.number)
+    note = '' if entry.functions else _note(where, context, breakpoints)
+    return Changed('set', (state_of(entry, breakpoints, note),))
 
 
 def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:

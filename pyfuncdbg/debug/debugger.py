@@ -392,6 +392,12 @@ class Debugger:
         if not flow.asking and not made_again():
             flow.stepper.here(frame, reason)
 
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
+        flow = self.flow(threading.get_native_id())
+        if not flow.asking and not made_again():
+            flow.stepper.at_start(frame, reason)
+
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         """The stepper has come to a line of the program."""
         entrance = nearest_entrance(frame)
@@ -407,6 +413,8 @@ class Debugger:
         else:
             stop.changed = flow.names.changes(frame, returned=phase == 'return')
             decision = self.stopped(stop)
+            if self.flows.get(stop.thread) is not flow:
+                self.flows[stop.thread] = flow  # nothing was wanted of the thread while it was asked about
         if (decision.verb == 'retry' or stop.anew) and call is not None:
             flow.stepper.disarm()
             if stop.anew:

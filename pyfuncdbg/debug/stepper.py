@@ -61,6 +61,7 @@ class Stepper(bdb.Bdb):
         self._arriving = False
         self._entering = False
         self._beginning = False
+        self._begun = 0
         self._decided: Decision | None = None
         self._line: tuple[int, int] | None = None
         self.reset()
@@ -81,6 +82,11 @@ class Stepper(bdb.Bdb):
         self._entering = self._arriving = False
         self.set_step()
         self._arm(sys._getframe(1))
+
+    def at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop here and now, where the function of a frame begins; unless a step has led here."""
+        if self._begun != id(frame) or not self.active:
+            self._tell('call', frame, reason, None)
 
     def begun_not(self) -> None:
         """The call is over in which the thread was to stop where its function begins: there was none."""
@@ -253,6 +259,7 @@ class Stepper(bdb.Bdb):
 
     def _tell(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         self._entering = self._arriving = False
+        self._begun = id(frame) if phase == 'call' else 0
         self._on_stop(phase, frame, reason, value)
 
 

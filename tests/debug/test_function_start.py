@@ -94,7 +94,8 @@ def test_return_goes_to_the_end_of_the_function() -> None:
 @pytest.mark.parametrize(('place', 'options', 'phase'), [
     ('PyFunc', {}, 'before'), ('node', {}, 'before'), ('scaled[0]', {}, 'before'), ('nod?', {}, 'before'),
     ('scaled', {}, 'call'), ('function:scaled', {}, 'call'), ('scal*', {}, 'call'),
-    ('scaled', {'timing': 'before'}, 'before'), ('scaled', {'when': 'k == 2'}, 'call'), ('scaled', {'when': 'out[0] == 6'}, 'after')])
+    ('scaled', {'timing': 'before'}, 'before'), ('scaled', {'when': 'k == 2'}, 'call'),
+    ('scaled', {'when': 'out[0] == 6'}, 'after')])
 def test_what_is_named_says_where_it_stops(place: str, options: dict[str, Any], phase: str) -> None:
     node = f'node{next(tf_names)}' if place != 'node' else 'node'
     user, result = session([place.replace('?', '*')], [], lambda: called(scaled, 3, name=node), **options)
