@@ -189,7 +189,8 @@ def _break_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
     parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')
     timing = parser.add_mutually_exclusive_group()
-    timing.add_argument('--before', action='store_true', help='before the call')
+    timing.add_argument('--before', action='store_true',
+                        help='before the call; else one that names a function stops in it, where it begins')
     timing.add_argument('--after-call', action='store_true', help='when it has returned')
     timing.add_argument('--error', action='store_true', help='where it raised')
     timing.add_argument('--gradient', action='store_true', help='at the calls of its backward step')

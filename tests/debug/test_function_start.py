@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -194,3 +196,63 @@ def test_in_graphs_runs_can_be_rewound_to_the_function() -> None:
     with tf.compat.v1.Session(graph=graph) as sess:
         user, result = session(['scaled'], ['n', 'n', 'n', 'node', 'rewind py', 'cont'], lambda: sess.run(y + 1).tolist())
     assert result == [7] and user.phases[:4] == ['call', 'line', 'line', 'line'], user.answers
+
+
+PROGRAM = '''
+def build(n):
+    """Says what it does."""
+    while n < 3:
+        n += 1
+    return n
+
+class Net:
+    def step(self, x):
+        return x
+
+build(1)
+late = 1
+def comes(x):
+    return x
+comes(2)
+build(5)
+Net().step(7)
+'''
+
+
+@pytest.mark.parametrize(('place', 'when', 'entered'), [
+    ('build', None, [('build', 1), ('build', 5)]), ('build', 'n > 3', [('build', 5)]), ('comes', None, [('comes', 2)]),
+    ('Net.step', None, [('step', 7)]), ('step', 'x == 7', [('step', 7)]), ('build', 'other > 3', []),
+    ('build', 'out > 3', []), ('buil*', None, [])])
+def test_functions_that_the_program_calls_itself(place: str, when: str | None, entered: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / 'own_calls.py'
+    path.write_text(PROGRAM)
+    seen: list[Any] = []
+
+    def look(stop: Stop) -> None:
+        assert stop.frame is not None and stop.phase == 'call'
+        values = stop.frame.f_locals
+        seen.append((stop.frame.f_code.co_name, values.get('n', values.get('x'))))
+        assert PROGRAM.split('\n')[stop.frames[-1].line - 1].lstrip().startswith('def ')
+
+    def load() -> None:
+        spec = importlib.util.spec_from_file_location('own_calls', path)
+        assert spec is not None and spec.loader is not None
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    session([place], [look, 'cont'] * len(entered), load, when=when)
+    assert seen == entered
+
+
+def test_an_ordinary_function_is_walked_and_its_caller_after_it() -> None:
+    def caller() -> int:
+        value = several(1, 2)
+        return value + 1  # a line to come back to
+    user, result = session(['several'], ['n', 'n', 'n', 'cont'], caller)
+    assert (user.phases, result) == (['call', 'line', 'return', 'line'], 4)
+
+
+def test_a_step_into_a_function_with_a_breakpoint_stops_at_its_start_once() -> None:
+    def caller() -> int:
+        debugger.stop_here(sys._getframe(), 'here')
+        return several(1, 2)  # type: ignore[no-any-return]
+    user, _ = session(['several'], ['s', 'n', 'n', 'cont'], caller)
+    assert user.phases == ['line', 'call', 'line', 'return']
