@@ -13,9 +13,10 @@ from types import CodeType, FunctionType
 from pyfuncdbg.debug.lines.arrival import Arrival
 from pyfuncdbg.debug.lines.file import File, Point
 from pyfuncdbg.debug.lines.functions import Activation, Population, running
-from pyfuncdbg.debug.lines.loose import lines_in
+from pyfuncdbg.debug.lines.loose import lines_in, lines_of
 from pyfuncdbg.debug.lines.monitoring import Watch, Watched
-from pyfuncdbg.debug.lines.naming import nested, qualified
+from pyfuncdbg.debug.lines.naming import is_named, nested, owner_of
+from pyfuncdbg.debug.lines.place import qualified
 from pyfuncdbg.debug.lines.version import Version
 from pyfuncdbg.hooks.original import original, publish
 from pyfuncdbg.hooks.source_map import exact_line, program_code
@@ -67,10 +68,7 @@ class Installation:
         tested = 0
         before = {id(version.code): version for version in self._older}
         before.update((id(version.code), version) for version in self._made)
-        self._made = file.versions()
-        for version in self._made:
-            if original(version.code) is version.code:
-                publish(version.code, version.original)
+        self._publish()
         for function, code in wanted:
             if function.__code__ is not code:
                 function.__code__ = code
@@ -81,6 +79,19 @@ class Installation:
         in_use = {id(activation.frame.f_code) for activation in self.activations(population)} if before else set()
         self._older = [version for number, version in before.items() if number not in current and number in in_use]
         return tested
+
+    def load(self, code: CodeType) -> CodeType:
+        """What to run instead of the code of the file's module; its functions are made with their tests."""
+        loaded = self.file.load(code)
+        self._publish()
+        self.count()
+        return loaded
+
+    def _publish(self) -> None:
+        self._made = self.file.versions()
+        for version in self._made:
+            if original(version.code) is version.code:
+                publish(version.code, version.original)
 
     def _wanted(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
         return [(function, self.file.version(original(function.__code__))) for function in functions]
@@ -128,14 +139,14 @@ class Installation:
                 for found in lines_in(code, self._line_for(point, code)) if point.number not in self.file.refused else ():
                     inner, line = found
                     self.unmade[point.number] = found
-                    _add(watch, inner, {line: ((point.arrival, _owner(inner)),)})
+                    _add(watch, inner, {line: ((point.arrival, owner_of(inner)),)})
         return watch
 
     def _watch_copy(self, watch: Watch, generated: CodeType) -> None:
         """Code that a framework runs instead of the program's: its first line of each line with a breakpoint."""
         wanted: dict[tuple[str, int], _Lines] = {}
         for point in self.file.points.values():
-            for spot in self.file.spots(point.line):
+            for spot in self.file.spots(point.place):
                 wanted.setdefault((qualified(spot.scope), spot.line), {})[point.number] = ((point.arrival, spot.owner),)
         for code in (generated, *nested(generated)):
             name = program_code(code).co_qualname
@@ -149,14 +160,19 @@ class Installation:
 
     def _line_for(self, point: Point, code: CodeType) -> int:
         if id(code) in self.file.loose:
-            return point.line                   # the text that is known is not that of the code
-        return next((spot.line for spot in self.file.spots(point.line)), point.line)
+            if isinstance(point.place, int):
+                return point.place              # the text that is known is not that of the code
+            return next((min(lines_of(one)) for one in (code, *nested(code)) if is_named(one, point.place)), 0)
+        return next((spot.line for spot in self.file.spots(point.place)),
+                    point.place if isinstance(point.place, int) else 0)
 
     def _lines_of(self, numbers: frozenset[int]) -> _Lines:
         lines: _Lines = {}
         for number in sorted(numbers):
             point = self.file.points[number]
-            for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.line)):
+            if isinstance(point.place, str):
+                continue                        # an activation that runs already has begun
+            for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.place)):
                 lines[line] = (*lines.get(line, ()), (point.arrival, owner))
         return lines
 
@@ -165,8 +181,9 @@ class Installation:
         return self._references('original') != self._counts[0]
 
     def multiplied(self) -> bool:
-        """Whether there are functions with our code that we did not give it to: closures made since, copies."""
-        return self._references('code') != self._counts[1]
+        """Whether there may be functions with our code that we did not give it to: closures made since, copies, those of a
+        module that was loaded with it."""
+        return self.file.loaded or self._references('code') != self._counts[1]
 
     def count(self) -> None:
         """Remember who refers to code now, when everything is up to date."""
@@ -186,9 +203,3 @@ def _add(watch: Watch, code: CodeType, lines: _Lines) -> None:
     for line, arrivals in lines.items():
         merged[line] = tuple(dict.fromkeys((*merged.get(line, ()), *arrivals)))
     watch[id(code)] = Watched(code, merged)
-
-
-def _owner(code: CodeType) -> str:
-    """The class around it, by its name alone."""
-    parts = code.co_qualname.split('.')
-    return parts[-2] if len(parts) > 1 and parts[-2] != '<locals>' else ''
