@@ -24,6 +24,7 @@ class CommandHelp:
     usage: str
     help: str
     needs_stop: bool
+    examples: tuple[str, ...]
     text: str
     """Everything, laid out."""
 
@@ -31,13 +32,12 @@ class CommandHelp:
 def described(command: Command, width: int = 100) -> CommandHelp:
     """The help of one command."""
     parser = parser_of(command, width)
-    line = usage(parser)
-    if command.expression:
-        line += f' {command.expression.upper()}'
+    line = usage(command, parser)
     also = f'\nalso: {", ".join(command.aliases)}' if command.aliases else ''
     body = parser.format_help().partition('\n\n')[2]
+    examples = ''.join(f'\n  {example}' for example in command.examples)
     return CommandHelp(command.name, command.aliases, command.group, line, command.help, command.needs_stop,
-                       f'usage: {line}{also}\n\n{body}')
+                       command.examples, f'usage: {line}{also}\n\n{body}\nsuch as:{examples}\n')
 
 
 def find_command(name: str, table: Sequence[Command]) -> Command:
@@ -67,4 +67,5 @@ def help_command(table: Callable[[], Sequence[Command]]) -> Command:
 
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument('command', metavar='COMMAND', nargs='?', help='show all about this one')
-    return Command('help', 'list the commands, or show all about one', 'keep', run, draw, arguments, ('h', '?'))
+    return Command('help', 'list the commands, or show all about one', 'keep', run, draw, arguments, ('h', '?'),
+                   examples=('help', 'help break'))

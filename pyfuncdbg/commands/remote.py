@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.console import Console
 
 from pyfuncdbg.commands.answer import Answer
+from pyfuncdbg.commands.attached import carry_out_commands
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import completions
 from pyfuncdbg.commands.execute import execute, name_of
@@ -23,6 +24,7 @@ from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.debug.whereabouts import whereabouts
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.source_map import program_code
 
@@ -34,6 +36,8 @@ _LONGEST = 8 << 20
 """Bytes of an answer."""
 _SERVING = ('terminal', 'kernel', 'inspector')
 """Front ends at which a stopped thread does what clients ask for while the user thinks."""
+_WIDTH = 100
+"""Columns of what is logged."""
 _ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
 
 
@@ -62,6 +66,9 @@ class Remote:
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         """Serve the clients until one has decided, the prompt moves to another stop, or the last client is gone."""
+        carry_out_commands(stop, debugger.breakpoints, lambda line: self._attached(line, stop))
+        if stop.decision is not None:
+            return
         self._stop, self._by = stop, 0
         self._server.broadcast({'event': 'stopped', 'stop': described(stop)})
         try:
@@ -72,6 +79,16 @@ class Remote:
             if stop.decision is not None or not self.usable():
                 verb = stop.decision.verb if stop.decision is not None else broker.lost
                 self._server.broadcast({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': self._by})
+
+    def _attached(self, line: str, stop: Stop) -> None:
+        """A command of a breakpoint: all clients get its answer."""
+        self._log(f'{whereabouts(stop)}: {line}')
+        try:
+            self._log(execute(line, Context(cast(Queries, _Trace()), stop, _WIDTH, debugger)).text(_WIDTH).rstrip('\n'))
+        except PyfuncdbgError as error:
+            self._log(f'*** {error}')
+        except Exception as error:              # a mistake of ours, or of the program's objects, must not end the program
+            self._log(f'*** {line}: {type(error).__name__}: {error}')
 
     # ------------------------------------------------------------------ the server's thread
     def summary(self) -> dict[str, Any] | None:
@@ -183,7 +200,8 @@ class Remote:
             found = completions(asked.text[:asked.position], context)
             return {**_ANSWER, 'completions': list(found.words), 'start': found.start}
         answer = execute(asked.text, context)
-        drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json), 'command': answer.command.name}
+        drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json),
+                 'command': answer.command.name, 'later': list(answer.later)}
         if len(encode(drawn)) > _LONGEST:
             raise CommandError(f'the answer is longer than {_LONGEST >> 20} MB; ask for less of it, or add ">> FILE"')
         return drawn
