@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.commands.command import Command, Context
+from pyfuncdbg.commands.line import separated
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.page import Page
@@ -34,14 +35,16 @@ aliases: dict[str, str] = {}
 
 
 def expanded(line: str) -> str:
-    """What a line means; itself if it does not begin with an alias.
+    """What a command means; itself if it does not begin with an alias. Of several commands only the first is expanded.
 
     Raises:
         CommandError: An argument is missing.
     """
-    while (words := line.split(None, 1)) and words[0] in aliases:
-        line = _filled(words[0], aliases[words[0]], words[1].split() if len(words) > 1 else [])
-    return line
+    words = line.split(None, 1)
+    if not words or words[0] not in aliases:
+        return line
+    first, *rest = separated(_filled(words[0], aliases[words[0]], words[1].split() if len(words) > 1 else []))
+    return ' ;; '.join([expanded(first), *rest])
 
 
 def _filled(name: str, what: str, given: Sequence[str]) -> str:
@@ -71,6 +74,8 @@ def alias_command(table: Callable[[], Sequence[Command]]) -> Command:
             raise CommandError(f'{name!r} is no name for an alias: a word without quotes, brackets and %')
         if name in _reached(what):
             raise CommandError(f'alias {name!r} would stand for itself: {what!r}')
+        if not separated(what):
+            raise CommandError(f'alias {name!r}: {what!r} holds no command')
         aliases[name] = what
         return [Alias(name, what)]
     return Command('alias', 'give a line a name of your own: %1, %2 are what is typed behind it, %* all; alone, list them',

@@ -114,7 +114,8 @@ def blocks(lines: Sequence[str]) -> list[tuple[int, str]]:
                 continue
             text = extended(text, lines[position])
             position += 1
-        found.append((first + 1, text))
+        if text:
+            found.append((first + 1, text))
     return found
 
 
