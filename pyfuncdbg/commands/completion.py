@@ -139,7 +139,7 @@ def _own(name: str, context: Context) -> Iterable[str]:
 
 def _chosen(text: str, word: str, found: Iterable[str]) -> Completions:
     hidden = not word.startswith('_')
-    words = sorted(name for name in found
+    words = sorted(name for name in set(found)
                    if name.startswith(word) and name != word and not (hidden and name.startswith('_')))
     return Completions(len(text) - len(word), tuple(words[:_MOST]))
 
@@ -209,6 +209,7 @@ def _tensors(context: Context) -> Iterator[str]:
             if site.kind == 'python':
                 yield from site.outputs or (f'{site.name}:0',)
         for call in context.trace.calls(newest_first=True, limit=_NEWEST):
+            yield f'{call.label}:0'
             yield f'#{call.number}:0'
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pyfuncdbg.commands.alias import aliases, expanded
 from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Command, Context, parser_of
+from pyfuncdbg.commands.habits import hint as not_there
 from pyfuncdbg.commands.help import described, find_command
 from pyfuncdbg.commands.line import (
     joined,
@@ -108,7 +109,8 @@ def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
         names = [*aliases, *(name for command in table for name in (command.name, *command.aliases))]
         first = text.split(None, 1)[0]
         if first.isidentifier() and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
-            raise CommandError(f"unknown command {first!r}.{nearest(first, names)} As Python: {error}") from None
+            instead = not_there(first) or nearest(first, names)
+            raise CommandError(f"unknown command {first!r}.{instead} As Python: {error}") from None
         raise
 
 

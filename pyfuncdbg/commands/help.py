@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 
 from pyfuncdbg.commands.command import Command, Context, parser_of, usage
+from pyfuncdbg.commands.habits import hint as not_there
 from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.command_help import command_help, command_list
 
@@ -49,7 +50,7 @@ def find_command(name: str, table: Sequence[Command]) -> Command:
     for command in table:
         if name == command.name or name in command.aliases:
             return command
-    hint = nearest(name, [known for command in table for known in (command.name, *command.aliases)])
+    hint = not_there(name) or nearest(name, [known for command in table for known in (command.name, *command.aliases)])
     raise CommandError(f"unknown command {name!r}.{hint} ", Typed('help'), ' lists the commands.')
 
 

@@ -118,6 +118,6 @@ QUIT = Command('quit', "stop debugging and let the program go on, unlike pdb's; 
 ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
 NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call',
                 'invoke_stepper', counted=True)
-INTO = resuming('into', 'go to the first line of the Python function of this node, or of the next one that has a function; at a '
-                        'loop, branch or function of the graph, to its first node')
+INTO = resuming('into', 'go to the first line of the Python function of this node, or of the next one that has a function; '
+                        'at a loop, branch or function of the graph, to its first node')
 RESUMING: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)

@@ -13,6 +13,7 @@ from pyfuncdbg.commands.evaluating import EVAL
 from pyfuncdbg.commands.frames import FRAMES
 from pyfuncdbg.commands.graph import MOVING
 from pyfuncdbg.commands.graph_list import GRAPH
+from pyfuncdbg.commands.habits import HABITS_COMMAND
 from pyfuncdbg.commands.health import HEALTH
 from pyfuncdbg.commands.help import help_command
 from pyfuncdbg.commands.interrupt import INTERRUPT
@@ -37,5 +38,5 @@ from pyfuncdbg.commands.timing import TIMEIT
 TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, EVAL, GRAPH, *NODES, *SOURCES, TIMELINE, REPORT, HEALTH, TAPE,
                               CHECK, DOCTOR, LP, INFO, *BREAKING, COMMANDS, INTERRUPT, *RESUMING, *MOVING, *CHANGING,
                               *STEPPING, THREADS, SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING, *OBJECT_INFO,
-                              TIMEIT, alias_command(lambda: TABLE), UNALIAS,
+                              TIMEIT, alias_command(lambda: TABLE), UNALIAS, HABITS_COMMAND,
                               help_command(lambda: TABLE))

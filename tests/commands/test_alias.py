@@ -32,7 +32,8 @@ def typed(*lines: str):
 
 @pytest.mark.parametrize(('what', 'line', 'means'), [
     ('p %1.mean()', 'pm x', 'p x.mean()'), ('p %2 - %1', 'pm x y', 'p y - x'), ('p [%*]', 'pm 1, 2', 'p [1, 2]'),
-    ('p', 'pm x + 1', 'p x + 1'), ('n ;; p x', 'pm', 'n ;; p x'), ('p %1', 'pm x y', 'p x'), ('p "%d" % 5', 'pm', 'p "%d" % 5')])
+    ('p', 'pm x + 1', 'p x + 1'), ('n ;; p x', 'pm', 'n ;; p x'), ('p %1', 'pm x y', 'p x'),
+    ('p "%d" % 5', 'pm', 'p "%d" % 5')])
 def test_what_is_typed_behind_it_goes_where_the_alias_wants_it(what, line, means):
     aliases['pm'] = what
     assert expanded(line) == means
@@ -63,7 +64,9 @@ def test_a_trace_without_a_program_has_them_too():
 @pytest.mark.parametrize(('line', 'error'), [
     ('alias p pp', "'p' is a command, which no alias can stand in front of"), ('alias pm pm', 'would stand for itself'),
     ('alias pm n ;; other', 'would stand for itself'), ('alias x? p x', "'x?' is no name for an alias"),
-    ('alias othr', "no alias 'othr'. Did you mean 'other'?"), ('alias nn ;;', 'holds no command'), ('unalias nn', "no alias 'nn'."), ('n1', "%1 is missing")])
+    ('alias othr', "no alias 'othr'. Did you mean 'other'?"),
+    ('alias nn ;;', 'holds no command'),
+    ('unalias nn', "no alias 'nn'."), ('n1', "%1 is missing")])
 def test_what_makes_no_sense_is_refused(line, error):
     aliases.update({'n1': 'p %1', 'other': 'p x ;; pm'})
     with pytest.raises(CommandError, match=error.replace('?', r'\?').replace('.', r'\.')):

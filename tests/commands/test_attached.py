@@ -109,5 +109,5 @@ def test_a_file_of_breakpoints_keeps_them(tmp_path: Path):
     loaded = dotfile.load(debugger.breakpoints, tmp_path / 'b.toml').numbers
     assert commands(loaded[0]) == ('silent', 'p "a"', 'c')
     (tmp_path / 'b.toml').write_text('[[breakpoint]]\nspec = "other"\ncommands = [1]\n')
-    with pytest.raises(Exception, match="'commands' is .1., expected a list of str"):
+    with pytest.raises(Exception, match=r"'commands' is .1., expected a list of str"):
         dotfile.load(debugger.breakpoints, tmp_path / 'b.toml')

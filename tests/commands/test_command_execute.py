@@ -20,7 +20,7 @@ from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',
-         'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline']
+         'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline', 'habits']
 ELSEWHERE = ('eval', 'tape', 'check', 'alias', 'unalias')        # see their own files
 
 

@@ -13,8 +13,10 @@ BLOCK = 'for i in range(3):\n    print(i)'
 @pytest.mark.parametrize(('text', 'prompt'), [
     ('x = 1', ''), ('p x', ''), ('for i in x:', MORE), (BLOCK, MORE), (BLOCK + '\n', ''), ('for i in x: print(i)', ''),
     ('f(', MORE), ('f(\n1)', ''), ('f(\n1,', MORE), ('f(\n', ''), ('x = """a', MORE), ('x = """a\n', MORE),
-    ('x = """a\n\nb"""', ''), ('if x:\n  y\nelse:', MORE), ('x = 1 + \\', MORE), ('@decorated', MORE), ('!for i in x:', MORE),
-    ('$x = (', MORE), ('foo bar', ''), ('x = [)', ''), ('commands', LISTED), ('commands 2', LISTED), ('commands 2\np x', LISTED),
+    ('x = """a\n\nb"""', ''), ('if x:\n  y\nelse:', MORE), ('x = 1 + \\', MORE), ('@decorated', MORE),
+    ('!for i in x:', MORE),
+    ('$x = (', MORE), ('foo bar', ''), ('x = [)', ''), ('commands', LISTED), ('commands 2', LISTED),
+    ('commands 2\np x', LISTED),
     ('commands 2\np x\nend', ''), ('commands 2 p x', ''), ('clear', QUESTION), ('cl', QUESTION), ('cl 1', ''), ('break', ''),
     ('@10,0', ''), ('x?', ''), ('', ''), ('(' * 20_000, '')])
 def test_when_more_lines_are_wanted(text, prompt):
@@ -74,7 +76,8 @@ def test_a_refused_clear_in_a_file_is_no_command():
 
 @pytest.mark.parametrize(('line', 'commands'), [
     ('n ;; p x', ['n', 'p x']), ("p ';;' ;; n", ["p ';;'", 'n']), ('alias n2 n ;; n', ['alias n2 n ;; n']),
-    ('commands 1 ;; silent ;; c ;; end', ['commands 1\nsilent\nc\nend']), ('n ;; commands 1 ;; end', ['n', 'commands 1\nend']),
+    ('commands 1 ;; silent ;; c ;; end', ['commands 1\nsilent\nc\nend']),
+    ('n ;; commands 1 ;; end', ['n', 'commands 1\nend']),
     (BLOCK, [BLOCK]), (' ;; ', [])])
 def test_what_stands_between_two_semicolons(line, commands):
     assert commands_of(line) == commands

@@ -47,7 +47,8 @@ def test_a_variable_is_kept_from_stop_to_stop_and_reaches_no_frame():
 
 
 def test_functions_and_loops_know_them():
-    typist = typed('into', '$k = 10', 'p [v * $k for v in range(3)]', 'p (lambda v: v + $k)(1)', 'for $i in range(4): pass', 'p $i')
+    typist = typed('into', '$k = 10', 'p [v * $k for v in range(3)]', 'p (lambda v: v + $k)(1)',
+                   'for $i in range(4): pass', 'p $i')
     assert typist.shown('p [v * $k for v in range(3)]').strip() == '[0, 10, 20]'
     assert typist.shown('p (lambda v: v + $k)(1)').strip() == '11'
     assert typist.shown('p $i').strip() == '3'
