@@ -107,8 +107,9 @@ def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
         return _carried_out(PYTHON, f' -- {text}', context)
     except CommandError as error:
         names = [*aliases, *(name for command in table for name in (command.name, *command.aliases))]
-        first = text.split(None, 1)[0]
-        if first.isidentifier() and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
+        first = '/regex' if text.startswith('/') else text.split(None, 1)[0]
+        known = first.isidentifier() or first == '/regex'
+        if known and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
             instead = not_there(first) or nearest(first, names)
             raise CommandError(f"unknown command {first!r}.{instead} As Python: {error}") from None
         raise
