@@ -9,6 +9,7 @@ import ctypes
 import io
 import json
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
@@ -66,7 +67,7 @@ class Remote:
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         """Serve the clients until one has decided, the prompt moves to another stop, or the last client is gone."""
-        carry_out_commands(stop, debugger.breakpoints, lambda line: self._attached(line, stop))
+        carry_out_logged(stop, self._log)
         if stop.decision is not None:
             return
         self._stop, self._by = stop, 0
@@ -79,16 +80,6 @@ class Remote:
             if stop.decision is not None or not self.usable():
                 verb = stop.decision.verb if stop.decision is not None else broker.lost
                 self._server.broadcast({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': self._by})
-
-    def _attached(self, line: str, stop: Stop) -> None:
-        """A command of a breakpoint: all clients get its answer."""
-        self._log(f'{whereabouts(stop)}: {line}')
-        try:
-            self._log(execute(line, Context(cast(Queries, _Trace()), stop, _WIDTH, debugger)).text(_WIDTH).rstrip('\n'))
-        except PyfuncdbgError as error:
-            self._log(f'*** {error}')
-        except Exception as error:              # a mistake of ours, or of the program's objects, must not end the program
-            self._log(f'*** {line}: {type(error).__name__}: {error}')
 
     # ------------------------------------------------------------------ the server's thread
     def summary(self) -> dict[str, Any] | None:
@@ -272,6 +263,20 @@ class _Doing:
             elif not self._broken_off:
                 self._broken_off = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt))
+
+
+def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
+    """Carry out what the breakpoints of a stop want, on its thread; clients get the answers as lines of a log."""
+    def one(line: str) -> None:
+        log(f'{whereabouts(stop)}: {line}')
+        try:
+            answer = execute(line, Context(cast(Queries, _Trace()), stop, _WIDTH, debugger))
+            log(answer.text(_WIDTH).rstrip('\n'))
+        except PyfuncdbgError as error:
+            log(f'*** {error}')
+        except Exception as error:              # a mistake of ours, or of the program's objects, must not end the program
+            log(f'*** {line}: {type(error).__name__}: {error}')
+    carry_out_commands(stop, debugger.breakpoints, one)
 
 
 def described(stop: Stop) -> dict[str, Any]:
