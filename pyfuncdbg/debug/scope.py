@@ -129,8 +129,7 @@ class Tensors:
             return self._view.value(tensor)
         except KeyError as error:
             if getattr(self._view, 'within', ''):
-                raise CommandError(f'{tensor!r} belongs to the graph around the loop or branch that runs here: '
-                                   'it cannot be read from inside') from None
+                raise CommandError(f'{tensor!r} is outside of the loop or branch that runs here') from None
             raise CommandError(f'no value of {error.args[0]}') from None
 
     def _at_hand(self) -> Iterator[tuple[str, Any]]:
