@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pyfuncdbg.commands.arguments import one_of
 from pyfuncdbg.commands.command import Command, Context
-from pyfuncdbg.views.page import Page
+from pyfuncdbg.views.page import Page, Part
 
 Debugger = Literal['pdb', 'ipdb', 'tfdbg']
 DEBUGGERS: tuple[Debugger, ...] = ('pdb', 'ipdb', 'tfdbg')
@@ -112,16 +112,22 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(rows: Sequence[Habit]) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow='fold')
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow='fold')
-    for row in rows:
-        how = Text(row.how, {'same': 'dim', 'different': 'yellow', 'not there': 'red'}[row.how])
-        grid.add_row(Text(row.of, 'dim'), Text(row.theirs, 'bold'), how,
-                     Text(row.why if row.why or row.how == 'same' else row.ours))
-    return Page(grid)
+    parts: list[Part] = []
+    for debugger in DEBUGGERS:
+        mine = [row for row in rows if row.of == debugger]
+        if not mine:
+            continue
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow='fold')
+        for row in mine:
+            if row.how != 'same':
+                grid.add_row(Text(f'  {row.theirs}', 'bold'), Text(row.how, 'yellow' if row.how == 'different' else 'red'),
+                             Text(row.why))
+        same = '   '.join(row.theirs.replace(', ', ' ') for row in mine if row.how == 'same')
+        parts += [Text(debugger, 'bold'), Text.assemble(('the same as here: ', 'dim'), same, overflow='fold'), grid]
+    return Page(*parts)
 
 
 HABITS_COMMAND = Command('habits', "pdb's, ipdb's and tfdbg's commands, and ours beside each", 'keep', _habits, _draw,
