@@ -110,8 +110,9 @@ class Kernel:
                 self._conversation.hold(stop, _Reader(cells, cell), Page(cells.kernel, cell))
                 tell_main(_HEARING)
         except EOFError:
-            self._conversation.carry_out(Typed('quit'), stop, Page(cells.kernel, cell))
             if stop.decision is None:
+                self._conversation.carry_out(Typed('quit'), stop, Page(cells.kernel, cell))
+            if stop.decision is None:           # that was broken off
                 stop.decide('quit')
         decision = stop.decision
         self._quit = decision is not None and decision.verb == 'quit'
