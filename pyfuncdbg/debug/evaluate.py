@@ -187,7 +187,8 @@ class NodeNames(Names):
         return {*self._read, *outer, *session_variables}
 
     def variables(self) -> dict[str, Any]:
-        outer = self._outer.variables() if isinstance(self._outer, Names) else {}
+        typed = {name: session_variables[name] for name in session_variables}
+        outer = self._outer.variables() if isinstance(self._outer, Names) else typed
         return {**outer, **{name: self._read[name]() for name in self._inputs}}
 
     def module(self) -> dict[str, Any]:
