@@ -33,6 +33,7 @@ class BreakpointState:
         where: What it was found to mean: nodes, or the function and line.
         how: Of a line, how it is watched; else ''.
         note: What else there is to know, '' for nothing.
+        commands: What is carried out where it stops.
     """
 
     number: int
@@ -50,6 +51,7 @@ class BreakpointState:
     where: tuple[str, ...]
     how: str = ''
     note: str = ''
+    commands: tuple[str, ...] = ()
 
 
 def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
@@ -58,7 +60,8 @@ def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> Breakpoi
     where, how, found = _place(entry, breakpoints)
     timing = 'inside' if _is_inside(entry, breakpoints) else one.timing
     return BreakpointState(one.number, one.spec.text, shown(one.when), timing, one.do, one.once, one.every, one.after,
-                           one.enabled, entry.hits, *entry.failures, where, how, note or found)
+                           one.enabled, entry.hits, *entry.failures, where, how, note or found,
+                           entry.commands)
 
 
 def states(breakpoints: Breakpoints) -> list[BreakpointState]:
