@@ -2,6 +2,7 @@
 
 They act on the debugger of the program that runs, at a stop or not; what they answer is `BreakpointState`s.
 """
+# long: one table of breakpoints; its commands take one SPEC and answer with the same states
 from __future__ import annotations
 
 import argparse
