@@ -318,12 +318,13 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
 
     from pyfuncdbg.commands.plain import to_json
     from pyfuncdbg.commands.verify import verify
+    from pyfuncdbg.views.page import print_page
     from pyfuncdbg.views.verify import verify_view
     found = verify(target, repeats)
     if as_json:
         print(to_json(found))
     else:
-        Console(highlight=False, markup=False).print(verify_view(found))
+        print_page(verify_view(found), Console(highlight=False, markup=False))
     return 0 if found.answer in ('equal', 'near') else 1
 
 

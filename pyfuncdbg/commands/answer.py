@@ -12,6 +12,7 @@ from rich.text import Text
 from pyfuncdbg.commands.command import Command
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.page import print_page, unpadded
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ class Answer:
                           force_jupyter=False, _environ={})
         with console.capture() as captured:
             console.print(self.command.view(self.result), crop=False)
-        return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
+        return unpadded(captured.get())
 
     def show(self, console: Console) -> None:
         """Print it. `console.print` alone would crop a JSON document at the console's width."""
-        console.print(self, crop=False, highlight=False)
+        print_page(self, console)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.written:

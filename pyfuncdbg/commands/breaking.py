@@ -23,6 +23,7 @@ from pyfuncdbg.debug.breakpoint import ACTIONS
 from pyfuncdbg.debug.breakpoint_list import BreakpointState, state_of, states
 from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.dotfile import Filed
+from pyfuncdbg.debug.program_names import functions
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.stack import NodeEntry, selected_entry, selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
@@ -191,12 +192,13 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
         return ''
     if where.kind != 'name' or breakpoints.known.meant(where):
         return ''
-    known = {*breakpoints.known.names(where), *(name for site in context.trace.sites() for name in (
-        (site.function,) if where.function else (site.name, site.op_type, site.function)) if name)}
-    if where.fits(known):
+    recorded = context.trace.sites()
+    if where.fits(name for site in recorded for name in (
+            (site.function,) if where.function else (site.name, site.op_type, site.function)) if name):
         return ''
     what = 'no wrapped function' if where.function else 'nothing'
-    return f'{what} of that name is known yet: it waits until there is.{nearest(where.name, known)}'
+    hint = breakpoints.known.near(where, functions(), recorded)
+    return f'{what} of that name is known yet: it waits until there is.{hint}'
 
 
 _WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "

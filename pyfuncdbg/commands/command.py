@@ -66,6 +66,12 @@ class Command:
     expression: str = ''
 
 
+def is_usable(command: Command, context: Context) -> bool:
+    """Whether what the command acts on is there."""
+    return (context.stop is not None or not command.needs_stop) and (context.debugger is not None or
+                                                                     not command.needs_program)
+
+
 def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
     """The command's parser. It raises CommandError where argparse would exit."""
     parser = argparse.ArgumentParser(

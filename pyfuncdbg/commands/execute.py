@@ -44,7 +44,7 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         raise CommandError('no command given: ', Typed('help'), ' lists the commands.')
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
-    command = find_command(first.text, table)
+    command = find_command(first.text, table, context)
     answer = _carried_out(command, text[first.end:], context, first.text)
     if redirect:
         _append(redirect, answer.text(context.width))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from pyfuncdbg.commands.command import Command, Context, parser_of, usage
+from pyfuncdbg.commands.command import Command, Context, is_usable, parser_of, usage
 from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.command_help import command_help, command_list
 
@@ -40,8 +40,13 @@ def described(command: Command, width: int = 100) -> CommandHelp:
                        f'usage: {line}{also}\n\n{body}')
 
 
-def find_command(name: str, table: Sequence[Command]) -> Command:
+def find_command(name: str, table: Sequence[Command], context: Context | None = None) -> Command:
     """The command of that name or alias.
+
+    Args:
+        name: As typed.
+        table: The commands there are.
+        context: What it will act on: names of commands that cannot are not proposed then.
 
     Raises:
         CommandError: There is none, with the nearest names.
@@ -49,7 +54,8 @@ def find_command(name: str, table: Sequence[Command]) -> Command:
     for command in table:
         if name == command.name or name in command.aliases:
             return command
-    hint = nearest(name, [known for command in table for known in (command.name, *command.aliases)])
+    hint = nearest(name, [known for command in table if context is None or is_usable(command, context)
+                          for known in (command.name, *command.aliases)])
     raise CommandError(f"unknown command {name!r}.{hint} ", Typed('help'), ' lists the commands.')
 
 

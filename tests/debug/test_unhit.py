@@ -51,3 +51,55 @@ def test_a_condition_that_was_never_evaluated_is_not_called_false(
         finally:
             debugger.breakpoints.clear(entry.number)
     assert len(said) == 1 and said[0].endswith(f' stopped nothing: {sentence}'), said
+
+
+class Counter:
+    """A class of the program."""
+
+    def tally_up(self) -> int:
+        def inner_sum(total: int) -> int:
+            return total
+        return inner_sum(1)
+
+
+SCRATCH = np.zeros(3)
+LINE = {name: code.co_firstlineno for name, code in (('picked', picked.__code__), ('tally_up', Counter.tally_up.__code__))}
+
+
+@pytest.mark.parametrize(('place', 'said'), [
+    ('Counter', 'nothing of that name ran. \'Counter\' is a class of test_unhit.py.'),
+    ('Counter.tally_up', f'nothing of that name ran. \'Counter.tally_up\' is a function, test_unhit.py:{LINE["tally_up"]}.'),
+    ('inner_sum', 'nothing of that name ran. \'inner_sum\' is a function inside of tally_up, '
+                  f'test_unhit.py:{LINE["tally_up"] + 1}.'),
+    ('total', f'nothing of that name ran. \'total\' is a variable of inner_sum, test_unhit.py:{LINE["tally_up"] + 1}.'),
+    ('SCRATCH', "nothing of that name ran. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
+    ('function:SCRATCH', "no wrapped function of that name was called. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
+    ('tally_op', "nothing of that name ran. Did you mean 'tally_up'?"),
+    ('PyFunk', "nothing of that name ran. Did you mean 'PyFunc'?"),
+    ('qqqq', 'nothing of that name ran.')])
+def test_a_name_that_no_call_has_is_told_what_it_is(place: str, said: str) -> None:
+    """Its place; else names of one kind that are near: a function's for a function, an op type's for an op type."""
+    with ScriptedUser([]):
+        debugger.start()
+        entry = debugger.breakpoints.set(place)
+        try:
+            called(0)
+            sentences = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert [sentence.partition(' stopped nothing: ')[2] for sentence in sentences] == [said]
+
+
+def test_near_names_are_of_one_kind() -> None:
+    def pickes(x: Any) -> Any:
+        return x
+    with ScriptedUser([]):
+        debugger.start()
+        entry = debugger.breakpoints.set('pickex')
+        try:
+            tf.numpy_function(picked, [np.array([0])], tf.int64, name='pickled')
+            tf.numpy_function(pickes, [np.array([0])], tf.int64, name='picket')
+            (sentence,) = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert sentence.endswith(" Did you mean 'pickes' or 'picked'?"), sentence
