@@ -20,7 +20,7 @@ from pyfuncdbg.debug.predicate import Predicate, condition
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks import traced
+from pyfuncdbg.hooks import loading, traced
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
@@ -318,6 +318,7 @@ class Breakpoints:
             from pyfuncdbg.debug.lines.lines import Lines  # a program without line breakpoints need not have it
             self._lines = Lines(VOCABULARY)
             traced.watch(self._lines.look_again)
+            loading.watch(self._lines.about_to_run)
         return self._lines
 
     def forget_sites(self) -> None:
