@@ -24,12 +24,14 @@ class Answer:
         result: Plain data.
         as_json: Whether the user asked for JSON.
         written: The file to which it went instead, '' if none.
+        later: Lines that are to be carried out next: the rest of what an alias stands for.
     """
 
     command: Command
     result: Any
     as_json: bool = False
     written: str = ''
+    later: tuple[str, ...] = ()
 
     @property
     def json(self) -> str:

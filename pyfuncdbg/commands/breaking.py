@@ -2,6 +2,7 @@
 
 They act on the debugger of the program that runs, at a stop or not; what they answer is `BreakpointState`s.
 """
+# long: one table of breakpoints; its commands take one SPEC and answer with the same states
 from __future__ import annotations
 
 import argparse
@@ -328,7 +329,7 @@ def _catch(context: Context, args: argparse.Namespace) -> Catching:
 
 
 # ---------------------------------------------------------------- drawn
-def _draw(result: Any) -> RenderableType:
+def draw_changed(result: Any) -> RenderableType:
     if isinstance(result, Filed):
         return filed_view(result)
     if isinstance(result, BreakpointList):
@@ -345,7 +346,7 @@ def _draw_catch(result: Catching) -> RenderableType:
 
 
 def _numbered(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('number', metavar='N', type=positive, help='number of the breakpoint')
+    parser.add_argument('number', metavar='BREAKPOINT', type=positive, help='its number')
 
 
 def _condition_arguments(parser: argparse.ArgumentParser) -> None:
@@ -354,11 +355,12 @@ def _condition_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _numbered_many(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, or 'all'")
+    parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*', help="numbers of breakpoints, or 'all'")
 
 
 def _clear_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, 'all', or the SPEC of some")
+    parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*',
+                        help="numbers of breakpoints, 'all', or the SPEC of some")
 
 
 def _ignore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -370,20 +372,30 @@ def _catch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('state', metavar='on|off', choices=('on', 'off'), nargs='?', default='on')
 
 
-BREAK = Command('break', 'stop at a node, function, call or line: break SPEC [if CONDITION]', 'stop', _break, _draw,
-                _break_arguments, ('b',), needs_program=True, expression='condition')
-TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, args: _break(context, args, once=True), _draw,
-                 _break_arguments, needs_program=True, expression='condition')
-BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, _draw, _breaks_arguments, ('bl',),
-                 needs_program=True)
-ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), _draw, _numbered_many, needs_program=True)
-DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), _draw, _numbered_many,
-                  needs_program=True)
-CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, _draw, _clear_arguments, ('cl',), needs_program=True)
-CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, _draw,
-                    _condition_arguments, needs_program=True, expression='condition')
-IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, _draw, _ignore_arguments,
-                 needs_program=True)
+BREAK = Command('break', 'stop at a node, function, call or line: break SPEC [if CONDITION]', 'stop', _break, draw_changed,
+                _break_arguments, ('b',), needs_program=True, expression='condition',
+                tail='[if CONDITION]', examples=('break norm if has_nan(out)', 'break model.py:41', 'b 41, sd.min() == 0',
+                                                 "break 'layer*/norm' --after-call --do log"))
+TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, args: _break(context, args, once=True),
+                 draw_changed, _break_arguments, needs_program=True, expression='condition',
+                 examples=('tbreak norm', 'tbreak model.py:41 if n > 3'), tail='[if CONDITION]')
+BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, draw_changed, _breaks_arguments,
+                 ('bl',), needs_program=True,
+                 examples=('breaks', 'breaks --save'))
+ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), draw_changed, _numbered_many, needs_program=True,
+                 examples=('enable 2', 'enable all'))
+DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), draw_changed, _numbered_many,
+                  needs_program=True,
+                  examples=('disable 1 2',))
+CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, draw_changed, _clear_arguments, ('cl',),
+                needs_program=True, examples=('clear 2', 'clear all', 'cl model.py:41'))
+CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, draw_changed,
+                    _condition_arguments, needs_program=True, expression='condition',
+                    examples=('condition 2 if has_nan(out)', 'condition 2'), tail='[[if] CONDITION]')
+IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, draw_changed, _ignore_arguments,
+                 needs_program=True,
+                 examples=('ignore 2 100',))
 CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,
-                needs_program=True)
+                needs_program=True,
+                examples=('catch', 'catch off'))
 BREAKING: tuple[Command, ...] = (BREAK, TBREAK, BREAKS, ENABLE, DISABLE, CLEAR, CONDITION, IGNORE, CATCH)

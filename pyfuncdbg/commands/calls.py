@@ -74,10 +74,13 @@ def _one(context: Context, args: argparse.Namespace) -> CallRecord:
 
 
 def _one_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('call', metavar='N',
+    parser.add_argument('call', metavar='CALL',
                         help="number or label: 17, '#17', 2.17, 'norm[3]'; a node name stands for its newest call")
 
 
-CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list_arguments)
-CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument)
-OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument)
+CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list_arguments,
+                examples=('calls --bad', "calls --site 'layer*/norm' --sort duration -n 10"))
+CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument,
+               examples=('call 17', 'call norm[3]'))
+OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument,
+              examples=('out 17',))

@@ -48,7 +48,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 DOCTOR = Command('doctor', 'faults at script ops: leaks, lost shapes, bytes for str, waiting; and what mends them', 'judge',
-                 _doctor, doctor_view, _arguments)
+                 _doctor, doctor_view, _arguments,
+                 examples=('doctor', 'doctor --kind leak'))
 
 
 # ---------------------------------------------------------------- in the program's process

@@ -56,6 +56,7 @@ class QuotedNames(Names):
         self._quoted = quoted
         self._names = names
         self._context = context
+        self.presets = names.presets
 
     def get_name(self, name: str) -> Any:
         if name in self._quoted:
@@ -214,4 +215,5 @@ def _draw(result: Evaluated) -> RenderableType:
 
 
 EVAL = Command('eval', 'the value of an expression over tensors, recorded ones too', 'look', _evaluate,
-               _draw, _arguments, expression='expression')
+               _draw, _arguments, expression='expression',
+               examples=('eval np.abs(#17:0 - norm:0).max()', 'eval has_nan(norm:0)'))

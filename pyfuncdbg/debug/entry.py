@@ -39,6 +39,7 @@ class Entry:
         sites: Names of the sites where it is tested, as far as they were called.
         parameters: By the functions that it is tested at, as far as they are known.
         evaluated: Whether its condition was evaluated at a call, since it is this one.
+        commands: Lines to carry out where it stops.
     """
 
     def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
@@ -51,6 +52,7 @@ class Entry:
         self._armed: dict[int, Armed] = {}
         self.sites: dict[str, None] = {}
         self.evaluated = False
+        self.commands: tuple[str, ...] = ()
         self.parameters: dict[str, tuple[str, ...]] = {}
         self._snaps = LineSnaps()
         self._named: frozenset[str] = frozenset()

@@ -87,7 +87,7 @@ class Inspector(KeyByKey):
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
-        yield CommandLine(self.desk.complete, self, self._past, self._keep)
+        yield CommandLine(self.desk, self, self._past, self._keep)
         yield BottomLine()
 
     def on_mount(self) -> None:
@@ -170,7 +170,7 @@ class Inspector(KeyByKey):
     @while_open
     def on_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
-        self._lines.asked = ''
+        self._lines.answered(message.reply.later)
         reply, drawn = message.reply, message.drawn
         shown = [line for line in drawn.lines if line.text]
         if reply.error:

@@ -75,7 +75,7 @@ MAGIC = '%%pyfunc'
 WIDTH = 100
 """Columns, where the front end does not tell."""
 CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 'run', lambda context, args: None,
-               lambda result: '', cell_arguments)
+               lambda result: '', cell_arguments, examples=(MAGIC, f'{MAGIC} --break norm --if has_nan(out)'))
 """For its parser and its help: a cell magic is no command of a line."""
 
 

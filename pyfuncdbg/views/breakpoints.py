@@ -72,7 +72,8 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
     if state.where and state.where != (state.spec,) and verb in ('', 'set'):
         text.append(f'   {", ".join(one_line(place, 80) for place in state.where)}', 'dim')
     notes = _notes(state)
-    return Page(text, notes) if notes.plain else Page(text)
+    commands = [label(f'  {line}', 'dim', 200) for line in state.commands]
+    return Page(text, *([notes] if notes.plain else []), *commands)
 
 
 def filed_view(filed: Filed) -> Page:
@@ -94,6 +95,8 @@ def _does(state: BreakpointState) -> str:
         words.append(f'ignores {state.after - state.hits} more')
     if not state.enabled:
         words.append('off')
+    if state.commands:
+        words.append(count(len(state.commands), 'command'))
     return ', '.join(words)
 
 

@@ -57,8 +57,8 @@ class Counter:
     """A class of the program."""
 
     def tally_up(self) -> int:
-        def inner_sum(total: int) -> int:
-            return total
+        def inner_sum(summand: int) -> int:
+            return summand
         return inner_sum(1)
 
 
@@ -71,7 +71,7 @@ LINE = {name: code.co_firstlineno for name, code in (('picked', picked.__code__)
     ('Counter.tally_up', f'nothing of that name ran. \'Counter.tally_up\' is a function, test_unhit.py:{LINE["tally_up"]}.'),
     ('inner_sum', 'nothing of that name ran. \'inner_sum\' is a function inside of tally_up, '
                   f'test_unhit.py:{LINE["tally_up"] + 1}.'),
-    ('total', f'nothing of that name ran. \'total\' is a variable of inner_sum, test_unhit.py:{LINE["tally_up"] + 1}.'),
+    ('summand', f'nothing of that name ran. \'summand\' is a variable of inner_sum, test_unhit.py:{LINE["tally_up"] + 1}.'),
     ('SCRATCH', "nothing of that name ran. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
     ('function:SCRATCH', "no wrapped function of that name was called. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
     ('tally_op', "nothing of that name ran. Did you mean 'tally_up'?"),
@@ -91,15 +91,18 @@ def test_a_name_that_no_call_has_is_told_what_it_is(place: str, said: str) -> No
 
 
 def test_near_names_are_of_one_kind() -> None:
-    def pickes(x: Any) -> Any:
+    def quorre(x: Any) -> Any:
+        return x
+
+    def quorrs(x: Any) -> Any:
         return x
     with ScriptedUser([]):
         debugger.start()
-        entry = debugger.breakpoints.set('pickex')
+        entry = debugger.breakpoints.set('quorrx')
         try:
-            tf.numpy_function(picked, [np.array([0])], tf.int64, name='pickled')
-            tf.numpy_function(pickes, [np.array([0])], tf.int64, name='picket')
+            tf.numpy_function(quorre, [np.array([0])], tf.int64, name='quorry')
+            tf.numpy_function(quorrs, [np.array([0])], tf.int64, name='quorrz')
             (sentence,) = unhit(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
-    assert sentence.endswith(" Did you mean 'pickes' or 'picked'?"), sentence
+    assert sentence.endswith(" Did you mean 'quorrs' or 'quorre'?"), sentence
