@@ -131,12 +131,15 @@ class OwnImports:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """What the import system asks every finder: the others' answer, to be executed with our builtins if it is for us."""
         ours = self._thread.depth or name.startswith(_PACKAGE + '.')
-        if not ours and name not in self._withdrawn:
+        withdrawn = name in self._withdrawn
+        if not ours and not withdrawn:
             return None
         found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
         spec = next((spec for spec in found if spec is not None), None)
+        if withdrawn and is_same(self._modules[name].__spec__, spec):
+            return self._lent(name)
         if not ours:
-            return self._lent(name) if is_same(self._modules[name].__spec__, spec) else spec
+            return spec
         if spec is not None and isinstance(spec.loader, SourceFileLoader | SourcelessFileLoader):
             spec.loader.exec_module = partial(self._execute, spec.loader.exec_module)  # type: ignore[method-assign]
         return spec
@@ -146,6 +149,9 @@ class OwnImports:
         """`__import__` of our modules."""
         asking = str((space or {}).get('__package__') or '') if level else name
         top = asking.partition('.')[0]
+        if type(wanted) is list and not wanted and top in self._modules and is_same(
+                self._modules[top].__spec__, find(top, sys.path)):
+            return self._import(name, space, names, wanted, level)      # of compiled code, which looks in `sys.modules` then
         if self._is_shared(top):
             self._thread.depth += 1
             try:

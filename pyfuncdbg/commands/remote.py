@@ -292,8 +292,8 @@ def described(stop: Stop) -> dict[str, Any]:
 
 
 def _drawn(answer: Answer, asked: Request) -> str:
-    console = Console(file=io.StringIO(), width=asked.width, color_system='256' if asked.color else None,
+    text = io.StringIO()
+    console = Console(file=text, width=asked.width, color_system='256' if asked.color else None,
                       force_terminal=asked.color, legacy_windows=False, _environ={}, markup=False, emoji=False)
-    with console.capture() as captured:
-        answer.show(console)
-    return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
+    answer.show(console)
+    return ''.join(line.rstrip() + '\n' for line in text.getvalue().splitlines())

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
 from pyfuncdbg.commands.own_imports import OwnImports
-from pyfuncdbg.commands.shadowing import loaded_at_start, plain_interpreter, withdrawable
+from pyfuncdbg.commands.shadowing import loaded_at_start, withdrawable
 from pyfuncdbg.commands.uncaught import note_end
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
@@ -106,7 +106,6 @@ def keep_own_imports() -> None:
     To be called as soon as the program is known: what is loaded before has Python's imports.
     """
     if not _own:
-        plain_interpreter()
         _own.append(OwnImports(sys.path))
         _own[0].install()
 

@@ -77,54 +77,37 @@ def _names(folder: str) -> set[str]:
         return set()
 
 
-class PlainInterpreter:
-    """An interpreter like this one, started to tell what it has loaded when a program begins.
+@cache
+def loaded_at_start() -> frozenset[str]:
+    """What an interpreter like this one has loaded when a program begins; from one that is started to tell."""
+    names = _asked()
+    if names is not None:
+        return names
+    loaded = list(sys.modules)                  # in the order in which they came: those before us, or few more
+    return frozenset(loaded[:loaded.index(_PACKAGE)])
 
-    It starts while we load what we need: together they take no longer than we alone.
-    """
 
-    def __init__(self) -> None:
-        self._pid = 0
-        with contextlib.suppress(OSError):
-            self._pipe, theirs = os.pipe()
-            try:
-                # First its output: where a standard stream of ours is closed, the pipe has taken its number.
-                files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
-                                                             for number in (0, 2))]
-                self._pid = os.posix_spawn(sys.executable or '', [sys.executable, *_flags(), '-c', _LIST], os.environ,
-                                           file_actions=files)
-            finally:
-                os.close(theirs)
-
-    def loaded(self) -> frozenset[str] | None:
-        """Names of its modules; None if it could not be asked."""
-        if not self._pid:
-            return None
-        pieces = []
-        while piece := os.read(self._pipe, 1 << 16):
-            pieces.append(piece)
-        os.close(self._pipe)
-        _, status = os.waitpid(self._pid, 0)
-        return None if status else frozenset(os.fsdecode(b''.join(pieces)).split('\0'))
+def _asked() -> frozenset[str] | None:
+    """Names of the modules of a new interpreter; None if it could not be asked."""
+    try:
+        pipe, theirs = os.pipe()
+        # First its output: where a standard stream of ours is closed, the pipe has taken its number.
+        files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
+                                                     for number in (0, 2))]
+        try:
+            number = os.posix_spawn(sys.executable or '', [sys.executable, *_flags(), '-c', _LIST], os.environ,
+                                    file_actions=files)
+        finally:
+            os.close(theirs)
+    except OSError:
+        return None
+    with open(pipe, 'rb') as told:
+        names = told.read()
+    _, status = os.waitpid(number, 0)
+    return None if status else frozenset(os.fsdecode(names).split('\0'))
 
 
 def _flags() -> list[str]:
     """The interpreter's own options as the command line gave them."""
     import subprocess
     return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined, no-any-return]
-
-
-@cache
-def plain_interpreter() -> PlainInterpreter:
-    """Start it, once; `loaded_at_start` waits for its answer."""
-    return PlainInterpreter()
-
-
-@cache
-def loaded_at_start() -> frozenset[str]:
-    """What an interpreter like this one has loaded when a program begins."""
-    names = plain_interpreter().loaded()
-    if names is not None:
-        return names
-    loaded = list(sys.modules)                  # in the order in which they came: those before us, or few more
-    return frozenset(loaded[:loaded.index(_PACKAGE)])

@@ -3,6 +3,7 @@
 Set on any thread. `at` is asked on the thread of every call: one look into a dict, which is filled at the first call of a
 site and thrown away when breakpoints change.
 """
+# long: one table; what sets, changes, tests and counts a breakpoint holds one lock
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

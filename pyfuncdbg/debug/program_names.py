@@ -1,13 +1,14 @@
 """Names of the program: what a name that no call has is there, for breakpoints that stopped nothing.
 
-Asked on the main thread when a program is over. Only dictionaries of modules and code objects are read: nothing of the
-program's runs.
+Asked on the main thread when a program is over. Only dictionaries of modules and classes and code objects are read, by their
+real types: a proxy would answer `isinstance` with code of the program's, a module that is loaded lazily `vars`.
 """
 from __future__ import annotations
 
 import os.path
 import sys
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -23,7 +24,7 @@ def what_is(name: str) -> str:
     """'is a function, train.py:41', 'is a variable of train.py (dict)'; '' for a name that the program does not have."""
     first, _, rest = name.rpartition('.')
     for module in _modules():
-        names = vars(module)
+        names = _names(module)
         value = names.get(name) if not first else _member(names.get(first), rest)
         if value is not None or (name in names and not first):
             return _described(value, _file(module))
@@ -44,29 +45,30 @@ def functions() -> set[str]:
 
 def _modules() -> Iterator[ModuleType]:
     for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType) and is_users(_file(module)):
+        if _is(module, ModuleType) and is_users(_file(module)):
             yield module
 
 
 def _file(module: ModuleType) -> str:
-    file = vars(module).get('__file__')
-    if not isinstance(file, str):               # Python takes it away from `__main__` when the script is over
-        file = getattr(vars(module).get('__loader__'), 'path', None)
-    return file if isinstance(file, str) else _NOWHERE
+    names = _names(module)
+    file = names.get('__file__')
+    if not _is(file, str) and type(names.get('__loader__')) is SourceFileLoader:    # Python takes `__file__` away from
+        file = names['__loader__'].path         # `__main__` when the script is over
+    return file if type(file) is str else _NOWHERE
 
 
 def _member(owner: Any, name: str) -> Any:
     """What a class itself holds under a name: to ask for the attribute could run code."""
-    return vars(owner).get(name) if isinstance(owner, type) else None
+    return _names(owner).get(name) if _is(owner, type) else None
 
 
 def _described(value: Any, file: str) -> str:
-    value = getattr(value, '__func__', value) if isinstance(value, staticmethod | classmethod) else value
-    if isinstance(value, FunctionType):
+    value = value.__func__ if type(value) in (staticmethod, classmethod) else value
+    if type(value) is FunctionType:
         return f'is a function, {_place(value.__code__)}'
-    if isinstance(value, ModuleType):
+    if _is(value, ModuleType):
         return f'is a module that {os.path.basename(file)} imports'
-    if isinstance(value, type):
+    if _is(value, type):
         return f'is a class of {os.path.basename(file)}'
     return f'is a variable of {os.path.basename(file)} ({type(value).__name__})'
 
@@ -77,12 +79,23 @@ def _place(code: CodeType) -> str:
 
 def _codes(module: ModuleType) -> Iterator[tuple[CodeType, str]]:
     """Functions of a module and of its classes, those inside of others too, with the name of the one around."""
-    values = list(vars(module).values())
-    for owner in [value for value in values if isinstance(value, type) and value.__module__ == module.__name__]:
-        values += vars(owner).values()
+    values = list(_names(module).values())
+    for owner in [value for value in values if _is(value, type)]:
+        names = _names(owner)
+        if names.get('__module__') == _names(module).get('__name__'):
+            values += names.values()
     for value in values:
-        if isinstance(value, FunctionType) and value.__code__.co_filename == _file(module):
+        if type(value) is FunctionType and value.__code__.co_filename == _file(module):
             yield from _within(value.__code__, '', _DEEP)
+
+
+def _names(owner: Any) -> Any:
+    """The names of a module or class."""
+    return (type if _is(owner, type) else object).__getattribute__(owner, '__dict__')
+
+
+def _is(value: Any, kind: type) -> bool:
+    return issubclass(type(value), kind)
 
 
 def _within(code: CodeType, around: str, depth: int) -> Iterator[tuple[CodeType, str]]:

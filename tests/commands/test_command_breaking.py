@@ -160,8 +160,9 @@ def test_a_mistake_sets_nothing(debugger, typed, line, why):
 
 def test_a_name_that_nothing_has_yet_waits(debugger, typed):
     text = typed('break norn').text(120)
-    assert text.splitlines() == ['breakpoint 1 set at norn   before',
-                                 "nothing of that name is known yet: it waits until there is. Did you mean 'norm'?"]
+    first, second = text.splitlines()
+    assert first == 'breakpoint 1 set at norn   before'
+    assert second.startswith("nothing of that name is known yet: it waits until there is. Did you mean 'norm'")
     assert 'nothing of that name' not in typed('break norm').text(120)
     assert 'nothing of that name' not in typed('break no*').text(120)
 

@@ -181,6 +181,11 @@ class Point:
     x: 'typing.ClassVar[int]' = 1
 print(dataclasses.fields(Point), typing.get_type_hints(Point))
 ''',
+    'what compiled code imports': '''
+import datetime, time
+print(datetime.datetime.strptime('2020', '%Y'), time.strptime('2021', '%Y').tm_year, '\\N{BULLET}'.encode())
+print(eval(r"'\\N{GREEK SMALL LETTER ALPHA}'").encode(), 'x\u00e9'.isidentifier())
+''',
     'threads are waited for': '''
 import threading, time
 def work():
