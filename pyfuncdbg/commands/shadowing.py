@@ -16,7 +16,7 @@ from pyfuncdbg.commands.own_imports import COMPILED, find, is_same
 from pyfuncdbg.hooks.search_path import is_standard
 
 _PACKAGE = __name__.partition('.')[0]
-_LIST = 'import os, sys; os.write(1, "\\0".join(["", *sys.modules, ""]).encode())'
+_LIST = os.path.join(os.path.dirname(__file__), 'loaded_modules.py')
 _MOST = 1000
 """Files of the program's folder that are looked at for folders; more are data."""
 
@@ -95,7 +95,7 @@ def _asked() -> frozenset[str] | None:
         files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
                                                      for number in (0, 2))]
         try:
-            number = os.posix_spawn(sys.executable or '', [sys.executable, *_flags(), '-c', _LIST], os.environ,
+            number = os.posix_spawn(sys.executable or '', [sys.executable, *_flags(), _LIST], os.environ,
                                     file_actions=files)
         finally:
             os.close(theirs)
