@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.search_path import is_standard
 _PACKAGE = __name__.partition('.')[0]
 _LIST = os.path.join(os.path.dirname(__file__), 'loaded_modules.py')
 _MOST = 1000
-"""Files of the program's folder that are looked at for folders; more are data."""
+"""Entries of the program's folder that are searched for folders; a folder with more holds data."""
 
 
 def withdrawable(path: Sequence[str]) -> frozenset[str]:

@@ -29,7 +29,7 @@ def living(*kinds: type) -> list[Any]:
     selected = _selected(gc.get_objects, wanted.__contains__)
     if not gc.get_freeze_count():
         return selected
-    # A tuple that something refers to is whole, and comes by what refers to it.
+    # Tuples are left out of the roots: one that is complete is reached from the object that refers to it.
     pending = _selected(gc.get_objects, frozenset([id(tuple)]).__contains__, but=True)
     known = set(map(id, pending))
     referents = list(sys.modules.values())
@@ -66,7 +66,7 @@ def referrers(thing: Any, kind: type[_T]) -> list[_T]:
 
 
 def _selected(listed: Callable[[], list[Any]], wanted: Callable[[int], bool], *, but: bool = False) -> list[Any]:
-    """Objects of a list that has many, by the `id` of their type.
+    """Filter a list of all objects by the `id` of their types, and drop it, without a step of the interpreter in between.
 
     Args:
         listed: Makes the list; C code, like `wanted`.
@@ -77,8 +77,9 @@ def _selected(listed: Callable[[], list[Any]], wanted: Callable[[int], bool], *,
     everything: list[Any] = []
     answers = map(wanted, map(id, map(type, everything)))
     lists: Iterator[list[Any]] = map(call, (listed,))
-    steps: tuple[Callable[[], Any], ...] = (partial(everything.extend, chain.from_iterable(lists)),
-             partial(selected.extend, compress(everything, map(not_, answers) if but else answers)),
-             everything.clear)
+    steps: tuple[Callable[[], Any], ...] = (
+        partial(everything.extend, chain.from_iterable(lists)),
+        partial(selected.extend, compress(everything, map(not_, answers) if but else answers)),
+        everything.clear)
     deque(map(call, steps), 0)
     return selected
