@@ -106,13 +106,15 @@ def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
     if not (options.breaks or options.catch or options.commands or options.ui != 'auto' or options.on_eof != 'cont'):
         return                                  # `breakpoint()` in the program brings along what it needs
+    from pyfuncdbg.commands.breaking import breakpoint_of
     from pyfuncdbg.debug.breakpoint_list import pending
     from pyfuncdbg.debug.debugger import debugger
     from pyfuncdbg.prompt.front_ends import install
     from pyfuncdbg.prompt.pending import command_file
     commands = command_file(options.commands) if options.commands is not None else []
-    for spec, condition in options.breaks:
-        made = debugger.breakpoints.set(spec, condition)
+    for place, condition in options.breaks:
+        spec, when, settings = breakpoint_of(place, condition)
+        made = debugger.breakpoints.set(spec, when, **settings)
         if note := pending(made.number, debugger.breakpoints):
             print(f'pyfuncdbg: {note}', file=sys.stderr)
     debugger.catching = options.catch
@@ -316,12 +318,13 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
 
     from pyfuncdbg.commands.plain import to_json
     from pyfuncdbg.commands.verify import verify
+    from pyfuncdbg.views.page import print_page
     from pyfuncdbg.views.verify import verify_view
     found = verify(target, repeats)
     if as_json:
         print(to_json(found))
     else:
-        Console(highlight=False, markup=False).print(verify_view(found))
+        print_page(verify_view(found), Console(highlight=False, markup=False))
     return 0 if found.answer in ('equal', 'near') else 1
 
 

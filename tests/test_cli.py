@@ -368,6 +368,12 @@ def test_commands_of_show(command: str, said: str, folder: Path) -> None:
     assert done.stderr == b''
 
 
+@pytest.mark.parametrize('command', ['', 'calls', 'call 3', 'lt', 'info', 'health', 'help calls', 'lp', 'ls'])
+def test_lines_in_a_pipe_have_no_blanks_at_their_ends(command: str, folder: Path) -> None:
+    done = call(*OURS, 'show', 'prog.pfd', *command.split(), cwd=folder)
+    assert done.stdout and not [line for line in done.stdout.decode().splitlines() if line != line.rstrip()]
+
+
 def test_a_command_answers_with_json_too(folder: Path) -> None:
     import json
     for command in (['info'], ['calls'], ['call', '3'], []):

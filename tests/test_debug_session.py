@@ -90,6 +90,26 @@ def test_a_constant_that_a_branch_captures_is_an_input_of_the_node():
     assert [line.split()[1:3] for line in shown[0].splitlines()[2:]] == [['p:0', 'from'], ['x:0', 'constant']]
 
 
+def test_values_at_the_ends_of_a_run_are_those_of_the_record(program):
+    said = []
+
+    def look(stop):
+        for line in ('eval b', 'eval `b:0` + 1', 'eval b:0 + b + d * 0', 'health', 'lp'):
+            try:
+                said.append(execute(line, context_of(stop)).text(200))
+            except CommandError as error:
+                said.append(str(error))
+    with ScriptedUser([look, 'run', look, 'run -n']):
+        session = pyfuncdbg.DebugSession(program.session())
+        session.run([program.d, program.b], program.feed(1))
+    before, after = said[:5], said[5:]
+    assert "'b:0' has no value yet: no node of this run has been executed" in before[0]
+    assert 'nodes of the graph were not recorded: --ops does that' in before[3]
+    assert [text.split()[-2:] for text in after[:3]] == [['2', '4'], ['3', '5'], ['4', '8']]
+    remark = 'nodes of the graph were recorded only where they were stepped through: --ops records all'
+    assert remark in after[3] and remark in after[4]
+
+
 def test_the_nodes_of_a_run_can_be_looked_at_on_its_card(program):
     shown = {}
 

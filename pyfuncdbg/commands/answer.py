@@ -12,6 +12,7 @@ from rich.text import Text
 from pyfuncdbg.commands.command import Command
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.page import print_page, unpadded
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,14 @@ class Answer:
         result: Plain data.
         as_json: Whether the user asked for JSON.
         written: The file to which it went instead, '' if none.
+        later: Lines that are to be carried out next: the rest of what an alias stands for.
     """
 
     command: Command
     result: Any
     as_json: bool = False
     written: str = ''
+    later: tuple[str, ...] = ()
 
     @property
     def json(self) -> str:
@@ -44,11 +47,11 @@ class Answer:
                           force_jupyter=False, _environ={})
         with console.capture() as captured:
             console.print(self.command.view(self.result), crop=False)
-        return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
+        return unpadded(captured.get())
 
     def show(self, console: Console) -> None:
         """Print it. `console.print` alone would crop a JSON document at the console's width."""
-        console.print(self, crop=False, highlight=False)
+        print_page(self, console)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.written:

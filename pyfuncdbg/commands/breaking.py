@@ -2,6 +2,7 @@
 
 They act on the debugger of the program that runs, at a stop or not; what they answer is `BreakpointState`s.
 """
+# long: one table of breakpoints; its commands take one SPEC and answer with the same states
 from __future__ import annotations
 
 import argparse
@@ -23,6 +24,7 @@ from pyfuncdbg.debug.breakpoint import ACTIONS
 from pyfuncdbg.debug.breakpoint_list import BreakpointState, state_of, states
 from pyfuncdbg.debug.breakpoints import Breakpoints
 from pyfuncdbg.debug.dotfile import Filed
+from pyfuncdbg.debug.program_names import functions
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.stack import NodeEntry, selected_entry, selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
@@ -74,10 +76,8 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
         where = spec(f'{_file_here(context)}:{where.text}')
     _learn(context, breakpoints)
     note = _note(where, context, breakpoints)
-    timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
-                  None)
-    options: dict[str, Any] = {'timing': timing, 'do': args.do, 'once': args.once or once, 'every': args.every,
-                               'after': args.after}
+    args.once = args.once or once
+    options = _settings(args)
     alike = breakpoints.alike(where, condition or None, **options)
     if alike is not None:
         return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
@@ -86,19 +86,50 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     return Changed('set', (state_of(breakpoints.entry(made.number), breakpoints, note),))
 
 
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What the options of `break` say, for `Breakpoints.set`."""
+    timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
+                  None)
+    return {'timing': timing, 'do': args.do, 'once': args.once, 'every': args.every, 'after': args.after}
+
+
+def breakpoint_of(place: str, condition: str | None) -> tuple[Spec, str | None, dict[str, Any]]:
+    """What `--break PLACE --if CONDITION` sets: its place, condition and settings, for `Breakpoints.set` and `check`. The
+    options of `break` may stand behind either: `--break 'norm --every 3'`.
+
+    Raises:
+        CommandError: The place or an option makes no sense.
+    """
+    where, _, given = place.partition(' --')
+    rest, more = _without_options(condition or '')
+    args = parser_of(BREAK).parse_args([*(word.text for word in words(f'--{given}' if given else '')), *more])
+    if args.spec:
+        raise CommandError(f'--break {place}: behind its options comes a condition or nothing, not {args.spec!r}')
+    return spec(where.strip()), rest or None, _settings(args)
+
+
+def _known_options() -> list[str]:
+    return [option for action in parser_of(BREAK)._actions for option in action.option_strings]
+
+
+def _without_options(text: str) -> tuple[str, list[str]]:
+    """A place or condition, and the words of the options that stand behind it."""
+    found: list[str] = []
+    while (match := _TRAILING.search(' ' + text)) is not None:
+        found.append(match[1])
+        text = (' ' + text)[:match.start()].strip()
+    return text, [word.text for option in reversed(found) for word in words(option)]
+
+
 def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
     """SPEC and condition; options that stand behind the condition are put where they belong."""
     place: str = args.spec or ''
     rest: str = args.condition
     if place == 'if':
         place, rest = '', f'if {rest}'
-    found: list[str] = []
-    while (match := _TRAILING.search(' ' + rest)) is not None:
-        found.append(match[1])
-        rest = (' ' + rest)[:match.start()].strip()
-    if found:
+    rest, given = _without_options(rest)
+    if given:
         parser = parser_of(BREAK)
-        given = [word.text for option in reversed(found) for word in words(option)]
         for name, value in vars(parser.parse_args(given)).items():
             if value != parser.get_default(name):
                 setattr(args, name, value)
@@ -112,8 +143,7 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
         return place, ''
     word, _, condition = rest.partition(' ')
     if word != 'if' and not rest.startswith('if('):
-        known = [option for action in parser_of(BREAK)._actions for option in action.option_strings]
-        hint = nearest(word, known) if word.startswith('-') else ''
+        hint = nearest(word, _known_options()) if word.startswith('-') else ''
         raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", Typed('help break'),
                            ' shows all.')
     condition = condition if word == 'if' else rest[2:]
@@ -163,12 +193,13 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
         return ''
     if where.kind != 'name' or breakpoints.known.meant(where):
         return ''
-    known = {*breakpoints.known.names(where), *(name for site in context.trace.sites() for name in (
-        (site.function,) if where.function else (site.name, site.op_type, site.function)) if name)}
-    if where.fits(known):
+    recorded = context.trace.sites()
+    if where.fits(name for site in recorded for name in (
+            (site.function,) if where.function else (site.name, site.op_type, site.function)) if name):
         return ''
     what = 'no wrapped function' if where.function else 'nothing'
-    return f'{what} of that name is known yet: it waits until there is.{nearest(where.name, known)}'
+    hint = breakpoints.known.near(where, functions(), recorded)
+    return f'{what} of that name is known yet: it waits until there is.{hint}'
 
 
 _WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
@@ -298,7 +329,7 @@ def _catch(context: Context, args: argparse.Namespace) -> Catching:
 
 
 # ---------------------------------------------------------------- drawn
-def _draw(result: Any) -> RenderableType:
+def draw_changed(result: Any) -> RenderableType:
     if isinstance(result, Filed):
         return filed_view(result)
     if isinstance(result, BreakpointList):
@@ -315,7 +346,7 @@ def _draw_catch(result: Catching) -> RenderableType:
 
 
 def _numbered(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('number', metavar='N', type=positive, help='number of the breakpoint')
+    parser.add_argument('number', metavar='BREAKPOINT', type=positive, help='its number')
 
 
 def _condition_arguments(parser: argparse.ArgumentParser) -> None:
@@ -324,11 +355,12 @@ def _condition_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _numbered_many(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, or 'all'")
+    parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*', help="numbers of breakpoints, or 'all'")
 
 
 def _clear_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('numbers', metavar='N', nargs='*', help="numbers of breakpoints, 'all', or the SPEC of some")
+    parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*',
+                        help="numbers of breakpoints, 'all', or the SPEC of some")
 
 
 def _ignore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -340,20 +372,30 @@ def _catch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('state', metavar='on|off', choices=('on', 'off'), nargs='?', default='on')
 
 
-BREAK = Command('break', 'stop at a node, function, call or line: break SPEC [if CONDITION]', 'stop', _break, _draw,
-                _break_arguments, ('b',), needs_program=True, expression='condition')
-TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, args: _break(context, args, once=True), _draw,
-                 _break_arguments, needs_program=True, expression='condition')
-BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, _draw, _breaks_arguments, ('bl',),
-                 needs_program=True)
-ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), _draw, _numbered_many, needs_program=True)
-DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), _draw, _numbered_many,
-                  needs_program=True)
-CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, _draw, _clear_arguments, ('cl',), needs_program=True)
-CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, _draw,
-                    _condition_arguments, needs_program=True, expression='condition')
-IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, _draw, _ignore_arguments,
-                 needs_program=True)
+BREAK = Command('break', 'stop at a node, function, call or line: break SPEC [if CONDITION]', 'stop', _break, draw_changed,
+                _break_arguments, ('b',), needs_program=True, expression='condition',
+                tail='[if CONDITION]', examples=('break norm if has_nan(out)', 'break model.py:41', 'b 41, sd.min() == 0',
+                                                 "break 'layer*/norm' --after-call --do log"))
+TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, args: _break(context, args, once=True),
+                 draw_changed, _break_arguments, needs_program=True, expression='condition',
+                 examples=('tbreak norm', 'tbreak model.py:41 if n > 3'), tail='[if CONDITION]')
+BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, draw_changed, _breaks_arguments,
+                 ('bl',), needs_program=True,
+                 examples=('breaks', 'breaks --save'))
+ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), draw_changed, _numbered_many, needs_program=True,
+                 examples=('enable 2', 'enable all'))
+DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), draw_changed, _numbered_many,
+                  needs_program=True,
+                  examples=('disable 1 2',))
+CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, draw_changed, _clear_arguments, ('cl',),
+                needs_program=True, examples=('clear 2', 'clear all', 'cl model.py:41'))
+CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, draw_changed,
+                    _condition_arguments, needs_program=True, expression='condition',
+                    examples=('condition 2 if has_nan(out)', 'condition 2'), tail='[[if] CONDITION]')
+IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, draw_changed, _ignore_arguments,
+                 needs_program=True,
+                 examples=('ignore 2 100',))
 CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,
-                needs_program=True)
+                needs_program=True,
+                examples=('catch', 'catch off'))
 BREAKING: tuple[Command, ...] = (BREAK, TBREAK, BREAKS, ENABLE, DISABLE, CLEAR, CONDITION, IGNORE, CATCH)

@@ -36,10 +36,10 @@ class CallList:
 def _list(context: Context, args: argparse.Namespace) -> CallList:
     kind = None if args.kind == 'all' else args.kind
     where = {'kind': kind, 'site': args.site, 'run': args.run, 'failed': args.failed or None, 'bad': args.bad or None,
-             'printed': args.printed or None}
+             'printed': args.printed or None, 'changed': args.changed or None}
     down = args.newest != (args.sort == 'duration')
     calls = context.trace.calls(**where, limit=args.n, newest_first=down, sort=args.sort)
-    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed')
+    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed', 'changed')
     if args.kind != 'python':
         filters['kind'] = args.kind
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
@@ -57,6 +57,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--failed', action='store_true', help='calls that raised')
     parser.add_argument('--bad', action='store_true', help='calls with NaN or infinity in inputs or outputs')
     parser.add_argument('--printed', action='store_true', help='calls that said something')
+    parser.add_argument('--changed', action='store_true', help='calls whose function wrote to an input')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
                         help=', '.join(SORTS) + '; duration: the longest first')
@@ -73,10 +74,13 @@ def _one(context: Context, args: argparse.Namespace) -> CallRecord:
 
 
 def _one_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('call', metavar='N',
+    parser.add_argument('call', metavar='CALL',
                         help="number or label: 17, '#17', 2.17, 'norm[3]'; a node name stands for its newest call")
 
 
-CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list_arguments)
-CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument)
-OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument)
+CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list_arguments,
+                examples=('calls --bad', "calls --site 'layer*/norm' --sort duration -n 10"))
+CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument,
+               examples=('call 17', 'call norm[3]'))
+OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument,
+              examples=('out 17',))

@@ -269,12 +269,15 @@ def _draw_differences(result: Differences) -> RenderableType:
 
 INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
                  lambda result: injected_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
-                 needs_stop=True, expression='expr')
+                 needs_stop=True, expression='expr',
+                 examples=('inject mm:0 np.zeros((3, 4), np.float32)', 'inject x x * 2'))
 SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. What depends on it runs "
                "again; 'quit' brings the program's own back", 'run', _swap,
                lambda result: swapped_view(result.node, result.before, result.after, result.again, result.inputs,
                                             result.changed),
-               needs_stop=True, expression='func')
+               needs_stop=True, expression='func',
+               examples=('swap lambda x: x * 2', 'swap norm other_norm'), tail='[NODE] FUNC')
 DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
-                      _draw_differences, needs_stop=True)
+                      _draw_differences, needs_stop=True,
+                      examples=('differences',))
 CHANGING: tuple[Command, ...] = (INJECT, SWAP, DIFFERENCES)

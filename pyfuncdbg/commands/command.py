@@ -52,6 +52,8 @@ class Command:
         needs_program: Whether it acts on a program that runs, stopped or not.
         expression: Name under which the raw rest of the line, after options and positionals, reaches `run`; '' for a
             command without one.
+        tail: How the usage line shows the expression; by default its name in capitals.
+        examples: Lines to type, at least one; `help` shows them.
     """
 
     name: str
@@ -64,6 +66,14 @@ class Command:
     needs_stop: bool = False
     needs_program: bool = False
     expression: str = ''
+    tail: str = ''
+    examples: tuple[str, ...] = ()
+
+
+def is_usable(command: Command, context: Context) -> bool:
+    """Whether what the command acts on is there."""
+    return (context.stop is not None or not command.needs_stop) and (context.debugger is not None or
+                                                                     not command.needs_program)
 
 
 def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
@@ -77,14 +87,18 @@ def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
     parser.add_argument('-h', '--help', action='store_true', help='show this')
 
     def fail(message: str) -> NoReturn:
-        raise CommandError(_explained(parser, message))
+        raise CommandError(_explained(command, parser, message))
     parser.error = fail  # type: ignore[method-assign]
     return parser
 
 
-def usage(parser: argparse.ArgumentParser) -> str:
-    """'calls [--site GLOB] ...' on one line."""
-    return ' '.join(parser.format_usage().removeprefix('usage:').split())
+def usage(command: Command, parser: argparse.ArgumentParser) -> str:
+    """'break [--once] ... [SPEC] [if CONDITION]' on one line."""
+    tail = (command.tail or command.expression.upper()) if command.expression else ''
+    line = ' '.join(parser.format_usage().removeprefix('usage:').split())
+    if tail.startswith('[-'):                   # an option that the expression belongs to
+        line = line.replace(f' {tail.split()[0]}]', '')
+    return f'{line} {tail}'.rstrip()
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
@@ -92,8 +106,8 @@ def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     return {spelling: action for action in parser._actions for spelling in action.option_strings}
 
 
-def _explained(parser: argparse.ArgumentParser, message: str) -> str:
+def _explained(command: Command, parser: argparse.ArgumentParser, message: str) -> str:
     unknown = message.removeprefix('unrecognized arguments: ')
     hint = nearest(unknown.split()[0], options_of(parser)) if unknown != message and unknown.startswith('-') else ''
     end = '' if message.endswith(('.', '?')) else '.'
-    return visible(f'{parser.prog}: {message}{end}{hint} Usage: {usage(parser)}').replace('\n', ' ')
+    return visible(f'{parser.prog}: {message}{end}{hint} Usage: {usage(command, parser)}').replace('\n', ' ')

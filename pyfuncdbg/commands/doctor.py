@@ -28,6 +28,7 @@ from pyfuncdbg.debug.diagnosis.diagnose import diagnose
 from pyfuncdbg.debug.diagnosis.finding import Diagnosis
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.views.doctor import NAMES, doctor_view
+from pyfuncdbg.views.page import print_page
 
 _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 """Seconds to the first gathering, by how much longer each next one takes, and the longest."""
@@ -47,7 +48,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 DOCTOR = Command('doctor', 'faults at script ops: leaks, lost shapes, bytes for str, waiting; and what mends them', 'judge',
-                 _doctor, doctor_view, _arguments)
+                 _doctor, doctor_view, _arguments,
+                 examples=('doctor', 'doctor --kind leak'))
 
 
 # ---------------------------------------------------------------- in the program's process
@@ -170,7 +172,7 @@ def _tell(path: Path, as_json: bool) -> bool:
         print(to_json(found), file=sys.stderr, flush=True)
         return bool(found.calls or found.findings)
     console = Console(file=sys.stderr, highlight=False, markup=False)
-    console.print(doctor_view(found))
+    print_page(doctor_view(found), console)
     if not found.calls and not found.findings:
         return False
     number = next((finding.calls[0] for finding in found.findings if finding.calls and finding.calls[0]), '')

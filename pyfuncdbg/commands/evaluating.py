@@ -8,6 +8,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ class QuotedNames(Names):
         self._quoted = quoted
         self._names = names
         self._context = context
+        self.presets = names.presets
 
     def get_name(self, name: str) -> Any:
         if name in self._quoted:
@@ -69,6 +71,27 @@ class QuotedNames(Names):
 
     def known(self) -> Iterable[str]:
         return self._names.known()
+
+    def settle(self) -> None:
+        self._names.settle()
+
+
+class EndedNames(Names):
+    """The names at the end of a run: its tensors as they were recorded, then those of a namespace."""
+
+    def __init__(self, recorded: Names, names: Names) -> None:
+        super().__init__()
+        self._recorded = recorded
+        self._names = names
+
+    def get_name(self, name: str) -> Any:
+        try:
+            return self._recorded[name]
+        except KeyError:
+            return self._names[name]
+
+    def known(self) -> Iterable[str]:
+        return {*self._recorded.known(), *self._names.known()}
 
     def settle(self) -> None:
         self._names.settle()
@@ -140,8 +163,15 @@ def _evaluate(context: Context, args: argparse.Namespace) -> Evaluated:
         read[word] = _reader(context, tensor, args.run)
     host = None
     if at_stop and context.stop is not None:
-        text, names = scope_of(context.stop, text)
-        host = host_of(context.stop)
+        stop = context.stop
+        ended = stop.run.id if stop.phase == 'end' and stop.run is not None else None
+        if ended is not None:                   # nothing holds its values any more but the record
+            text, plain = without_colons(text, tensors_of(context))
+            read |= {word: partial(recorded, context, tensor, ended) for word, tensor in plain.items()}
+        text, names = scope_of(stop, text)
+        host = host_of(stop)
+        if ended is not None:
+            names = EndedNames(TraceNames(context, ended, text), names)
     else:
         names = TraceNames(context, args.run, text)
         text, plain = without_colons(text, tensors_of(context))
@@ -185,4 +215,5 @@ def _draw(result: Evaluated) -> RenderableType:
 
 
 EVAL = Command('eval', 'the value of an expression over tensors, recorded ones too', 'look', _evaluate,
-               _draw, _arguments, expression='expression')
+               _draw, _arguments, expression='expression',
+               examples=('eval np.abs(#17:0 - norm:0).max()', 'eval has_nan(norm:0)'))

@@ -6,11 +6,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from pyfuncdbg.commands.alias import aliases, expanded
 from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.command import Command, Context, parser_of
+from pyfuncdbg.commands.habits import hint as not_there
 from pyfuncdbg.commands.help import described, find_command
-from pyfuncdbg.commands.line import joined, joined_expression, refuse_overlong, split_expression, split_redirect, words
+from pyfuncdbg.commands.line import (
+    joined,
+    joined_expression,
+    refuse_overlong,
+    separated,
+    split_expression,
+    split_redirect,
+    words,
+)
 from pyfuncdbg.commands.object_info import as_command
 from pyfuncdbg.commands.printing import PYTHON
 from pyfuncdbg.commands.table import TABLE
@@ -27,7 +38,8 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         context: What the command acts on.
         table: The commands there are.
 
-    At a stop, a line whose first word is no command is Python, and so is one that begins with '!'.
+    At a stop, a line whose first word is no command is Python, and so is one that begins with '!'. Of what an alias stands
+    for the first command is carried out; the answer has the others.
 
     Raises:
         CommandError: The line cannot be read, names nothing that exists, or needs a stop.
@@ -35,7 +47,9 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
     """
     if isinstance(line, str):
         refuse_overlong(line)
-        line = as_command(line) if context.stop is not None else line
+        if line.split(None, 1)[:1] and line.split(None, 1)[0] in aliases:
+            return _of_alias(line, context, table)
+        line = as_command(line, at_stop=context.stop is not None)
     text, redirect = line if isinstance(line, str) else _joined(line, context, table), ''
     if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
         return _in_python(line, context, table)
@@ -44,12 +58,17 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         raise CommandError('no command given: ', Typed('help'), ' lists the commands.')
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
-    command = find_command(first.text, table)
+    command = find_command(first.text, table, context)
     answer = _carried_out(command, text[first.end:], context, first.text)
     if redirect:
         _append(redirect, answer.text(context.width))
         return Answer(answer.command, answer.result, answer.as_json, redirect)
     return answer
+
+
+def _of_alias(line: str, context: Context, table: Sequence[Command]) -> Answer:
+    first, *rest = separated(expanded(line)) or ['']
+    return replace(execute(first, context, table), later=tuple(rest))
 
 
 def _joined(argv: Sequence[str], context: Context, table: Sequence[Command]) -> str:
@@ -60,9 +79,9 @@ def _joined(argv: Sequence[str], context: Context, table: Sequence[Command]) -> 
 
 
 def name_of(line: str, table: Sequence[Command] = TABLE) -> str:
-    """The name, no alias, of the command in a line; '' if it is none."""
+    """The name of the command in a line, none of its other names; '' if it is none."""
     try:
-        first = next(words(line), None)
+        first = next(words(expanded(line)), None)
         return find_command(first.text, table).name if first is not None else ''
     except CommandError:
         return ''
@@ -71,7 +90,8 @@ def name_of(line: str, table: Sequence[Command] = TABLE) -> str:
 def is_for_python(line: str, table: Sequence[Command] = TABLE) -> bool:
     """Whether a line typed at a stop is Python: its first word is no command. An empty one is not."""
     first = line.split(None, 1)[:1]
-    return bool(first) and (line.lstrip().startswith('!') or not _is_command(first[0], table))
+    return bool(first) and (line.lstrip().startswith('!') or not (
+        _is_command(first[0], table) or first[0] in aliases or as_command(line, at_stop=True) is not line))
 
 
 def _is_command(name: str, table: Sequence[Command]) -> bool:
@@ -86,10 +106,12 @@ def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
     try:
         return _carried_out(PYTHON, f' -- {text}', context)
     except CommandError as error:
-        names = [name for command in table for name in (command.name, *command.aliases)]
-        first = text.split(None, 1)[0]
-        if first.isidentifier() and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
-            raise CommandError(f"unknown command {first!r}.{nearest(first, names)} As Python: {error}") from None
+        names = [*aliases, *(name for command in table for name in (command.name, *command.aliases))]
+        first = '/regex' if text.startswith('/') else text.split(None, 1)[0]
+        known = first.isidentifier() or first == '/regex'
+        if known and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
+            instead = not_there(first) or nearest(first, names)
+            raise CommandError(f"unknown command {first!r}.{instead} As Python: {error}") from None
         raise
 
 

@@ -18,6 +18,7 @@ from pyfuncdbg.commands.resume import stop_of
 from pyfuncdbg.debug.backtrace import Row, created_at, rows_of, selected_row
 from pyfuncdbg.debug.evaluate import evaluate
 from pyfuncdbg.debug.listing import Listing, Marks, listing, source_lines, whole
+from pyfuncdbg.debug.listing import context as context_of_stops
 from pyfuncdbg.debug.raised import raised_record
 from pyfuncdbg.debug.scope import host_of, scope_of
 from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
@@ -34,6 +35,8 @@ from pyfuncdbg.views.stack import row_view, stack_view
 
 _LISTED = 11
 """Lines that `list` shows."""
+_MOST = 200
+"""Lines that the card of a stop may show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,18 +229,47 @@ def _first_line(message: str) -> str:
     return one_line(lines[0], 200) + (' ...' if len(lines) > 1 else '') if lines else ''
 
 
+def _context(context: Context, args: argparse.Namespace) -> int:
+    if args.lines is not None:
+        context_of_stops.lines = args.lines
+    return context_of_stops.lines
+
+
+def _context_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('lines', metavar='N', type=_few, nargs='?', help=f'so many, 1 to {_MOST}; at first 5')
+
+
+def _few(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:9]) <= _MOST:
+        raise argparse.ArgumentTypeError(f'{text!r} is no number of lines from 1 to {_MOST}')
+    return int(text)
+
+
+def _draw_context(lines: int) -> RenderableType:
+    return Page(Text(f'a stop shows {lines} line{"s" * (lines != 1)} of source', 'dim'))
+
+
 BT = Command('bt', 'the stack: run, graph nodes and Python frames, the innermost last', 'look', _backtrace,
              lambda result: stack_view(result.rows, everything=result.everything), _backtrace_arguments, ('where', 'w'),
-             needs_stop=True)
+             needs_stop=True,
+             examples=('bt', 'w --locals'))
 UP = Command('up', 'look at the entry of the stack that is further out', 'look',
-             lambda context, args: _moved(context, -args.count), row_view, _count, ('u',), needs_stop=True)
+             lambda context, args: _moved(context, -args.count), row_view, _count, ('u',), needs_stop=True,
+             examples=('up', 'u 2'))
 DOWN = Command('down', 'look at the entry of the stack that is further in', 'look',
-               lambda context, args: _moved(context, args.count), row_view, _count, ('d',), needs_stop=True)
+               lambda context, args: _moved(context, args.count), row_view, _count, ('d',), needs_stop=True,
+               examples=('down',))
 LIST = Command('list', 'source around the current line; at a node, around where it was created', 'look', _list, listing_view,
-               _list_arguments, ('l',), needs_stop=True, expression='lines')
+               _list_arguments, ('l',), needs_stop=True, expression='lines',
+               examples=('list', 'l 40', 'l 40, 60', 'l .'), tail='[LINES]')
 LONGLIST = Command('longlist', 'source of the whole function', 'look', _longlist, listing_view, aliases=('ll',),
-                   needs_stop=True)
-SOURCE = Command('source', 'source of an object', 'look', _source, _draw_source, needs_stop=True, expression='expression')
+                   needs_stop=True,
+                   examples=('ll',))
+SOURCE = Command('source', 'source of an object', 'look', _source, _draw_source, needs_stop=True, expression='expression',
+                 aliases=('psource',), examples=('source norm',))
 EXCEPTIONS = Command('exceptions', 'the errors that led to this one, and the frames of one of them', 'look', _exceptions,
-                     _draw_exceptions, _exceptions_arguments, needs_stop=True)
-FRAMES: tuple[Command, ...] = (BT, UP, DOWN, LIST, LONGLIST, SOURCE, EXCEPTIONS)
+                     _draw_exceptions, _exceptions_arguments, needs_stop=True,
+                     examples=('exceptions', 'exceptions 0'))
+CONTEXT = Command('context', "how many lines of source a stop shows; ipdb's", 'look', _context, _draw_context,
+                  _context_arguments, needs_program=True, examples=('context 11', 'context'))
+FRAMES: tuple[Command, ...] = (BT, UP, DOWN, LIST, LONGLIST, SOURCE, EXCEPTIONS, CONTEXT)

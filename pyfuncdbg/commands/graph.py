@@ -12,8 +12,8 @@ from typing import Any, Literal
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import draw_resumed, stop_of
 from pyfuncdbg.debug.differences import Difference
-from pyfuncdbg.debug.held_state import taken
-from pyfuncdbg.debug.nodes import pausable
+from pyfuncdbg.debug.held_state import as_left, taken
+from pyfuncdbg.debug.nodes import RUN_GRAPHS, pausable
 from pyfuncdbg.debug.reload import Reloaded, reloaded
 from pyfuncdbg.debug.saved_inputs import changes
 from pyfuncdbg.debug.stop import Stop
@@ -23,10 +23,6 @@ from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.graph import retried_view, rewound_view
-
-_PARTS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
-                    'StatefulPartitionedCall'))
-"""Op types that run a graph of their own."""
 
 Restored = Literal['restored', 'as left', '']
 
@@ -72,6 +68,7 @@ class Retried:
         reloaded: What its source file gave, None if it has none.
         inputs: Of a call: 'restored' if it gets what it got at first, 'as left' if that was not saved; else ''.
         changed: The inputs that the function had written to.
+        held: What the function takes from beside its inputs, which stays as the call left it.
     """
 
     verb: str
@@ -79,6 +76,7 @@ class Retried:
     reloaded: Reloaded | None
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 class Place:
@@ -111,7 +109,7 @@ class Place:
         self.repeats = self.view is not None and self.view.repeats
         within = self.view is not None and bool(self.view.within)
         self.around = frozenset(site.name for site in run.sites) if within else frozenset()
-        self.has_parts = within or any(site.op_type in _PARTS for site in self.sites)
+        self.has_parts = within or any(site.op_type in RUN_GRAPHS for site in self.sites)
 
     def find(self, name: str) -> int:
         """The position of a node by its name, or by that of one of its outputs.
@@ -229,7 +227,7 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     found = reloaded(site.function) if site.function is not None else None
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return Retried('retry', site.name, found, inputs, changed)
+    return Retried('retry', site.name, found, inputs, changed, as_left(site.function))
 
 
 def refuse_next_element(site: CallSite) -> None:
@@ -269,11 +267,14 @@ def _again(stop: Stop) -> CallSite:
     return place.sites[position]
 
 
-TO = Command('to', 'run up to a node', 'run', _to, draw_resumed, _to_arguments, needs_stop=True)
+TO = Command('to', 'run up to a node', 'run', _to, draw_resumed, _to_arguments, needs_stop=True,
+             examples=('to loss',))
 REWIND = Command('rewind', 'go back to before a node, or some nodes; variables and random states as they were there', 'run',
                  _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
-                 _rewind_arguments, needs_stop=True)
+                 _rewind_arguments, needs_stop=True,
+                 examples=('rewind', 'rewind mm'))
 RETRY = Command('retry', 'make the same call once more (-i: step into it); an edited function is read again first', 'run',
-                _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed),
-                _retry_arguments, needs_stop=True)
+                _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed,
+                                                    result.held), _retry_arguments, needs_stop=True,
+                examples=('retry', 'retry --into'))
 MOVING: tuple[Command, ...] = (TO, REWIND, RETRY)

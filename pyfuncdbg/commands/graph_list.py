@@ -80,4 +80,5 @@ def _draw(result: NodeList | Diagram) -> RenderableType:
 
 
 GRAPH = Command('graph', 'list the nodes of a graph in order of execution, or draw it as Mermaid or DOT', 'look', _graph,
-                _draw, _arguments)
+                _draw, _arguments,
+                examples=('graph', "graph --site 'layer*' --as dot"))

@@ -14,6 +14,7 @@ from pyfuncdbg.debug.fate import Fate, fates
 from pyfuncdbg.debug.health import Finding, judge
 from pyfuncdbg.debug.lines_of_call import LineReport, lines_of
 from pyfuncdbg.debug.otherwise import calls_otherwise
+from pyfuncdbg.debug.stepped import were_stepped
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.health import health_view, line_view
@@ -33,6 +34,7 @@ class HealthReport:
         filters: What was asked for, by name.
         unjudged: Calls with non-finite values that were not looked at, there being too many.
         ops: Whether graph nodes were recorded.
+        stepped: Whether some were without that, for a run was stepped through.
         stopped: Whether the program is stopped, and more may come.
         otherwise: Calls whose nodes by themselves give something else than the framework had.
     """
@@ -46,6 +48,7 @@ class HealthReport:
     ops: bool
     stopped: bool
     otherwise: tuple[CallRecord, ...] = ()
+    stepped: bool = False
 
 
 def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:
@@ -67,7 +70,7 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
                         tuple(fate for fate in fates(trace, health) if fate.origin.call.number in origins),
                         filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
-                        context.stop is not None, calls_otherwise(trace, args.run))
+                        context.stop is not None, calls_otherwise(trace, args.run), were_stepped(trace, args.run))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +85,10 @@ def _draw(result: HealthReport | LineReport) -> RenderableType:
     if isinstance(result, LineReport):
         return line_view(result)
     return health_view(result.findings, result.total, result.counts, result.fates, filters=result.filters,
-                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped, otherwise=result.otherwise)
+                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped, otherwise=result.otherwise,
+                       stepped=result.stepped)
 
 
 HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',
-                 _health, _draw, _arguments)
+                 _health, _draw, _arguments,
+                 examples=('health', 'health --line 17'))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from pyfuncdbg.commands.command import Command, Context, parser_of, usage
+from pyfuncdbg.commands.command import Command, Context, is_usable, parser_of, usage
+from pyfuncdbg.commands.habits import hint as not_there
 from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.views.command_help import command_help, command_list
 
@@ -24,6 +25,7 @@ class CommandHelp:
     usage: str
     help: str
     needs_stop: bool
+    examples: tuple[str, ...]
     text: str
     """Everything, laid out."""
 
@@ -31,17 +33,21 @@ class CommandHelp:
 def described(command: Command, width: int = 100) -> CommandHelp:
     """The help of one command."""
     parser = parser_of(command, width)
-    line = usage(parser)
-    if command.expression:
-        line += f' {command.expression.upper()}'
+    line = usage(command, parser)
     also = f'\nalso: {", ".join(command.aliases)}' if command.aliases else ''
     body = parser.format_help().partition('\n\n')[2]
+    examples = ''.join(f'\n  {example}' for example in command.examples)
     return CommandHelp(command.name, command.aliases, command.group, line, command.help, command.needs_stop,
-                       f'usage: {line}{also}\n\n{body}')
+                       command.examples, f'usage: {line}{also}\n\n{body}\nsuch as:{examples}\n')
 
 
-def find_command(name: str, table: Sequence[Command]) -> Command:
+def find_command(name: str, table: Sequence[Command], context: Context | None = None) -> Command:
     """The command of that name or alias.
+
+    Args:
+        name: As typed.
+        table: The commands there are.
+        context: What it will act on: names of commands that cannot are not proposed then.
 
     Raises:
         CommandError: There is none, with the nearest names.
@@ -49,7 +55,8 @@ def find_command(name: str, table: Sequence[Command]) -> Command:
     for command in table:
         if name == command.name or name in command.aliases:
             return command
-    hint = nearest(name, [known for command in table for known in (command.name, *command.aliases)])
+    hint = not_there(name) or nearest(name, [known for command in table if context is None or is_usable(command, context)
+                                             for known in (command.name, *command.aliases)])
     raise CommandError(f"unknown command {name!r}.{hint} ", Typed('help'), ' lists the commands.')
 
 
@@ -67,4 +74,5 @@ def help_command(table: Callable[[], Sequence[Command]]) -> Command:
 
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument('command', metavar='COMMAND', nargs='?', help='show all about this one')
-    return Command('help', 'list the commands, or show all about one', 'keep', run, draw, arguments, ('h', '?'))
+    return Command('help', 'list the commands, or show all about one', 'keep', run, draw, arguments, ('h', '?'),
+                   examples=('help', 'help break'))

@@ -168,3 +168,26 @@ def _word(line: str, start: int, *, brackets: bool) -> Word | None:
     if quote:
         raise CommandError(f'a {quote} is not closed: {line[start:]!r}')
     return None if depth else Word(''.join(text), start, position, quoted)
+
+
+def separated(line: str) -> list[str]:
+    """The parts of a line between ';;', but not within quotes."""
+    return [part.strip() for part in _parts(line) if part.strip()]
+
+
+def _parts(line: str) -> Iterator[str]:
+    start, position, quote = 0, 0, ''
+    while position < len(line):
+        char = line[position]
+        if char == '\\' and quote:
+            position += 1
+        elif quote:
+            quote = '' if char == quote else quote
+        elif char in '\'"' and char in line[position + 1:]:
+            quote = char
+        elif line.startswith(';;', position):
+            yield line[start:position]
+            start = position + 2
+            position += 1
+        position += 1
+    yield line[start:]

@@ -74,7 +74,7 @@ def _tree(direction: Direction) -> Command:
                                call=lambda name: values.call(nodes[name]) if name in nodes else None)
     name, words = ('li', 'goes into') if direction == 'inputs' else ('lo', 'comes of')
     return Command(name, f'list {direction}: the tree of what {words} a node', 'look', run, _draw_tree, _tree_arguments,
-                   (f'list_{direction}',))
+                   (f'list_{direction}',), examples=(f'{name} loss', f'{name} -r -c loss'))
 
 
 def _tree_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +96,7 @@ def _draw_tree(result: Tree | Diagram) -> RenderableType:
 
 
 NI = Command('ni', 'show a node: its kind, inputs, outputs, values, attributes and where it was made', 'look', _card,
-             node_view, _card_arguments, ('node_info',))
+             node_view, _card_arguments, ('node_info',),
+             examples=('ni norm', 'ni -a -t norm'))
 LI, LO = _tree('inputs'), _tree('outputs')
 NODES: tuple[Command, ...] = (NI, LI, LO)

@@ -21,6 +21,7 @@ from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.variable import value_page
 
 _QUESTION = re.compile(r'\s*(?:(?P<front>\?\??)\s*(?P<after>[^?\s]+)|(?P<before>[^?\s]+)\s*(?P<back>\?\??))\s*')
+_ELEMENTS = re.compile(r'\s*@\s*(\[[^\[\]]*\]|[-+\d:.][-+\d:.,\s]*)\s*')
 _LONGEST = 20_000
 """Characters of a text or source."""
 
@@ -48,8 +49,12 @@ class ObjectInfo:
     source: str
 
 
-def as_command(line: str) -> str:
-    """'pinfo x' for 'x?', 'pinfo2 x' for 'x??'; any other line as it is."""
+def as_command(line: str, *, at_stop: bool) -> str:
+    """'pinfo x' for 'x?', 'pinfo2 x' for 'x??' at a stop; 'pt @[1, 0]' for tfdbg's '@1,0'; any other line as it is."""
+    if (elements := _ELEMENTS.fullmatch(line)) is not None:
+        return f'pt @[{elements[1].strip().removeprefix("[").removesuffix("]")}]'
+    if not at_stop:
+        return line
     found = _QUESTION.fullmatch(line) if '?' in line else None
     if found is None:
         return line
@@ -92,7 +97,9 @@ def _draw(found: ObjectInfo) -> RenderableType:
 
 
 PINFO = Command('pinfo', "what an object is, its signature and docstring; ipdb's 'x?'", 'look',
-                lambda context, args: _info(context, args, whole=False), _draw, needs_stop=True, expression='expression')
+                lambda context, args: _info(context, args, whole=False), _draw, aliases=('pdoc', 'pdef'), needs_stop=True,
+                expression='expression', examples=('pinfo np.linalg.norm', 'norm?'))
 PINFO2 = Command('pinfo2', "the same, and its source; ipdb's 'x??'", 'look',
-                 lambda context, args: _info(context, args, whole=True), _draw, needs_stop=True, expression='expression')
+                 lambda context, args: _info(context, args, whole=True), _draw, needs_stop=True, expression='expression',
+                 examples=('pinfo2 norm', 'norm??'))
 OBJECT_INFO: tuple[Command, ...] = (PINFO, PINFO2)

@@ -10,6 +10,7 @@ import code
 import contextlib
 import pprint
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,10 +37,15 @@ _LINES = 200
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The value of an expression; `value` is None for a statement, and for an expression that gave None in `!`."""
+    """The value of an expression; `value` is None for a statement, and for an expression that gave None in `!`.
+
+    Attributes:
+        kept: Variables of the session that a statement has set, as there is no frame to set them in.
+    """
 
     expression: str
     value: Value | None
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +81,20 @@ def _is_recorded(context: Context, text: str) -> bool:
     return True
 
 
+def _printed(context: Context, expression: str) -> Any:
+    """The value of an expression, which is `$_` from now on."""
+    value = value_of(context, expression)
+    stop_of(context).printed = (value,)
+    return value
+
+
 def _print(context: Context, args: argparse.Namespace) -> Printed:
-    return Printed(args.expression, described(value_of(context, args.expression), host_of(stop_of(context))))
+    return Printed(args.expression, described(_printed(context, args.expression), host_of(stop_of(context))))
 
 
 def _pretty(context: Context, args: argparse.Namespace) -> Printed:
     host = host_of(stop_of(context))
-    value = value_of(context, args.expression)
+    value = _printed(context, args.expression)
     found = described(value, host)
     if found.tensor is not None or found.items:
         return Printed(args.expression, found)
@@ -118,15 +131,17 @@ def _whatis(context: Context, args: argparse.Namespace) -> Printed:
 
 
 def _draw(result: Printed) -> RenderableType:
-    return value_page(result.value) if result.value is not None else Page()
+    kept = [Text(f"${one_line(name, 60)} is a variable of this session; the graph and the program do not get it", 'dim',
+                 overflow='fold') for name in result.kept]
+    return value_page(result.value) if result.value is not None else Page(*kept)
 
 
 def _args(context: Context, args: argparse.Namespace) -> list[Named]:
     stop = stop_of(context)
     host, entry = host_of(stop), selected_entry(stop)
     if isinstance(entry, NodeEntry):
-        return [Named(name or tensor, described(read(), host, items=0), tensor if name else '')
-                for name, tensor, read in node_inputs(stop, entry)]
+        return [Named(name or tensor or f'input {index}', _input(read, host), tensor if name else '')
+                for index, (name, tensor, read) in enumerate(node_inputs(stop, entry))]
     if isinstance(entry, RunEntry):
         feeds = value_of(context, 'feeds')
         return [Named(name, described(value, host, items=0)) for name, value in feeds.items()]
@@ -137,6 +152,14 @@ def _args(context: Context, args: argparse.Namespace) -> list[Named]:
     count = its_code.co_argcount + its_code.co_kwonlyargcount
     count += bool(its_code.co_flags & 4) + bool(its_code.co_flags & 8)
     return [Named(name, described(names[name], host, items=0)) for name in its_code.co_varnames[:count] if name in names]
+
+
+def _input(read: Callable[[], Any], host: Any) -> Value:
+    """An input of a node; of one that cannot be had, why."""
+    try:
+        return described(read(), host, items=0)
+    except CommandError as error:
+        return Value('', str(error).partition('\n')[0])
 
 
 def _locals(context: Context, args: argparse.Namespace) -> list[Named]:
@@ -175,7 +198,7 @@ def _draw_displays(rows: list[Displayed]) -> RenderableType:
     if not rows:
         return Page(Text('nothing is displayed here: "display EXPR" shows an expression at each stop', 'dim'))
     return Page(*(Text.assemble((one_line(row.expression, 60), 'bold'), '  ', inline(row.value),
-                                (f'  was {one_line(row.before, 100)}', 'dim') if row.before else '', overflow='fold')
+                                *(('  was ', inline(row.before)) if row.before is not None else ()), overflow='fold')
                   for row in rows))
 
 
@@ -187,7 +210,10 @@ def _python(context: Context, args: argparse.Namespace) -> Printed:
     stop = stop_of(context)
     text, names = scope_of(stop, args.statement)
     value = carry_out(text, names)
-    return Printed(args.statement, described(value, host_of(stop)) if value is not None else None)
+    if value is not None:
+        stop.printed = (value,)
+    return Printed(args.statement, described(value, host_of(stop)) if value is not None else None,
+                   tuple(dict.fromkeys(names.kept)))
 
 
 def _interact(context: Context, args: argparse.Namespace) -> None:
@@ -240,22 +266,32 @@ def _draw_undisplay(count: int) -> RenderableType:
 
 
 P = Command('p', 'print an expression; a tensor with its summary and first elements', 'look', _print, _draw, needs_stop=True,
-            expression='expression')
+            expression='expression',
+            examples=('p x.shape', 'p mm:0.mean()', 'p $_ + 1'))
 PP = Command('pp', 'print an expression over several lines', 'look', _pretty, _draw, needs_stop=True,
-             expression='expression')
-WHATIS = Command('whatis', 'the type of an expression', 'look', _whatis, _draw, needs_stop=True, expression='expression')
+             expression='expression',
+             examples=('pp config',))
+WHATIS = Command('whatis', 'the type of an expression', 'look', _whatis, _draw, needs_stop=True, expression='expression',
+                 examples=('whatis x',))
 ARGS = Command('args', 'the arguments of the function; at a node, its inputs', 'look', _args, _draw_named,
-               aliases=('a',), needs_stop=True)
+               aliases=('a',), needs_stop=True,
+               examples=('args',))
 LOCALS = Command('locals', 'the variables of the function, parameters first; at a node, its inputs', 'look', _locals,
-                 _draw_named, needs_stop=True)
+                 _draw_named, needs_stop=True,
+                 examples=('locals',))
 RETVAL = Command('retval', 'what the function returns, or the call gave', 'look', _returned, _draw_named, aliases=('rv',),
-                 needs_stop=True)
+                 needs_stop=True,
+                 examples=('retval',))
 DISPLAY = Command('display', 'show an expression at each stop in this function where it has changed', 'look', _display,
-                  _draw_displays, needs_stop=True, expression='expression')
+                  _draw_displays, needs_stop=True, expression='expression',
+                  examples=('display sd.min()', 'display'), tail='[EXPRESSION]')
 UNDISPLAY = Command('undisplay', 'show an expression no more; without one, none', 'look', _undisplay, _draw_undisplay,
-                    needs_stop=True, expression='expression')
+                    needs_stop=True, expression='expression',
+                    examples=('undisplay sd.min()', 'undisplay'), tail='[EXPRESSION]')
 PYTHON = Command('!', 'carry out Python in the frame: for names that are commands too', 'look', _python, _draw,
-                 needs_stop=True, expression='statement')
+                 needs_stop=True, expression='statement',
+                 examples=('!n = 5', '!c'))
 INTERACT = Command('interact', "Python's own prompt over the names of the frame", 'look', _interact, lambda result: Page(),
-                   needs_stop=True)
+                   needs_stop=True,
+                   examples=('interact',))
 PRINTING: tuple[Command, ...] = (P, PP, WHATIS, ARGS, LOCALS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)

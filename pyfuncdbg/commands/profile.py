@@ -13,6 +13,7 @@ from pyfuncdbg.commands.arguments import filters_of, one_of, positive
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.debug.costs import By, Cost, costs
 from pyfuncdbg.debug.places import by_name, made_at
+from pyfuncdbg.debug.stepped import were_stepped
 from pyfuncdbg.record.query import site_matches
 from pyfuncdbg.record.records import SiteRecord
 from pyfuncdbg.views.profile import profile_view
@@ -45,6 +46,7 @@ class Profile:
     filters: dict[str, object]
     sort: str
     ops: bool
+    stepped: bool = False
 
 
 def duration(text: str) -> float:
@@ -72,7 +74,7 @@ def _profile(context: Context, args: argparse.Namespace) -> Profile:
     if args.over:
         filters['self at least'] = f'{args.over:g} s'
     return Profile(tuple(rows[:args.n]), len(rows), sum(row.own for row in rows), args.by, filters,
-                   args.sort + (', reversed' if args.reverse else ''), trace.info().ops)
+                   args.sort + (', reversed' if args.reverse else ''), trace.info().ops, were_stepped(trace, args.run))
 
 
 def _is_in(site: SiteRecord, forward: dict[tuple[int, str], SiteRecord], name: str) -> bool:
@@ -97,8 +99,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _draw(result: Profile) -> RenderableType:
     return profile_view(result.rows, result.total, result.by, result.own, filters=result.filters, sort=result.sort,
-                        ops=result.ops)
+                        ops=result.ops, stepped=result.stepped)
 
 
 LP = Command('lp', 'list the profile: time of their own of nodes, functions or lines', 'judge', _profile, _draw, _arguments,
-             ('list_profile',))
+             ('list_profile',),
+             examples=('lp', 'lp --by line --file train.py'))

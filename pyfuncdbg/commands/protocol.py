@@ -3,7 +3,7 @@
 A client sends requests. Each has an `id` of the client's choice, which its answer carries:
 
     {"id": 1, "attach": true}                                   stops of the program go to this client from now on
-    {"id": 2, "line": "bt", "width": 100, "color": true}        a command line, drawn for that width
+    {"id": 2, "line": "bt", "width": 100, "color": true}        a command, drawn for that width; a block has several lines
     {"id": 3, "complete": "br", "position": 2}                  how a line could go on
     {"cancel": 2}                                               break off this request, if it is under way or waits
     {"id": 5, "detach": true}                                   stops go elsewhere; what waits for this client goes on
@@ -13,7 +13,8 @@ A client sends requests. Each has an `id` of the client's choice, which its answ
     {"id": 3, "completions": ["break", "breaks"], "start": 0}
     {"id": 6, "trace": "/tmp/pyfuncdbg-x/live.pfd", ...}
 
-`stop` is the one that commands act on now, `left` the number of the stop that this command has ended, null for none.
+`stop` is the one that commands act on now, `left` the number of the stop that this command has ended, null for none; `later`
+has the rest of what an alias stands for, for the client to send.
 A `cancel` is not answered; what it breaks off is. The program sends events whenever there is one:
 
     {"event": "hello", "protocol": 1, "pid": 71, "program": ["train.py"], "client": 1, "waiting": false,
@@ -93,8 +94,8 @@ def request(line: bytes) -> Request:
         if given.get(verb) is True:
             return Request(id, verb)
     if 'line' in given:
-        return Request(id, 'line', _text(given['line'], 'line'), 0, _number(given.get('width', 100), 'width', 20, _WIDEST),
-                       given.get('color') is True)
+        return Request(id, 'line', _text(given['line'], 'line', block=True), 0,
+                       _number(given.get('width', 100), 'width', 20, _WIDEST), given.get('color') is True)
     if 'complete' in given:
         text = _text(given['complete'], 'complete')
         return Request(id, 'complete', text, _number(given.get('position', len(text)), 'position', 0, len(text)))
@@ -115,10 +116,10 @@ def cancelled(line: bytes) -> int | str | None:
     return None
 
 
-def _text(value: Any, name: str) -> str:
+def _text(value: Any, name: str, *, block: bool = False) -> str:
     if not isinstance(value, str):
         raise ProtocolError(f'"{name}" is a string')
-    if '\n' in value or '\r' in value:
+    if ('\n' in value and not block) or '\r' in value:
         raise ProtocolError(f'"{name}" is one line')
     return value
 

@@ -9,11 +9,13 @@ import ctypes
 import io
 import json
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
 from pyfuncdbg.commands.answer import Answer
+from pyfuncdbg.commands.attached import carry_out_commands
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import completions
 from pyfuncdbg.commands.execute import execute, name_of
@@ -23,6 +25,7 @@ from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.debug.whereabouts import whereabouts
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.source_map import program_code
 
@@ -34,6 +37,8 @@ _LONGEST = 8 << 20
 """Bytes of an answer."""
 _SERVING = ('terminal', 'kernel', 'inspector')
 """Front ends at which a stopped thread does what clients ask for while the user thinks."""
+_WIDTH = 100
+"""Columns of what is logged."""
 _ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
 
 
@@ -62,6 +67,9 @@ class Remote:
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         """Serve the clients until one has decided, the prompt moves to another stop, or the last client is gone."""
+        carry_out_logged(stop, self._log)
+        if stop.decision is not None:
+            return
         self._stop, self._by = stop, 0
         self._server.broadcast({'event': 'stopped', 'stop': described(stop)})
         try:
@@ -183,7 +191,8 @@ class Remote:
             found = completions(asked.text[:asked.position], context)
             return {**_ANSWER, 'completions': list(found.words), 'start': found.start}
         answer = execute(asked.text, context)
-        drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json), 'command': answer.command.name}
+        drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json),
+                 'command': answer.command.name, 'later': list(answer.later)}
         if len(encode(drawn)) > _LONGEST:
             raise CommandError(f'the answer is longer than {_LONGEST >> 20} MB; ask for less of it, or add ">> FILE"')
         return drawn
@@ -256,6 +265,20 @@ class _Doing:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt))
 
 
+def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
+    """Carry out what the breakpoints of a stop want, on its thread; clients get the answers as lines of a log."""
+    def one(line: str) -> None:
+        log(f'{whereabouts(stop)}: {line}')
+        try:
+            answer = execute(line, Context(cast(Queries, _Trace()), stop, _WIDTH, debugger))
+            log(answer.text(_WIDTH).rstrip('\n'))
+        except PyfuncdbgError as error:
+            log(f'*** {error}')
+        except Exception as error:              # a mistake of ours, or of the program's objects, must not end the program
+            log(f'*** {line}: {type(error).__name__}: {error}')
+    carry_out_commands(stop, debugger.breakpoints, one)
+
+
 def described(stop: Stop) -> dict[str, Any]:
     """A stop as plain data."""
     call = stop.call
@@ -269,8 +292,8 @@ def described(stop: Stop) -> dict[str, Any]:
 
 
 def _drawn(answer: Answer, asked: Request) -> str:
-    console = Console(file=io.StringIO(), width=asked.width, color_system='256' if asked.color else None,
+    text = io.StringIO()
+    console = Console(file=text, width=asked.width, color_system='256' if asked.color else None,
                       force_terminal=asked.color, legacy_windows=False, _environ={}, markup=False, emoji=False)
-    with console.capture() as captured:
-        answer.show(console)
-    return ''.join(line.rstrip() + '\n' for line in captured.get().splitlines())
+    answer.show(console)
+    return ''.join(line.rstrip() + '\n' for line in text.getvalue().splitlines())

@@ -19,5 +19,7 @@ def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
     return context.trace.info()
 
 
-REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report)
-INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view)
+REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report,
+                 examples=('report',))
+INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view,
+               examples=('info',))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from pyfuncdbg.commands.arguments import positive
 from pyfuncdbg.commands.command import Command, Context
@@ -27,10 +28,12 @@ class Resumed:
     Attributes:
         verb: How.
         others: How many other waiting threads go on with it.
+        note: What the user should know of it; '' for nothing.
     """
 
     verb: str
     others: int = 0
+    note: str = ''
 
 
 def stop_of(context: Context) -> Stop:
@@ -48,8 +51,8 @@ def debugger_of(context: Context) -> Debugger:
 
 
 def draw_resumed(result: Any) -> RenderableType:
-    """Nothing."""
-    return Group()
+    """Nothing, but for a note."""
+    return Text(result.note, 'dim', overflow='fold') if isinstance(result, Resumed) and result.note else Group()
 
 
 def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> Resumed:
@@ -63,7 +66,7 @@ def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Com
     def run(context: Context, args: argparse.Namespace) -> Resumed:
         return resume(context, name, times=args.count if counted else 1)
     return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
-                   needs_stop=True)
+                   needs_stop=True, examples=(name, f'{name} 3') if counted else (name,))
 
 
 def count_argument(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +94,16 @@ def _ignore_more(context: Context, count: int) -> None:
         debugger_of(context).breakpoints.ignore(number, count)
 
 
+def _quit(context: Context, args: argparse.Namespace) -> Resumed:
+    """The first time it says what it does: pdb's ends the program."""
+    resume(context, 'quit')
+    debugger = context.debugger
+    if debugger is None or debugger.quit_explained:
+        return Resumed('quit')
+    debugger.quit_explained = True
+    return Resumed('quit', note='debugging ends, the program goes on without stops; "abort" ends the run instead')
+
+
 def _continue_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1,
                         help='at a breakpoint: stop at its hit that comes so many after this one')
@@ -98,10 +111,13 @@ def _continue_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 CONT = Command('cont', 'go on to the next stop', 'run', _continue, draw_resumed, _continue_arguments, ('c', 'continue'),
-               needs_stop=True, needs_program=True)
-QUIT = resuming('quit', 'stop debugging and let the program go on', 'q', 'exit', 'quit()', 'exit()')
+               needs_stop=True, needs_program=True,
+               examples=('cont', 'c 3'))
+QUIT = Command('quit', "stop debugging and let the program go on, unlike pdb's; 'abort' ends the run. Ctrl-D does the same",
+               'run', _quit, draw_resumed, aliases=('q', 'exit', 'quit()', 'exit()'), needs_stop=True, examples=('quit',))
 ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
 NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call',
-                counted=True)
-INTO = resuming('into', 'run up to the first line of the Python function of this node, or of the next that has one')
+                'invoke_stepper', counted=True)
+INTO = resuming('into', 'go to the first line of the Python function of this node, or of the next one that has a function; '
+                        'at a loop, branch or function of the graph, to its first node')
 RESUMING: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)

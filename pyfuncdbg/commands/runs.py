@@ -110,4 +110,5 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 RUN = Command('run', 'run to the end of this run and stop there; at its end, go on to the next one', 'run', _run,
-              draw_resumed, _arguments, needs_stop=True, needs_program=True, expression='pred')
+              draw_resumed, _arguments, needs_stop=True, needs_program=True, expression='pred',
+              examples=('run', 'run -t 10', 'run -f has_inf_or_nan'), tail='[-f PRED]')

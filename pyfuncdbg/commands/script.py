@@ -23,6 +23,7 @@ from pyfuncdbg.commands.uncaught import note_end
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
 from pyfuncdbg.hooks.entrance import RUNNERS
+from pyfuncdbg.hooks.loading import about_to_run
 from pyfuncdbg.hooks.machinery import mark_launcher
 
 _INTERRUPTED = 130
@@ -167,7 +168,7 @@ def _enter(program: Program, main: ModuleType) -> None:
         code = compile(source, program.code, 'exec', dont_inherit=True)
     assert isinstance(code, CodeType)
     vars(main).update(__file__=program.code, __cached__=None, __loader__=loader)
-    exec(code, vars(main))
+    exec(about_to_run(code), vars(main))
 
 
 RUNNERS.add(_enter.__code__)

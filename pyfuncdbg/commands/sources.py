@@ -196,7 +196,8 @@ def _source_arguments(parser: argparse.ArgumentParser) -> None:
 LS = Command('ls', 'list source files with their nodes, calls and time', 'look', _list,
              lambda result: source_files_view(result.rows, result.total, filters=result.filters, sort=result.sort,
                                               libraries=result.libraries, missing=result.missing),
-             _list_arguments, ('list_source',))
+             _list_arguments, ('list_source',),
+             examples=('ls', "ls --path '*/model.py'"))
 
 
 def _draw_source(result: Annotated) -> RenderableType:
@@ -204,5 +205,6 @@ def _draw_source(result: Annotated) -> RenderableType:
 
 
 PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, _draw_source,
-             _source_arguments, ('print_source',))
+             _source_arguments, ('print_source',),
+             examples=('ps train.py', 'ps train.py:40'))
 SOURCES: tuple[Command, ...] = (LS, PS)

@@ -32,7 +32,7 @@ def stepping(name: Verb, help: str, *aliases: str, counted: bool = False) -> Com
     def run(context: Context, args: argparse.Namespace) -> Resumed:
         return _step(context, name, times=args.count if counted else 1)
     return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
-                   needs_stop=True)
+                   needs_stop=True, examples=(name, f'{name} 3') if counted else (name,))
 
 
 def _until(context: Context, args: argparse.Namespace) -> Resumed:
@@ -93,7 +93,9 @@ STEP = stepping('step', 'go to the next line, into functions that are called', '
 NEXT = stepping('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
 RETURN = stepping('return', 'go on until this function returns', 'r')
 UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
-                _until_arguments, ('unt',), needs_stop=True)
+                _until_arguments, ('unt',), needs_stop=True,
+                examples=('until', 'until 45'))
 JUMP = Command('jump', 'carry out another line next, without what is between', 'run', _jump, row_view, _jump_arguments,
-               ('j',), needs_stop=True)
+               ('j',), needs_stop=True,
+               examples=('jump 43',))
 STEPPING: tuple[Command, ...] = (STEP, NEXT, UNTIL, RETURN, JUMP)

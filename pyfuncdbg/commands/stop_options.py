@@ -17,7 +17,8 @@ def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None
     group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
                        help='stop at a node, a function (function:NAME if a node has its name too), an op type, '
                             'a call (norm[3]) or a line (model.py:41);'
-                            " may be given several times, also as 'SPEC if PRED'")
+                            " may be given several times, also as 'SPEC if PRED', with the options of break behind it: "
+                            "'norm --every 3'")
     group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
                        help='only if this is true; belongs to the --break before it')
     group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')

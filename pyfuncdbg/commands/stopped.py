@@ -28,4 +28,5 @@ def stop_command(table: Callable[[], Sequence[Command]]) -> Command:
     def draw(result: _Result) -> RenderableType:
         return stop_view(result) if isinstance(result, StopCard) else draw_at_run(result)
     return Command('stop', 'where this thread has stopped: the place, the source, the values', 'look', run, draw,
-                   needs_stop=True)
+                   needs_stop=True,
+                   examples=('stop',))

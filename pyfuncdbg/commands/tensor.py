@@ -42,7 +42,10 @@ class TensorValue:
 
 
 def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
+    if args.tensor.startswith('@'):
+        args.tensor = _elements_of_last(args.tensor)
     spec = parse_tensor(args.tensor)
+    printed.tensor = args.tensor if spec.index is None else args.tensor[:args.tensor.rindex('[')]
     ranges = parse_ranges(args.ranges) if args.ranges else ()
     live = live_value(context, spec) if args.run is None else None
     found = _recorded(context, spec, args.run) if live is None else live
@@ -62,6 +65,24 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
     file = written(values, args.write) if args.write and values is not None else ''
     return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, file, origin,
                        not args.no_picture)
+
+
+class Printed:
+    """What `@` is about: the tensor that was named last, in this process."""
+
+    def __init__(self) -> None:
+        self.tensor = ''
+
+
+printed = Printed()
+
+
+def _elements_of_last(text: str) -> str:
+    """'norm:0[10, 0]' for tfdbg's '@10,0' and '@[10, 0]' after `pt norm:0`."""
+    if not printed.tensor:
+        raise CommandError(f"{text}: elements of the tensor that 'pt' printed last, and none was")
+    index = text[1:].strip()
+    return f'{printed.tensor}{index}' if index.startswith('[') else f'{printed.tensor}[{index}]'
 
 
 def _recorded(context: Context, spec: TensorSpec, run: int | None) -> Found:
@@ -113,7 +134,8 @@ def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, fo
 def _one_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('tensor', metavar='TENSOR[slice]',
                         help="'norm:0' (of the newest call), '#17:0', 'norm[3]:0', an input '#17:in0'; "
-                             "a slice as in NumPy: 'norm:0[1:3, ..., -1]'")
+                             "a slice as in NumPy: 'norm:0[1:3, ..., -1]'; '@[1:3, 0]' or '@10,0' is one of the tensor "
+                             "that was printed last")
     parser.add_argument('-s', '--summary', action='store_true', help='only the summary')
     parser.add_argument('-r', '--ranges', metavar='RANGES',
                         help="mark, count and list elements in '[0, 1]' or '[[-inf, -1], [1, inf]]'")
@@ -134,4 +156,5 @@ def _draw_one(result: TensorValue | Change) -> RenderableType:
 
 
 PT = Command('pt', 'print a tensor or a slice of it, or what has changed in it', 'look', _one, _draw_one, _one_arguments,
-             ('print_tensor',))
+             ('print_tensor',),
+             examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@10,0'))

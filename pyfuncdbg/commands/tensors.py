@@ -148,4 +148,5 @@ def _draw_list(result: TensorList | LiveList) -> RenderableType:
                         bad=result.bad, dropped=result.dropped, begun=result.begun, symbolic=result.symbolic)
 
 
-LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',))
+LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',),
+             examples=('lt', 'lt --bad', 'lt -f has_nan --sort bytes -n 20'))

@@ -50,10 +50,12 @@ def _draw_switched(result: Switched) -> RenderableType:
 
 
 def _switch_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('number', metavar='N', help='number of a stop, or of its thread, from "threads"')
+    parser.add_argument('number', metavar='STOP', help='number of a stop, or of its thread, from "threads"')
 
 
 THREADS = Command('threads', 'the threads that wait at a stop, and the calls that run', 'look', _threads, threads_view,
-                  needs_program=True)
+                  needs_program=True,
+                  examples=('threads',))
 SWITCH = Command('switch', 'give the prompt to another thread that waits', 'look', _switch, _draw_switched,
-                 _switch_arguments, needs_program=True)
+                 _switch_arguments, needs_program=True,
+                 examples=('switch 2',))

@@ -74,4 +74,5 @@ def _draw(result: Window) -> RenderableType:
     return timeline_view(result.timeline, filters=result.filters)
 
 
-TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, _draw, _arguments)
+TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, _draw, _arguments,
+                   examples=('timeline', 'timeline --run 12'))

@@ -17,6 +17,7 @@ from pyfuncdbg.errors import TraceError, UsageError, nearest
 from pyfuncdbg.record.folder import MANIFEST, Manifest
 from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
 from pyfuncdbg.views.escape import one_line
+from pyfuncdbg.views.page import print_page
 from pyfuncdbg.views.progress import reading
 from pyfuncdbg.views.traces import traces_view
 from pyfuncdbg.views.units import count, date, size
@@ -32,7 +33,7 @@ def list_traces(directory: Path, as_json: bool) -> int:
     if as_json:
         print(to_json(found))
     elif found.traces:
-        Console(highlight=False, markup=False).print(traces_view(found))
+        print_page(traces_view(found), Console(highlight=False, markup=False))
     else:
         print(none_in(directory))
     return 0

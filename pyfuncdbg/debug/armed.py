@@ -30,7 +30,7 @@ class Owner(Protocol):
     breakpoint: Breakpoint
     evaluated: bool
 
-    def acts(self) -> bool:
+    def acts(self, call: Call | None) -> bool:
         """Count a hit; whether to act at it."""
 
     def stops_at_failure(self, error: Exception) -> bool:
@@ -110,7 +110,7 @@ class Armed:
     def _hit(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Hit | None:
         owner = self.owner
         breakpoint = owner.breakpoint
-        if not owner.acts():
+        if not owner.acts(call):
             return None
         if breakpoint.do == 'stop':
             return Hit(breakpoint)

@@ -2,10 +2,10 @@
 
 What counts, in one place. A *hit* is a call (or line) that the SPEC means, in an enabled breakpoint, whose condition is
 true there; without a condition each is one. Hits are numbered 1, 2, 3... as long as the breakpoint lives, on all threads
-together. The breakpoint *acts* at hit n if n > `after` and (n - `after`) is a multiple of `every`; with `once` only at the
-first of these, and is disabled then. Enabling it again arms `once` again and keeps the count. A condition that raises is no
-hit: the thread stops there the first time, whatever `every`, `after`, `once` and `do` say, and later times are counted;
-another condition, or enabling it again, begins anew.
+together; those of a call that is retried keep the numbers that they had. The breakpoint *acts* at hit n if n > `after` and
+(n - `after`) is a multiple of `every`; with `once` only at the first of these, and is disabled then. Enabling it again arms
+`once` again and keeps the count. A condition that raises is no hit: the thread stops there the first time, whatever `every`,
+`after`, `once` and `do` say, and later times are counted; another condition, or enabling it again, begins anew.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Literal
 from pyfuncdbg.debug.call_attributes import explained
 from pyfuncdbg.debug.predicate import Predicate, shown
 from pyfuncdbg.debug.spec import Spec
+from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.locks import new_lock
 
 Timing = Literal['before', 'after-call', 'error', 'gradient']
@@ -25,6 +26,9 @@ Action = Literal['stop', 'log', 'snap']
 
 TIMINGS: tuple[Timing, ...] = ('before', 'after-call', 'error', 'gradient')
 ACTIONS: tuple[Action, ...] = ('stop', 'log', 'snap')
+
+_CALLS, _HITS = 64, 1_000
+"""Calls whose hits are kept for a retry of them, and hits of one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,22 @@ def why(error: Exception) -> str:
     return f'{type(error).__name__}: {explained(error)}'
 
 
+class _Counted:
+    """The hits in one call, which may be executed several times.
+
+    Attributes:
+        numbers: Of the hits, in order, the first of them that is kept.
+        execution: Id of the newest execution.
+        met: How many hits that has had.
+    """
+
+    __slots__ = ('execution', 'met', 'numbers')
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.execution = self.met = 0
+
+
 class HitCount:
     """Counts the hits of one breakpoint, and the times its condition raised. Any thread.
 
@@ -104,11 +124,12 @@ class HitCount:
         failure: What it raised first of these times, '' if it has not.
     """
 
-    __slots__ = ('_acted', '_lock', 'failure', 'failures', 'hits')
+    __slots__ = ('_acted', '_counted', '_lock', 'failure', 'failures', 'hits')
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._acted = False
+        self._counted: dict[int, _Counted] = {}
         self.hits = self.failures = 0
         self.failure = ''
 
@@ -120,16 +141,37 @@ class HitCount:
                 self.failure = why(error)
             return self.failures == 1
 
-    def acts(self, breakpoint: Breakpoint) -> bool:
-        """Count a hit; whether the breakpoint acts at it."""
+    def acts(self, breakpoint: Breakpoint, call: Call | None = None) -> bool:
+        """Count a hit in a call, if it is in one; whether the breakpoint acts at it."""
         with self._lock:
             if breakpoint.once and self._acted:
                 return False                    # another thread was first, and it is being disabled
-            self.hits += 1
-            beyond = self.hits - breakpoint.after
+            beyond = self._number(call) - breakpoint.after
             acts = beyond > 0 and beyond % breakpoint.every == 0
             self._acted |= acts
             return acts
+
+    def _number(self, call: Call | None) -> int:
+        """Which hit this is; one of a call that is retried is the one that the first execution had in its place."""
+        counted = self._counted_of(call) if call is not None else None
+        if counted is not None and counted.met <= len(counted.numbers):
+            return counted.numbers[counted.met - 1]
+        self.hits += 1
+        if counted is not None and len(counted.numbers) < _HITS:
+            counted.numbers.append(self.hits)
+        return self.hits
+
+    def _counted_of(self, call: Call) -> _Counted:
+        first = call.retry_of or call.id
+        counted = self._counted.get(first)
+        if counted is None:
+            if len(self._counted) >= _CALLS:
+                del self._counted[next(iter(self._counted))]
+            counted = self._counted[first] = _Counted()
+        if counted.execution != call.id:
+            counted.execution, counted.met = call.id, 0
+        counted.met += 1
+        return counted
 
     def arm(self) -> None:
         """It is enabled again."""

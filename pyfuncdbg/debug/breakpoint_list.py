@@ -32,6 +32,7 @@ class BreakpointState:
         where: What it was found to mean: nodes, or the function and line.
         how: Of a line, how it is watched; else ''.
         note: What else there is to know, '' for nothing.
+        commands: What is carried out where it stops.
     """
 
     number: int
@@ -49,6 +50,7 @@ class BreakpointState:
     where: tuple[str, ...]
     how: str = ''
     note: str = ''
+    commands: tuple[str, ...] = ()
 
 
 def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
@@ -56,7 +58,8 @@ def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> Breakpoi
     one = entry.breakpoint
     where, how, found = _place(entry, breakpoints)
     return BreakpointState(one.number, one.spec.text, shown(one.when), one.timing, one.do, one.once, one.every, one.after,
-                           one.enabled, entry.hits, *entry.failures, where, how, note or found)
+                           one.enabled, entry.hits, *entry.failures, where, how, note or found,
+                           entry.commands)
 
 
 def states(breakpoints: Breakpoints) -> list[BreakpointState]:

@@ -3,6 +3,7 @@
 Set on any thread. `at` is asked on the thread of every call: one look into a dict, which is filled at the first call of a
 site and thrown away when breakpoints change.
 """
+# long: one table; what sets, changes, tests and counts a breakpoint holds one lock
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from pyfuncdbg.debug.predicate import Predicate, condition
 from pyfuncdbg.debug.spec import Spec, spec
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks import traced
+from pyfuncdbg.hooks import loading, traced
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
@@ -199,14 +200,15 @@ class Breakpoints:
         made = Breakpoint(0, where, predicate, _timing(where, predicate, timing, fields['do']), **fields)
         return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
 
-    def check(self, place: str, when: object = None) -> None:
+    def check(self, where: Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop', every: int = 1,
+              after: int = 0, once: bool = False) -> None:
         """Look whether a breakpoint could be set; none is.
 
         Raises:
-            CommandError: The place or the condition makes no sense.
+            CommandError: The condition makes no sense, or the settings do not at this place.
         """
-        where = spec(place)
-        _timing(where, self._condition(where, when), None, 'stop')
+        _check_counts(every, after)
+        _timing(where, self._condition(where, when), timing, do)
 
     def _condition(self, where: Spec, when: object) -> Predicate | None:
         if when is None or when == '':
@@ -317,6 +319,7 @@ class Breakpoints:
             from pyfuncdbg.debug.lines.lines import Lines  # a program without line breakpoints need not have it
             self._lines = Lines(VOCABULARY)
             traced.watch(self._lines.look_again)
+            loading.watch(self._lines.about_to_run)
         return self._lines
 
     def forget_sites(self) -> None:

@@ -4,13 +4,18 @@ Filled on the threads of the calls, at the first call of each site; asked where 
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyfuncdbg.debug import parameters
 from pyfuncdbg.debug.spec import Spec, function_names, names_of
+from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import CallSite, Kind, Run
+from pyfuncdbg.record.records import SiteRecord
 
 _MOST = 1 << 16
+_NEARLY = 0.15
+"""By how much less a name may resemble what was typed than the nearest one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,26 @@ class Catalogue:
             return any(spec.fits(site.function) for site in called)
         return spec.fits((name, *[other for site in called for other in site.names]))
 
-    def names(self, spec: Spec) -> list[str]:
-        """Everything that a SPEC of this kind can name."""
+    def near(self, spec: Spec, functions: Iterable[str] = (), others: Iterable[SiteRecord] = ()) -> str:
+        """' Did you mean ...?' with names of one kind: of nodes, op types or functions, whichever has the nearest.
+
+        Args:
+            spec: What names nothing.
+            functions: Further names of functions.
+            others: Sites that are known from elsewhere.
+        """
+        import difflib  # when something is wrong is early enough
+        sites = [*self._sites.values()]
+        kinds = [{*functions, *(name for site in sites for name in site.function), *(site.function for site in others)}]
         if not spec.function:
-            return sorted(self._by_name)
-        return sorted({name for site in list(self._sites.values()) for name in site.function})
+            kinds += [{*(site.name for site in sites), *(site.name for site in others)},
+                      {*(name for site in sites for name in site.names if name != site.name and name not in site.function),
+                       *(site.op_type for site in others)}]
+        hints = [(difflib.SequenceMatcher(None, close[0], spec.name).ratio(), -number, close)
+                 for number, names in enumerate(kinds)
+                 if (close := difflib.get_close_matches(spec.name, sorted(filter(None, names)), 3))]
+        if not hints:
+            return ''
+        best, _, close = max(hints)
+        return nearest(spec.name, [name for name in close
+                                   if difflib.SequenceMatcher(None, name, spec.name).ratio() >= best - _NEARLY])

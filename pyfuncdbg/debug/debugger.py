@@ -23,6 +23,7 @@ from pyfuncdbg.debug.differences import arrays, differences
 from pyfuncdbg.debug.flow import Flow, Flows
 from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.saved_inputs import restore, save
+from pyfuncdbg.debug.session_variables import session_variables
 from pyfuncdbg.debug.stack import nearest_entrance, selected_frame
 from pyfuncdbg.debug.stepper import Stepper, program_around, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop
@@ -47,6 +48,7 @@ class Debugger:
     Attributes:
         kinds: The calls it wants; changes with breakpoints.
         left: The user has said quit, and nobody has started anew.
+        quit_explained: Whether the user has been told what quit does.
         flows: By native thread, what the user wants of it next; threads of which nothing is wanted are not in it.
     """
 
@@ -58,7 +60,7 @@ class Debugger:
         self.swaps = Swaps()
         self.breakpoints = Breakpoints(self._changed, self)
         self._catching = False
-        self.left = False
+        self.left = self.quit_explained = False
         self.flows = Flows()
         self._lock = new_rlock()
         self._extra: frozenset[Kind] = frozenset()
@@ -81,6 +83,7 @@ class Debugger:
             flow.entering = flow.next_call = flow.ops = False
             flow.stepper.give_up()
         self.swaps.put_back()
+        session_variables.clear()               # they may hold much of the program's
         self.broker.release()
 
     @property
@@ -230,7 +233,7 @@ class Debugger:
         decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'node'))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
-        if decision.verb in (*STEPS, 'into'):
+        if decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
             flow = self.flow(call.thread)
             flow.after = call.id
             if decision.verb in ('step', 'into') and call.site.kind == 'python':
@@ -330,10 +333,10 @@ class Debugger:
         verb = decision.verb
         if verb in ('cont', 'run', 'quit', 'retry'):
             return
-        if nodes.pausable(run):
-            nodes.pause(self, run, decision)
-        elif verb == 'into':
+        if verb == 'into' and not nodes.paused(run):        # wherever the next function is: in this run, or after it
             self.flow(thread).entering = True
+        elif nodes.pausable(run):
+            nodes.pause(self, run, decision)
         elif verb not in STEPS or not self.step_out(decision, thread):
             self.stop_at_next_call(thread)
 

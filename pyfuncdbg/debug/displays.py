@@ -22,13 +22,13 @@ class Displayed:
     Attributes:
         expression: As typed.
         value: Its value; of one that raises, what it raised as text.
-        before: Its text at the stop before, where that was another; else ''.
+        before: What it was at the stop before, where that was another; else None.
         changed: Whether it has another value than at the stop before, or none was there.
     """
 
     expression: str
     value: Value
-    before: str
+    before: Value | None
     changed: bool
 
 
@@ -46,7 +46,7 @@ class Displays:
         """
         text, _ = scope_of(stop, expression)
         check(text)
-        found = Displayed(expression, _value(stop, expression), '', True)
+        found = Displayed(expression, _value(stop, expression), None, True)
         self._by_place.setdefault(_place(stop), {})[expression] = stop.number, found
         return found
 
@@ -65,6 +65,10 @@ class Displays:
             del known[one]
         return len(gone)
 
+    def expressions(self, stop: Stop) -> tuple[str, ...]:
+        """Those of this place, as typed."""
+        return tuple(self._by_place.get(_place(stop), {}))
+
     def at(self, stop: Stop) -> tuple[Displayed, ...]:
         """Those of this place, evaluated once for each stop."""
         known = self._by_place.get(_place(stop), {})
@@ -76,7 +80,7 @@ class Displays:
     def _again(self, stop: Stop, expression: str, last: Displayed) -> Displayed:
         value = _value(stop, expression)
         same = _look(value) == _look(last.value)
-        return Displayed(expression, value, '' if same else last.value.text, not same)
+        return Displayed(expression, value, None if same else last.value, not same)
 
 
 def _value(stop: Stop, expression: str) -> Value:

@@ -1,6 +1,7 @@
 """Breakpoints in a file: `.pyfuncdbg.toml` beside the script, which `breaks --save` writes and `breaks --load` reads.
 
-A condition is Python, so a file that came with somebody's program is never loaded by itself: only when the user says so.
+Conditions and commands are Python, so a file that came with somebody's program is never loaded by itself: only when the user
+says so.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from pyfuncdbg.errors import CommandError, nearest
 NAME = '.pyfuncdbg.toml'
 _TABLE = 'breakpoint'
 _FIELDS: Mapping[str, type] = {'spec': str, 'if': str, 'timing': str, 'do': str, 'once': bool, 'every': int, 'after': int,
-                               'enabled': bool}
+                               'enabled': bool, 'commands': list}
 _LARGEST = 1 << 20
 
 
@@ -57,14 +58,14 @@ def save(breakpoints: Breakpoints, path: Path) -> Filed:
         _read(path)                             # somebody's file of that name is not overwritten
     kept: list[Breakpoint] = []
     left_out: list[str] = []
-    lines = ["# Breakpoints of pyfuncdbg. 'breaks --load' sets them; conditions are Python.\n"]
+    lines = ["# Breakpoints of pyfuncdbg. 'breaks --load' sets them; conditions and commands are Python.\n"]
     for number, entry in sorted(breakpoints.entries.items()):
         one = entry.breakpoint
         if one.when is not None and one.when.text is None:
             left_out.append(f'{number}: its condition is a Python function')
             continue
         kept.append(one)
-        lines.append(_written(one, entry.hits))
+        lines.append(_written(one, entry.hits, entry.commands))
     partial = path.with_name(f'{path.name}.{os.getpid()}')
     try:
         partial.write_text('\n'.join(lines), encoding='utf-8')
@@ -86,7 +87,9 @@ def load(breakpoints: Breakpoints, path: Path) -> Filed:
     for index, fields in enumerate(_read(path), 1):
         known = {_key(entry.breakpoint) for entry in list(breakpoints.entries.values())}
         try:
+            commands: list[str] = fields.pop('commands', [])
             made = breakpoints.set(fields.pop('spec'), fields.pop('if', None), **fields)
+            breakpoints.entry(made.number).commands = tuple(commands)
         except CommandError as error:
             for number in set_:
                 breakpoints.clear(number)
@@ -103,15 +106,16 @@ def _key(one: Breakpoint) -> tuple[Any, ...]:
     return one.spec, one.when, one.timing, one.do
 
 
-def _written(one: Breakpoint, hits: int) -> str:
+def _written(one: Breakpoint, hits: int, commands: tuple[str, ...]) -> str:
     fields: dict[str, Any] = {'spec': one.spec.text}
     if one.when is not None:
         fields['if'] = one.when.text
     if one.spec.kind != 'line':
         fields['timing'] = one.timing
-    fields |= {'do': one.do, 'once': one.once, 'every': one.every, 'after': max(one.after - hits, 0), 'enabled': one.enabled}
-    usual = {'do': 'stop', 'once': False, 'every': 1, 'after': 0, 'enabled': True}
-    # JSON's strings, numbers and booleans are TOML's too, but for one control character.
+    fields |= {'do': one.do, 'once': one.once, 'every': one.every, 'after': max(one.after - hits, 0), 'enabled': one.enabled,
+               'commands': list(commands)}
+    usual = {'commands': [], 'do': 'stop', 'once': False, 'every': 1, 'after': 0, 'enabled': True}
+    # JSON's strings, numbers, booleans and lists of these are TOML's too, but for one control character.
     body = [f'{name} = {json.dumps(value, ensure_ascii=False)}'.replace('\x7f', '\\u007F') for name, value in fields.items()
             if usual.get(name, ...) != value]
     return '\n'.join([f'[[{_TABLE}]]', *body, ''])
@@ -151,5 +155,7 @@ def _check(path: Path, index: int, table: Mapping[str, Any]) -> None:
     for name, value in table.items():
         if name not in _FIELDS:
             raise CommandError(f'{place}: no field {name!r}; there are {", ".join(_FIELDS)}.{nearest(name, _FIELDS, 1)}')
-        if type(value) is not _FIELDS[name]:
-            raise CommandError(f'{place}: {name!r} is {value!r:.60}, expected {_FIELDS[name].__name__}')
+        lines = table['commands'] if name == 'commands' and type(value) is list else ()
+        if type(value) is not _FIELDS[name] or not all(isinstance(line, str) for line in lines):
+            expected = 'a list of str' if name == 'commands' else _FIELDS[name].__name__
+            raise CommandError(f'{place}: {name!r} is {value!r:.60}, expected {expected}')

@@ -20,7 +20,7 @@ from pyfuncdbg.debug.parameters import names_of, parameter, reader
 from pyfuncdbg.debug.predicate import shown
 from pyfuncdbg.debug.spec import function_names
 from pyfuncdbg.hooks import cell
-from pyfuncdbg.hooks.call import Call, CallSite, made_again
+from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.record.recorder import recorders
 
@@ -39,6 +39,7 @@ class Entry:
         sites: Names of the sites where it is tested, as far as they were called.
         parameters: By the functions that it is tested at, as far as they are known.
         evaluated: Whether its condition was evaluated at a call, since it is this one.
+        commands: Lines to carry out where it stops.
     """
 
     def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
@@ -51,6 +52,7 @@ class Entry:
         self._armed: dict[int, Armed] = {}
         self.sites: dict[str, None] = {}
         self.evaluated = False
+        self.commands: tuple[str, ...] = ()
         self.parameters: dict[str, tuple[str, ...]] = {}
         self._snaps = LineSnaps()
         self._named: frozenset[str] = frozenset()
@@ -164,9 +166,9 @@ class Entry:
         self._named = condition.names if condition is not None else frozenset()
 
     # ------------------------------------------------------------------ hit
-    def acts(self) -> bool:
-        """Count a hit; whether to act at it."""
-        acts = self._count.acts(self.breakpoint)
+    def acts(self, call: Call | None) -> bool:
+        """Count a hit in a call, if it is in one; whether to act at it."""
+        acts = self._count.acts(self.breakpoint, call)
         if acts and self.breakpoint.once:
             self._disable(self.breakpoint.number)
         return acts
@@ -180,7 +182,7 @@ class Entry:
         one = self.breakpoint
         if not one.enabled or not self._program.watching or made_again():
             return
-        if not (self.acts() if error is None else self.stops_at_failure(error)):
+        if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
             return
         if error is None and one.do == 'log':
             values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}

@@ -14,6 +14,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.debug.expression import KNOWN
+from pyfuncdbg.debug.session_variables import MARK, Presets, as_typed, session_variables, translated
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
 from pyfuncdbg.hooks.source_map import blocks, function_variables, variables
@@ -32,15 +33,28 @@ class Names(dict[str, Any]):
 
     Attributes:
         refused: Why a name could not be set or deleted: Python makes a NameError of it.
+        presets: How to read the convenience variables that the stop sets.
+        kept: Names that were assigned and are now variables of the session, without '$'.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.refused: CommandError | None = None
+        self.presets: Presets = {}
+        self.kept: list[str] = []
 
     def get_name(self, name: str) -> Any:
         """The value of a name, `KeyError` if it has none."""
         raise KeyError(name)
+
+    def set_name(self, name: str, value: Any) -> None:
+        """Assign to a name."""
+        session_variables.set(name, value)
+        self.kept.append(name)
+
+    def delete_name(self, name: str) -> None:
+        """Delete a name, `KeyError` if there is none."""
+        session_variables.delete(name)
 
     def known(self) -> Iterable[str]:
         """All names, for those who complete and correct them."""
@@ -58,12 +72,28 @@ class Names(dict[str, Any]):
         return {}
 
     def __missing__(self, name: str) -> Any:
+        if name.startswith(MARK):
+            return session_variables.get(name[1:], self.presets)
         try:
             return self.get_name(name)
         except KeyError:
-            if name not in _OF_THE_CALLER:
+            if name in _OF_THE_CALLER:
+                return self._of_the_caller(name)
+            if name not in session_variables:
                 raise
-        return self._of_the_caller(name)
+        return session_variables[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name.startswith(MARK):
+            session_variables.set(name[1:], value)
+        else:
+            self.set_name(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        if name.startswith(MARK):
+            session_variables.delete(name[1:])
+        else:
+            self.delete_name(name)
 
     def _of_the_caller(self, name: str) -> Callable[..., Any]:
         """The builtin of that name, which answers of where the user is."""
@@ -90,7 +120,7 @@ class FrameNames(Names):
         return self._frame.f_globals[name] if name in self._frame.f_globals else VOCABULARY[name]
 
     def known(self) -> Iterable[str]:
-        return {*self.variables(), *self._frame.f_globals, *VOCABULARY}
+        return {*self.variables(), *self._frame.f_globals, *VOCABULARY, *session_variables}
 
     def variables(self) -> dict[str, Any]:
         if self._frame.f_code.co_name == '<module>':
@@ -108,15 +138,16 @@ class FrameNames(Names):
         declared = {name: self.pop(name) for name in list(self) if name != '__builtins__'}
         self._frame.f_globals.update(declared)
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def set_name(self, name: str, value: Any) -> None:
         frame = self._frame_of(name)
         frame.f_locals[name] = value
         _write_back(frame, clear=False)
 
-    def __delitem__(self, name: str) -> None:
+    def delete_name(self, name: str) -> None:
         names = self._frame.f_locals
         if name not in names:
-            raise KeyError(name)
+            super().delete_name(name)
+            return
         if sys.version_info >= (3, 12) and self._frame.f_code.co_name != '<module>':
             self.refused = CommandError('from Python 3.12 on a debugger cannot delete a variable of a function; '
                                         f'set it to None instead: {name} = None')
@@ -133,9 +164,12 @@ def _values(frame: FrameType) -> Mapping[str, Any]:
 class NodeNames(Names):
     """The names at a node or run of the graph: given ones first, then those of the function's module.
 
+    What is assigned is a variable of the session: the graph has none. At a frame, whose names are the outer ones, it is the
+    frame's.
+
     Args:
         read: By name, how to get the value.
-        outer: The globals of the node's function.
+        outer: The globals of the node's function; the names of a frame.
         inputs: Those of the names that are parameters of the function.
     """
 
@@ -144,27 +178,38 @@ class NodeNames(Names):
         self._read = read
         self._inputs = tuple(inputs)
         self._outer = outer
-        self._own: dict[str, Any] = {}
 
     def get_name(self, name: str) -> Any:
-        if name in self._own:
-            return self._own[name]
         return self._read[name]() if name in self._read else self._outer[name]
 
     def known(self) -> Iterable[str]:
-        return {*self._read, *self._own, *self._outer}
+        outer = self._outer.known() if isinstance(self._outer, Names) else self._outer
+        return {*self._read, *outer, *session_variables}
 
     def variables(self) -> dict[str, Any]:
-        outer = self._outer.variables() if isinstance(self._outer, Names) else {}
-        return {**outer, **{name: self._read[name]() for name in self._inputs}, **self._own}
+        typed = {name: session_variables[name] for name in session_variables}
+        outer = self._outer.variables() if isinstance(self._outer, Names) else typed
+        return {**outer, **{name: self._read[name]() for name in self._inputs}}
 
     def module(self) -> dict[str, Any]:
         return self._outer.module() if isinstance(self._outer, Names) else dict(self._outer)
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def set_name(self, name: str, value: Any) -> None:
         if name in self._read:
             raise CommandError(f'{name!r} is a tensor of the graph here, not a variable: set it by "inject TENSOR EXPR"')
-        self._own[name] = value
+        if isinstance(self._outer, Names):
+            self._outer.set_name(name, value)
+        elif name in self._outer:
+            raise CommandError(f'{name!r} is a name of the program, and at a node of the graph there is no frame whose '
+                               f'variable it could be: "up" and "down" go to one. "${name} = ..." is a variable of your own')
+        else:
+            super().set_name(name, value)
+
+    def delete_name(self, name: str) -> None:
+        if isinstance(self._outer, Names):
+            self._outer.delete_name(name)
+        else:
+            super().delete_name(name)
 
 
 def _write_back(frame: FrameType, *, clear: bool) -> None:
@@ -179,7 +224,8 @@ def evaluate(text: str, names: Names) -> Any:
     Raises:
         CommandError: It is none, or it raises; with a caret at the place.
     """
-    return _run(_compiled(text.strip(), 'eval'), text.strip(), names)
+    text = translated(text.strip())
+    return _run(_compiled(text, 'eval'), text, names)
 
 
 def carry_out(text: str, names: Names) -> Any:
@@ -188,12 +234,26 @@ def carry_out(text: str, names: Names) -> Any:
     Raises:
         CommandError: It is no Python, or it raises; with a caret at the place.
     """
-    text = text.strip()
+    text = translated(text.strip())
     try:
         code = _compiled(text, 'eval')
     except CommandError:
         code = _compiled(text, 'exec')
     return _run(code, text, names)
+
+
+def repeated(text: str) -> CodeType:
+    """Python that has been carried out once, for who does so again and again; it may raise anything then."""
+    text = translated(text.strip())
+    return _compiled(text, 'eval' if _is_expression(text) else 'exec')
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        _compiled(text, 'eval')
+    except CommandError:
+        return False
+    return True
 
 
 def check(text: str) -> None:
@@ -202,13 +262,13 @@ def check(text: str) -> None:
     Raises:
         CommandError: It is none.
     """
-    _compiled(text.strip(), 'eval')
+    _compiled(translated(text.strip()), 'eval')
 
 
 def is_python(text: str) -> bool:
     """Whether a line is Python at all."""
     try:
-        _compiled(text.strip(), 'exec')
+        _compiled(translated(text.strip()), 'exec')
     except CommandError:
         return False
     return True
@@ -320,4 +380,4 @@ def _pointed(text: str, message: str, start: int, line: int, end: int | None = N
         start, end = len(raw[:start].decode('utf-8', 'replace')), len(raw[:end].decode('utf-8', 'replace'))
     first = max(0, start - 60)
     caret = '^' * max(1, (end or start + 1) - start)
-    return f'{message}\n    {shown[first:first + 100]}\n    {" " * (start - first)}{caret[:100]}'
+    return f'{message}\n    {as_typed(shown[first:first + 100])}\n    {" " * (start - first)}{caret[:100]}'

@@ -51,6 +51,20 @@ def obstacle(site: CallSite) -> str:
     return ''
 
 
+def as_left(function: Any) -> tuple[str, ...]:
+    """What a function holds that each call takes from, such as 'lines, an open file': a further call goes on there."""
+    around = getattr(function, '__globals__', {})
+    found: dict[str, None] = {}
+    for name, value in held(function):
+        what = _used_up(value)
+        # What a module has, such as np.random, the function need not take: only the name is known to be in its code.
+        if _is(value, *_RANDOM) and not _is(around.get(name.partition('.')[0]), ModuleType):
+            what = 'a random generator'
+        if what:
+            found[f'{name}, {what}'] = None
+    return tuple(found)
+
+
 def taken(source: str) -> str:
     """Why a call that takes the next element of something cannot be made again."""
     return (f'each call takes the next element from the {source}, and another call would take one that the program is to '
@@ -60,7 +74,7 @@ def taken(source: str) -> str:
 def _used_up(value: Any) -> str:
     """What kind of thing that can be used up it is, '' if it is none."""
     kind = type(value)
-    if isinstance(value, io.IOBase):
+    if _is(value, io.IOBase):
         try:
             return 'an open file' if not value.closed and value.readable() else ''
         except Exception:                       # of the program's own class
@@ -79,13 +93,13 @@ def kept(site: CallSite) -> Callable[[], None]:
     """Remember the states of random generators and deques that a site's function holds; gives what puts them back."""
     undo: list[Callable[[], None]] = []
     for _, value in held(site.function):
-        if isinstance(value, np.random.Generator):
+        if _is(value, np.random.Generator):
             value = value.bit_generator
-        if isinstance(value, np.random.BitGenerator):
+        if _is(value, np.random.BitGenerator):
             undo.append(partial(setattr, value, 'state', value.state))
-        elif isinstance(value, np.random.RandomState):
+        elif _is(value, np.random.RandomState):
             undo.append(partial(value.set_state, value.get_state()))
-        elif isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
+        elif _is(value, random.Random) and not _is(value, random.SystemRandom):
             undo.append(partial(value.setstate, value.getstate()))
         elif type(value) is deque:
             undo.append(partial(_refill, value, tuple(value)))
@@ -109,23 +123,28 @@ def held(function: Any) -> Iterator[tuple[str, Any]]:
     met: set[int] = set()
     while waiting and len(met) < _MOST:
         name, value, depth = waiting.popleft()
-        if id(value) in met or (isinstance(value, _PLAIN) and value is not builtins.input):
+        if id(value) in met or (_is(value, *_PLAIN) and value is not builtins.input):
             continue
         met.add(id(value))
-        if depth and not isinstance(value, (FunctionType, MethodType, partial, ModuleType)):
+        if depth and not _is(value, FunctionType, MethodType, partial, ModuleType):
             yield name, value
         if depth < _DEEPEST:
             waiting.extend((inner, part, depth + 1) for inner, part in _parts(name, value))
 
 
+def _is(value: Any, *kinds: type) -> bool:
+    """By its real type: a proxy of the program's would answer `isinstance` with code of its own."""
+    return issubclass(type(value), kinds)
+
+
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     kind = type(value)
-    if isinstance(value, FunctionType):
+    if _is(value, FunctionType):
         yield from _of_function(value)
-    elif isinstance(value, MethodType):
+    elif _is(value, MethodType):
         yield repr(getattr(value.__func__, '__qualname__', 'a method')), value.__func__
-        yield 'self', value.__self__
-    elif isinstance(value, partial):
+        yield name or 'self', value.__self__
+    elif _is(value, partial):
         yield name, value.func
         yield from ((f'argument {i}', part) for i, part in enumerate(value.args))
         yield from ((repr(key), part) for key, part in value.keywords.items())
@@ -133,9 +152,9 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, part) for part in list(value)[:_ITEMS])
     elif kind is dict:
         yield from ((name, part) for part in list(value.values())[:_ITEMS])
-    elif isinstance(value, subprocess.Popen):
+    elif _is(value, subprocess.Popen):
         yield from ((f'{name}.{pipe}', getattr(value, pipe, None)) for pipe in ('stdout', 'stderr'))
-    elif not isinstance(value, (ModuleType, *_RANDOM, io.IOBase)) and _is_programs(kind):
+    elif not _is(value, ModuleType, *_RANDOM, io.IOBase) and _is_programs(kind):
         inside = f'{name}.' if name else ''
         attributes = list(vars(value).items())[:_ITEMS] if hasattr(value, '__dict__') else []
         yield from ((f'{inside}{key}', part) for key, part in attributes)
@@ -174,7 +193,7 @@ def _of_module(name: str, module: ModuleType, attributes: list[str]) -> Iterator
         value = vars(module).get(attribute)
         if module is sys and attribute in _WRITTEN:
             continue
-        if isinstance(value, ModuleType):
+        if value is not None and _is(value, ModuleType):
             if value.__name__.startswith(f'{module.__name__}.'):
                 yield from _of_module(f'{name}.{attribute}', value, attributes)
         elif value is not None:

@@ -81,6 +81,20 @@ def listing(filename: str, first: int, last: int, *, function: str = '', current
     return Listing(filename, function, first, tuple(lines[first - 1:max(first, last)]), current, raised, marks(filename))
 
 
+class Context:
+    """How much of the source a stop shows; of this process.
+
+    Attributes:
+        lines: So many lines, the current one in the middle.
+    """
+
+    def __init__(self) -> None:
+        self.lines = 5
+
+
+context = Context()
+
+
 def around(frame: FrameType, line: int, before: int, after: int, marks: Marks = lambda filename: ()) -> Listing | None:
     """The lines around the one that a frame is at, within its function; None without a source."""
     code = program_code(frame.f_code)

@@ -5,6 +5,7 @@ Runs on the thread of the run. Works on `RunControl` only, so on any host that c
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from pyfuncdbg.debug.debugger import Debugger
 
 
+RUN_GRAPHS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                        'StatefulPartitionedCall'))
+"""Op types that run a graph of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rerun:
     """The argument of `swap` at a node: where to be again, and what was there before.
@@ -39,6 +45,11 @@ class Rerun:
 def pausable(run: Run | None) -> bool:
     """Whether the run can be stopped before its next node."""
     return run is not None and run.control is not None
+
+
+def paused(run: Run | None) -> bool:
+    """Whether the run goes from node to node already, and stops before each of its own accord."""
+    return run is not None and hasattr(run.control, 'go_to')
 
 
 def pause(debugger: Debugger, run: Any, decision: Decision) -> None:
@@ -64,13 +75,13 @@ class _Pause:
     """What a paused run calls: asks the user, and does what the answer is.
 
     Args:
-        decision: Made in a call before the run could pause; `to` and `rewind` are carried out at the first pause.
+        decision: Made in a call before the run could pause; `to`, `rewind` and `into` are carried out at the first pause.
     """
 
     def __init__(self, debugger: Debugger, run: Run, decision: Decision) -> None:
         self._debugger = debugger
         self._run = run
-        self._decision: Decision | None = decision if decision.verb in ('to', 'rewind') else None
+        self._decision: Decision | None = decision if decision.verb in ('to', 'rewind', 'into') else None
         self._before: Mapping[str, np.ndarray] = {}
 
     def __call__(self) -> None:
@@ -80,6 +91,10 @@ class _Pause:
             control.resume()
             return
         reason = 'node'
+        if decision is not None and decision.verb == 'into':    # from within a function: on to the next one
+            control.resume()
+            self._debugger.flow(threading.get_native_id()).entering = True
+            return
         if decision is not None:
             reason = self._carry_out(control, decision, 0)
             if not reason:
@@ -127,7 +142,9 @@ class _Pause:
         """Forward from the end of a function or run: to the node around it, or to where the program goes on."""
         control.go_to(len(control.sites) + 1)
         outer = _run_around(self._run)
-        if decision.verb in STEPS:
+        if decision.verb == 'into':
+            self._debugger.flow(thread).entering = True
+        elif decision.verb in STEPS:
             self._debugger.step_out(decision, thread)
         elif pausable(outer):
             pause(self._debugger, outer, decision)
@@ -141,9 +158,18 @@ class _Pause:
     def _over(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.go_to(control.position + 1)
 
-    def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _step(self, control: RunControl, decision: Decision, thread: int) -> None:
         self._debugger.flow(thread).entering = control.sites[control.position].kind == 'python'
         control.enter()
+
+    def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
+        """Into what the node runs; one that runs nothing is on the way to the next Python function."""
+        site = control.sites[control.position]
+        if site.kind == 'python' or site.op_type in RUN_GRAPHS:
+            self._step(control, decision, thread)
+        else:
+            control.resume()
+            self._debugger.flow(thread).entering = True
 
     def _out(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.go_to(len(control.sites) + 1)
@@ -163,7 +189,7 @@ class _Pause:
         control.retry()
         mark_retry(self._debugger.live.trace(), self._run, control.sites[control.position])
         if decision.argument == 'into':
-            self._into(control, decision, thread)
+            self._step(control, decision, thread)
         else:
             control.go_to(control.position + 1)
         self._before = before
@@ -179,7 +205,7 @@ _FORWARD = ('node', 'into', 'to', *STEPS)
 _ACTIONS: Mapping[str, _Action] = {
     'cont': _Pause._resume, 'quit': _Pause._resume, 'run': _Pause._resume,
     'node': _Pause._over, 'next': _Pause._over, 'until': _Pause._over, 'jump': _Pause._over,
-    'into': _Pause._into, 'step': _Pause._into, 'return': _Pause._out,
+    'into': _Pause._into, 'step': _Pause._step, 'return': _Pause._out,
     'to': _Pause._to, 'rewind': _Pause._rewind, 'retry': _Pause._retry, 'swap': _Pause._swap,
 }
 """What each verb does between two nodes."""

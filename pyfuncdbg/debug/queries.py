@@ -65,8 +65,8 @@ class Queries(Protocol):
 
     def calls(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
-              limit: int | None = None, offset: int = 0, newest_first: bool = False,
-              sort: str | None = None) -> list[CallRecord]:
+              changed: bool | None = None, limit: int | None = None, offset: int = 0,
+              newest_first: bool = False, sort: str | None = None) -> list[CallRecord]:
         """The calls that pass every filter.
 
         `site` is a glob over node names, op types and function names. Runs count as calls with `kind='run'` only: their
@@ -75,7 +75,7 @@ class Queries(Protocol):
 
     def ordered(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
                 failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
-                newest_first: bool = False, sort: str | None = None) -> Ordered:
+                changed: bool | None = None, newest_first: bool = False, sort: str | None = None) -> Ordered:
         """The same calls for a list of any length: an order that `build` makes."""
 
     def spans(self, site: str | None = None) -> Spans:
@@ -86,7 +86,8 @@ class Queries(Protocol):
         """
 
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
-              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+              changed: bool | None = None) -> int:
         """How many calls pass the same filters."""
 
     def call(self, number: str | int) -> CallRecord:

@@ -12,7 +12,7 @@ import numpy
 
 from pyfuncdbg.debug.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
 from pyfuncdbg.debug.parameters import names_of
-from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_entry, stack_of
+from pyfuncdbg.debug.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_entry, selected_frame, stack_of
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
@@ -29,6 +29,13 @@ def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
         stop: Where the user is.
         text: As typed: 'mm:0' in it is a tensor of the run.
     """
+    text, names = _scope_of(stop, text)
+    names.presets = {'_': lambda: _printed(stop), '_exception': lambda: _exception(stop), '_retval': lambda: _returned(stop),
+                     '_frame': lambda: selected_frame(stop)}
+    return text, names
+
+
+def _scope_of(stop: Stop, text: str) -> tuple[str, Names]:
     entry = selected_entry(stop)
     if isinstance(entry, FrameEntry):
         names: Names = FrameNames(entry.frame)
@@ -46,6 +53,26 @@ def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
         read[word] = tensors.reader(tensor)
     inputs = [name for name, _, _ in node_inputs(stop, entry) if name] if isinstance(entry, NodeEntry) else []
     return text, NodeNames(read, outer, inputs)
+
+
+def _printed(stop: Stop) -> Any:
+    if not stop.printed:
+        raise CommandError('$_ is the value that was printed last at this stop, and none was')
+    return stop.printed[0]
+
+
+def _exception(stop: Stop) -> BaseException:
+    if stop.error is None:
+        raise CommandError('$_exception is what was raised, and nothing was raised here')
+    return stop.error
+
+
+def _returned(stop: Stop) -> Any:
+    if stop.phase == 'return':
+        return stop.result
+    if stop.outputs is None:
+        raise CommandError('$_retval is what was returned: it is known where a function returns, and after a call')
+    return stop.outputs[0] if len(stop.outputs) == 1 else tuple(stop.outputs)
 
 
 def host_of(stop: Stop) -> Host | None:
@@ -96,11 +123,15 @@ class Tensors:
             raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
         if self._stop.phase == 'post-mortem':
             raise CommandError(f"{tensor!r} cannot be had any more: the run is over. 'pt' shows it if it was recorded")
+        if self._stop.phase == 'run':
+            raise CommandError(f'{tensor!r} has no value yet: no node of this run has been executed')
         if self._view is None:
             raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
         try:
             return self._view.value(tensor)
         except KeyError as error:
+            if getattr(self._view, 'within', ''):
+                raise CommandError(f'{tensor!r} is outside of the loop or branch that runs here') from None
             raise CommandError(f'no value of {error.args[0]}') from None
 
     def _at_hand(self) -> Iterator[tuple[str, Any]]:

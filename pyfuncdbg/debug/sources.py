@@ -108,7 +108,7 @@ def files_of(marks: Mapping[str, Mapping[int, list[Mark]]]) -> list[SourceFile]:
         made = [mark for mark in here if mark.role == 'made' and mark.site.kind != 'gradient']
         times = {(mark.site.process, mark.site.id): mark.time for mark in here if mark.time is not None}
         files.append(SourceFile(filename, is_users(filename), len({(mark.site.process, mark.site.id) for mark in made}),
-                                len({mark.site.function for mark in here if mark.role == 'function'}),
+                                len({(mark.site.function, mark.site.line) for mark in here if mark.role == 'function'}),
                                 sum(time.calls for time in times.values()), sum(time.failed for time in times.values()),
                                 sum(time.own for time in times.values())))
     return sorted(files, key=lambda file: (-file.own, file.filename))

@@ -89,6 +89,9 @@ class Stop:
         stack: As `debug.stack` has worked it out, None before that.
         listed: Last line that `list` has shown, 0 before that.
         differences: After `swap` or `retry`: what came out before, and now (`debug.differences.Difference`).
+        printed: The value that was printed last here, in a tuple; () before that. Not kept beyond the stop: the program may
+            ask who else holds it, as NumPy's `resize` does.
+        attended: Whether the commands of its breakpoints have been begun.
         since: `time.monotonic()` when it was made.
         chain: The errors that led to `error`, the first one first, once somebody has asked; () before that.
     """
@@ -115,6 +118,8 @@ class Stop:
         self.stack: tuple[Any, ...] | None = None
         self.listed = 0
         self.differences: tuple[Any, ...] = ()
+        self.printed: tuple[Any, ...] = ()
+        self.attended = False
         self.chain: tuple[BaseException, ...] = ()
         self.decision: Decision | None = None
         self._left = False

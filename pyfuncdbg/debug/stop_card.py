@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.debug.backtrace import created_at
 from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.displays import Displayed, displays
-from pyfuncdbg.debug.listing import Listing, Marks, around, head_of, line_of
+from pyfuncdbg.debug.listing import Listing, Marks, around, context, head_of, line_of
 from pyfuncdbg.debug.places import Unlocated, unlocated
 from pyfuncdbg.debug.scope import host_of, node_inputs
 from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, stack_of
@@ -125,8 +125,9 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     given = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
     room = NAMES - len(shown)
     line = 0 if frame is None else frame_line(frame) if stop.phase in PYTHON else _line(stop, frame)
-    listing = around(frame, line, 2, 2, marks) if frame is not None else (
-        head_of(site.function, 5, marks) if site is not None and stop.phase == 'before' else None)
+    above = (context.lines - 1) // 2
+    listing = around(frame, line, above, context.lines - 1 - above, marks) if frame is not None else (
+        head_of(site.function, context.lines, marks) if site is not None and stop.phase == 'before' else None)
     created = created_at(site) if site is not None and listing is None else None
     code = program_code(frame.f_code) if frame is not None else None
     return StopCard(

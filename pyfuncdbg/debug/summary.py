@@ -4,7 +4,8 @@ The run report draws it; `report --json` writes it. Reads the trace on any threa
 """
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyfuncdbg.debug.health import Finding, judge
@@ -18,7 +19,7 @@ LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a non-finite value began, and how many later calls inherited it.
+    """Where a non-finite value began, and how many later calls inherited it, by kind.
 
     Attributes:
         finding: The verdict on the call.
@@ -27,8 +28,8 @@ class Origin:
     """
 
     finding: Finding
-    heirs: int
-    likely: int = 0
+    heirs: Mapping[str, int]
+    likely: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Summary:
     Attributes:
         info: Of the trace.
         calls: By kind ('python', 'op', 'gradient'); of gradients the backward steps.
+        bad: How many of them met non-finite values.
         retries: How many of the Python calls were executed once more by `retry`.
         sites: Python sites that ran, the one with the most time first.
         origins: Where non-finite values began, in order of time.
@@ -76,6 +78,7 @@ class Summary:
 
     info: TraceInfo
     calls: dict[str, int]
+    bad: dict[str, int]
     sites: tuple[SiteUse, ...]
     origins: tuple[Origin, ...]
     masked: int
@@ -94,16 +97,20 @@ def summarized(trace: Queries) -> Summary:
     """Look through a whole trace once."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
+    bad: Counter[str] = Counter()
     for use in uses:
         if not use.site.attrs.get('source'):    # that row tells what has come to a source: no step
             calls[use.site.kind] += use.calls
+        bad[use.site.kind] += use.bad
     sites = tuple(use for use in uses if use.site.kind == 'python')
     unfinished = sum(use.calls - use.finished for use in sites)
     health = judge(trace)
-    heirs = Counter((finding.origin, finding.certain) for finding in health.having('inherited'))
+    heirs: defaultdict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
+    for finding in health.having('inherited'):
+        heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
     origins = tuple(Origin(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
                     for finding in health.origins)
-    return Summary(trace.info(), dict(calls), sites, origins, len(health.having('masked')), health.unjudged,
+    return Summary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
                    _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace),
                    trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
                    uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))

@@ -9,7 +9,7 @@ from collections.abc import Container
 
 from pyfuncdbg.debug.breakpoint_list import BreakpointState, states
 from pyfuncdbg.debug.breakpoints import Breakpoints
-from pyfuncdbg.errors import nearest
+from pyfuncdbg.debug.program_names import functions, what_is
 
 _RARE = {'error': 'error', 'gradient': 'gradient step'}
 """What a breakpoint waits for that calls need not have."""
@@ -35,7 +35,8 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     if kind == 'name' and not state.where:
         spec = entry.breakpoint.spec
         what = 'no wrapped function of that name was called.' if spec.function else 'nothing of that name ran.'
-        return f'{begin}{what}{nearest(spec.name, breakpoints.known.names(spec))}'
+        known = what_is(spec.name)
+        return begin + what + (f' {spec.name!r} {known}.' if known else breakpoints.known.near(spec, functions()))
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':

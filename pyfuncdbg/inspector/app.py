@@ -24,7 +24,7 @@ from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.keyboard import KeyByKey
 from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
-from pyfuncdbg.inspector.moves import call_after, flagged_after
+from pyfuncdbg.inspector.moves import CALL, call_after, flagged_after
 from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes
@@ -36,7 +36,7 @@ from pyfuncdbg.inspector.result import Result, is_short
 from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.seeker import Seeker
-from pyfuncdbg.inspector.sheet import Sheet
+from pyfuncdbg.inspector.sheet import NOT_HERE, Sheet
 from pyfuncdbg.prompt.paste_limit import REFUSAL
 
 _STEP = 0.3
@@ -87,7 +87,7 @@ class Inspector(KeyByKey):
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
-        yield CommandLine(self.desk.complete, self, self._past, self._keep)
+        yield CommandLine(self.desk, self, self._past, self._keep)
         yield BottomLine()
 
     def on_mount(self) -> None:
@@ -170,7 +170,7 @@ class Inspector(KeyByKey):
     @while_open
     def on_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
-        self._lines.asked = ''
+        self._lines.answered(message.reply.later)
         reply, drawn = message.reply, message.drawn
         shown = [line for line in drawn.lines if line.text]
         if reply.error:
@@ -222,7 +222,6 @@ class Inspector(KeyByKey):
             self.query_one(CommandLine).remember(message.command)
             self.run_line(message.command)
 
-    # ------------------------------------------------------------------ calls
     def select_call(self, name: str) -> None:
         """Look at a call, by number or label: every pane follows."""
         self._seeker.seek(lambda desk, scene: desk.trace.call(name), self.scene)
@@ -256,7 +255,6 @@ class Inspector(KeyByKey):
             self.follow(Scene(None, self.desk.stop()))
         self._seeker.go_on(self.scene)
 
-    # ------------------------------------------------------------------ events
     @while_open
     def on_happened(self, message: Happened) -> None:
         """The program stopped, went on or said something; the trace has grown."""
@@ -328,8 +326,10 @@ class Inspector(KeyByKey):
             self.shown.narrow(text)
 
     def search(self, text: str, by: int) -> None:
-        """Find a text on the screen, or in the pane that was chosen last."""
-        self.say(self.shown.search(text, by))
+        """Find a text on the screen, or in the pane that was chosen last; a number that is not there is a call's."""
+        self.say(said := self.shown.search(text, by))
+        if by and CALL.fullmatch(text) and (said.endswith(NOT_HERE) or isinstance(self.shown, TimelinePane)):
+            self._seeker.step(lambda desk, scene: desk.trace.call(text), self.scene, '')
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""

@@ -15,10 +15,14 @@ from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from pyfuncdbg.commands.continuation import LISTED, QUESTION, commands_of, extended, prompt_for_more
 from pyfuncdbg.commands.line import LONGEST
+from pyfuncdbg.inspector.desk import Desk
 from pyfuncdbg.inspector.request import Request
 from pyfuncdbg.views.escape import one_line
 
+_LEAST = 40
+"""Characters of the line before, in a block."""
 Mode = Literal['command', 'search', 'filter']
 _PLACEHOLDERS: dict[Mode, str] = {
     'command': ': for a command, ? for help',
@@ -114,7 +118,7 @@ class CommandLine(Vertical):
     """Where commands are typed.
 
     Args:
-        complete: Words that could complete a text at a position, and where they begin; asked on a worker thread.
+        desk: Has words that could complete a text; asked on a worker thread. At a stop a line that is no command is Python.
         consumer: Gets what is typed.
         past: Lines of earlier sessions, the oldest first.
         keep: Keeps a line for later sessions.
@@ -127,10 +131,10 @@ class CommandLine(Vertical):
     CommandLine > OptionList { height: auto; max-height: 8; border: none; padding: 0 1; display: none; }
     """
 
-    def __init__(self, complete: Callable[[str, int, Request], tuple[list[str], int]], consumer: Consumer,
+    def __init__(self, desk: Desk, consumer: Consumer,
                  past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__(id='command')
-        self._complete = complete
+        self._desk = desk
         self._consumer = consumer
         self._past = list(past)
         self._keep = keep
@@ -142,6 +146,7 @@ class CommandLine(Vertical):
         self._asking: Request | None = None     # completions that are not there yet
         self._enter = False
         self._mode: Mode = 'command'
+        self._begun = ''                        # lines of a command that is not whole
 
     def compose(self) -> ComposeResult:
         yield OptionList(id='completions', markup=False)
@@ -170,7 +175,7 @@ class CommandLine(Vertical):
         self._enter_mode('filter', text)
 
     def _enter_mode(self, mode: Mode, text: str = '') -> None:
-        self._mode = mode
+        self._mode, self._begun = mode, ''
         self.line.placeholder = _PLACEHOLDERS[mode]
         self._set(text)
         self.screen.set_focus(self.line)        # at once: the next key may be typed already
@@ -199,11 +204,26 @@ class CommandLine(Vertical):
         if self._asking is not None:            # Tab and Enter typed fast: first the completion, then the line
             self._enter = True
             return
-        self._set('')
-        self._consumer.focus_shown()
-        if text := text.strip():
+        text = extended(self._begun, text) if self._begun else text.strip()
+        commands = commands_of(text) if text.strip() else []
+        prompt = prompt_for_more(commands[-1], at_stop=self._desk.stop() is not None) if commands else ''
+        if prompt:
+            self._go_on(text, prompt)
+            return
+        self._leave()
+        if commands:
             self.remember(text)
-            self._consumer.run_line(text)
+        for command in commands:
+            self._consumer.run_line(command)
+
+    def _go_on(self, text: str, prompt: str) -> None:
+        """Let the user type the next line of a command; what is typed so far stands where that will."""
+        self._begun = text
+        last = one_line(text.rpartition('\n')[2], _LEAST)
+        ending = "'end'" if prompt == LISTED else 'an empty line'
+        end = '' if prompt == QUESTION else f"after '{last}': {ending} ends it, Esc gives it up"
+        self.line.placeholder = f'{prompt}{end}'
+        self._set('')
 
     def settle(self) -> None:
         """Enter has waited for a completion, which is there."""
@@ -230,7 +250,7 @@ class CommandLine(Vertical):
         self._leave()
 
     def _leave(self) -> None:
-        self._mode = 'command'
+        self._mode, self._begun = 'command', ''
         self.line.placeholder = _PLACEHOLDERS['command']
         self._set('')
         self._consumer.focus_shown()
@@ -238,7 +258,7 @@ class CommandLine(Vertical):
     # ------------------------------------------------------------------ history
     def remember(self, line: str) -> None:
         """A line that was carried out."""
-        if len(line) <= LONGEST and (not self._past or self._past[-1] != line):
+        if len(line) <= LONGEST and '\n' not in line and (not self._past or self._past[-1] != line):
             self._past.append(line)
             self._keep(line)
         self._at = len(self._past)
@@ -272,7 +292,7 @@ class CommandLine(Vertical):
     @work(thread=True, group='complete', exit_on_error=False)
     def _ask(self, request: Request, text: str, position: int) -> None:
         try:
-            words, start = self._complete(text, position, request)
+            words, start = self._desk.complete(text, position, request)
         except Exception:                       # no completion is worth a crash: the line stays as it is
             words, start = [], position
         self.app.call_from_thread(self._answered, request, words, start)

@@ -5,6 +5,7 @@ Everything else on the main thread of the app.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -42,6 +43,11 @@ class CommandQueue:
     def add(self, line: str) -> None:
         """One more."""
         self._lines.append(line)
+
+    def answered(self, later: Sequence[str]) -> None:
+        """The line is carried out; what it has left to do comes before the others."""
+        self.asked = ''
+        self._lines.extendleft(reversed(later))
 
     def go_on(self, result: Result) -> None:
         """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""

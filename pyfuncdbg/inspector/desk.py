@@ -24,6 +24,7 @@ class Reply:
         shown: What the view drew.
         data: The same as plain data, as `--json` gives it.
         error: The user's mistake, one message; '' if there was none.
+        later: Lines to carry out next: the rest of what an alias stands for.
     """
 
     line: str
@@ -31,6 +32,7 @@ class Reply:
     shown: RenderableType
     data: Any
     error: str = ''
+    later: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class LiveDesk:
             return Reply(line, name_of(line), Text(), None, str(error))
         self._notice(answer)
         return Reply(line, answer['command'] or name_of(line), Text.from_ansi(styled(answer['text'])), answer['data'],
-                     answer['error'] or '')
+                     answer['error'] or '', tuple(answer['later']))
 
     def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
         """How a text could go on at a position."""

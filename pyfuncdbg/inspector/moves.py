@@ -1,6 +1,7 @@
 """From call to call: the one to begin with, the next, the next that went wrong. On worker threads."""
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable
 
@@ -12,6 +13,8 @@ from pyfuncdbg.views.escape import one_line
 
 Search = Callable[[Desk, Scene], CallRecord | None]
 """Finds the call to look at."""
+CALL = re.compile(r'#?\d{1,18}(\.\d{1,18})?')
+"""The number of a call, as it is searched for."""
 _PAGE, _PAGES = 50, 40
 """Calls with NaN or infinity that are looked at at once, and how often: those that were only given some are passed over."""
 _TRIED = 5_000

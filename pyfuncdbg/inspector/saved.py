@@ -61,7 +61,7 @@ class SavedDesk:
             return Reply(line, name, Text(), None, 'interrupted')
         try:
             answer = execute(line, Context(self.trace, width=width))
-            return Reply(line, answer.command.name, answer, plain(answer.result))
+            return Reply(line, answer.command.name, answer, plain(answer.result), later=answer.later)
         except PyfuncdbgError as error:
             return Reply(line, name, Text(), None, str(error))
 

@@ -24,6 +24,9 @@ from pyfuncdbg.inspector.narrowed import narrowed
 from pyfuncdbg.inspector.picture import Drawing, Line
 from pyfuncdbg.views.escape import one_line
 
+NOT_HERE = 'is not here'
+"""Of a text that a search has not found."""
+
 
 class Sheet(ScrollView, can_focus=True):
     """A scrollable drawing.
@@ -184,7 +187,7 @@ class Sheet(ScrollView, can_focus=True):
             return ''
         hits = [index for index, line in enumerate(self.drawing.lines) if self._sought in line.text.lower()]
         if not hits:
-            return f'{text!r} is not here'
+            return f'{text!r} {NOT_HERE}'
         if by < 0:
             before = [index for index in hits if index < self.cursor]
             self.cursor = before[-1] if before else hits[-1]

@@ -87,6 +87,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._settling: Timer | None = None
         self._again: Timer | None = None
         self._took = 0.0
+        self._new = False                       # rows of another wish have come, and the goal is sought in them
 
     # ------------------------------------------------------------------ what is shown
     def on_resize(self, event: events.Resize) -> None:
@@ -112,8 +113,8 @@ class VirtualList(ScrollView, can_focus=True):
         self._busy = 'sorting' if same else 'filtering'
         first = not self._feed.turn
         self._asked = self._sight.key
-        # Another order is looked at from its beginning; its first row is the one that was asked for.
-        self._feed.ask(wish, replace(self._sight, top=0, cursor=0, key='', count=0), glimpse=first)
+        # The row under the cursor is what is looked at, in another order too; without it, the first one.
+        self._feed.ask(wish, replace(self._sight, count=0), glimpse=first)
         self.refresh()
 
     def grown(self) -> None:
@@ -165,10 +166,11 @@ class VirtualList(ScrollView, can_focus=True):
         self._resized()
         self.scroll_to(y=message.top, animate=False, force=True)   # its scrollbar may be still to come
         goal, self._goal = self._goal or (before if before != self._asked else ''), ''     # the cursor has moved since
-        if another or (before and not goal and self._sight.key != before):
-            self._moved()                       # to the first row of another order, or with the end
-        elif goal:
+        self._new = another
+        if goal:
             self.show_key(goal)
+        elif another or (before and self._sight.key != before):
+            self._moved()                       # to the first row, without the one that was there, or with the end
 
     def _resized(self) -> None:
         self.virtual_size = Size(self._row_width, self.count + _ABOVE)
@@ -266,6 +268,9 @@ class VirtualList(ScrollView, can_focus=True):
             self._led = message.sought
             if message.sought:
                 self._moved()
+        elif self._new and not message.sought:
+            self._moved()                       # what was looked at is not among what was asked for
+        self._new = False
 
     def _see(self, *, center: bool = False) -> None:
         top, height = round(self.scroll_y), self._height

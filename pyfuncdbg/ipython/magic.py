@@ -53,7 +53,11 @@ class PyfuncMagics:
         try:
             if needs_program:
                 install(debugger)
-            return Result(execute(text, self._recordings.context(WIDTH, of_program=needs_program), self.table))
+            context = self._recordings.context(WIDTH, of_program=needs_program)
+            answer = execute(text, context, self.table)
+            for line in answer.later:           # the rest of what an alias stands for; the last answer is the cell's
+                answer = execute(line, context, self.table)
+            return Result(answer)
         except PyfuncdbgError as error:
             raise UsageError(complaint(error, '%pyfunc')) from None
 

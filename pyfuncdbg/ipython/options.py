@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pyfuncdbg.commands.breaking import breakpoint_of
 from pyfuncdbg.commands.command import Command, parser_of
 from pyfuncdbg.commands.line import words
 from pyfuncdbg.commands.recording import size
@@ -74,7 +75,7 @@ MAGIC = '%%pyfunc'
 WIDTH = 100
 """Columns, where the front end does not tell."""
 CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 'run', lambda context, args: None,
-               lambda result: '', cell_arguments)
+               lambda result: '', cell_arguments, examples=(MAGIC, f'{MAGIC} --break norm --if has_nan(out)'))
 """For its parser and its help: a cell magic is no command of a line."""
 
 
@@ -88,7 +89,8 @@ def read(text: str, command: Command) -> Options:
     args = parser_of(command).parse_args([word.text for word in words(quoted)])
     options = options_of(args)
     for place, condition in options.breaks:
-        debugger.breakpoints.check(place, condition)
+        spec, when, settings = breakpoint_of(place, condition)
+        debugger.breakpoints.check(spec, when, **settings)
     return options
 
 

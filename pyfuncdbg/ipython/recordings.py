@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
+from pyfuncdbg.commands.breaking import breakpoint_of
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.queries import Queries
@@ -88,7 +89,8 @@ class Recordings:
         before = debugger.broker.wanted, debugger.catching
         numbers: list[int] = []
         for place, condition in options.breaks:
-            numbers.append(debugger.breakpoints.set(place, condition).number)
+            spec, when, settings = breakpoint_of(place, condition)
+            numbers.append(debugger.breakpoints.set(spec, when, **settings).number)
         if options.ui is not None:
             install(debugger, options.ui)
         if options.catch:

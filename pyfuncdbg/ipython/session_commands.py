@@ -74,11 +74,12 @@ def commands_of(recordings: Recordings) -> tuple[Command, ...]:
     def report(context: Context, args: argparse.Namespace) -> Summary:
         found: Summary = REPORT.run(context, args)
         return replace(found, ask='%pyfunc ')
-    own = (Command('status', 'what is recorded, and what commands look at', 'keep', status, _draw),
-           Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments),
-           Command('off', 'record single cells only', 'run', off, _draw),
+    own = (Command('status', 'what is recorded, and what commands look at', 'keep', status, _draw, examples=('status',)),
+           Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments,
+                   examples=('on', 'on --ops')),
+           Command('off', 'record single cells only', 'run', off, _draw, examples=('off',)),
            Command('open', 'look at another trace; without one, at what this session records', 'keep', opened, _draw,
-                   _open_arguments))
+                   _open_arguments, examples=('open train.pfd', 'open')))
     rows = (replace(row, run=report) if row is REPORT else row for row in TABLE if row.name != 'help')
     table: tuple[Command, ...] = (*rows, *own, CELL, help_command(lambda: table))
     return table

@@ -18,12 +18,13 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any, Protocol
 
+from pyfuncdbg.commands.continuation import blocks, commands_of, read_rest
 from pyfuncdbg.commands.execute import name_of
 from pyfuncdbg.commands.line import LONGEST, refuse_overlong
 from pyfuncdbg.commands.protocol import Lines
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.prompt.conversation import PROMPT, REPEATED
-from pyfuncdbg.prompt.pending import Typed, command_file, separated
+from pyfuncdbg.prompt.pending import Typed, command_file
 from pyfuncdbg.prompt.remote import PATIENCE, BrokenOffError, Connection, LostError, SilentError, find
 from pyfuncdbg.views.escape import one_line, styled, visible
 
@@ -61,7 +62,7 @@ def connect(number: int | None, file: str | None = None, *, as_json: bool = Fals
 class Reader(Protocol):
     """Where lines come from."""
 
-    def read(self) -> str:
+    def read(self, prompt: str = PROMPT) -> str:
         """The next one.
 
         Raises:
@@ -87,7 +88,7 @@ class PipeReader:
         self._over = self._begun = False
         self._hears, self._bell = os.pipe()
 
-    def read(self) -> str:
+    def read(self, prompt: str = PROMPT) -> str:
         while not self._lines:
             if self._over:
                 raise EOFError
@@ -100,7 +101,7 @@ class PipeReader:
                 self._lines += self._parts.feed(b'\n')
         line = self._lines.popleft().decode('utf-8', 'replace')
         if self._echo:
-            write(PROMPT + one_line(line, _MOST_ECHOED) + '\n')
+            write(prompt + one_line(line, _MOST_ECHOED) + '\n')
         return line
 
     def _more(self) -> bytes:
@@ -133,6 +134,7 @@ class RemotePrompt:
         self._leaving = False
         self._waiting: bool = connection.hello['waiting']
         self._last = ''
+        self._later: list[str] = []             # what is left of an alias
         self._number: int = connection.hello['client']
         self._reader: Reader | None = None
 
@@ -175,13 +177,11 @@ class RemotePrompt:
                     write(f'{PROMPT}{typed.text}\n')
             else:
                 try:
-                    line = reader.read()
+                    pending = self._read(reader)
                 except KeyboardInterrupt:
                     continue
                 except EOFError:
                     break
-                commands = [Typed(line)] if len(line) > LONGEST else [Typed(command) for command in separated(line)]
-                pending = commands or ([Typed(self._last)] if self._last else [])
                 continue
             if typed.text == DETACH:
                 break
@@ -189,6 +189,7 @@ class RemotePrompt:
                 refuse_overlong(typed.text)
                 if self._carry_out(typed):
                     return
+                pending = [*(Typed(line, typed.place) for line in self._later), *pending]
             except (KeyboardInterrupt, BrokenOffError):
                 pending = []
             except (LostError, SilentError):
@@ -199,9 +200,23 @@ class RemotePrompt:
             self._leaving = True
             self._connection.ask(patience=_FAREWELL, detach=True)
 
+    def _read(self, reader: Reader) -> list[Typed]:
+        """The commands of the next line, with all lines of the last of them."""
+        line = reader.read()
+        if len(line) > LONGEST:                 # refused where commands are carried out
+            return [Typed(line)]
+        if not line.strip():
+            return [Typed(self._last)] if self._last else []
+        commands = [command for _, text in blocks(line.splitlines()) for command in commands_of(text)]
+        if not commands:
+            return []
+        last = read_rest(commands.pop(), lambda prompt, text: reader.read(prompt), at_stop=self._stop is not None)
+        return [Typed(command) for command in [*commands, *([last] if last else [])]]
+
     def _carry_out(self, typed: Typed) -> bool:
         """One command; whether it was the last one."""
         name = name_of(typed.text)
+        self._later = []
         self._last = typed.text if name in REPEATED else ''
         if name == 'cont' and not self._waiting and (self._stop is None or self._is_early(typed)):
             self._await_stop()
@@ -209,6 +224,7 @@ class RemotePrompt:
         before = self._stop
         self._leaving = name == 'quit'
         answer = self._answer(self._connection.begin(line=typed.text, width=width(), color=has_color()))
+        self._later = answer['later']
         self._show(answer, typed)
         if answer['error'] is None and answer['command'] == 'quit':
             return True

@@ -4,23 +4,39 @@ Runs on the stopped thread, whatever reads the lines: a terminal, a pipe, a note
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from pyfuncdbg.commands.answer import Answer
+from pyfuncdbg.commands.attached import carry_out_commands, is_silent
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.completion import Completions, completions
-from pyfuncdbg.commands.execute import execute, is_for_python, name_of
+from pyfuncdbg.commands.continuation import blocks, commands_of, read_rest
+from pyfuncdbg.commands.execute import execute, name_of
 from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.prompt.interrupt import interruptible
-from pyfuncdbg.prompt.pending import Pending, Typed, separated
+from pyfuncdbg.prompt.pending import Pending, Typed
 
 PROMPT = '(pfd) '
 REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
 """What an empty line does again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A line that is wanted.
+
+    Attributes:
+        prompt: What stands in front of it.
+        before: The lines of the same command, '' for its first one.
+    """
+
+    prompt: str = PROMPT
+    before: str = ''
 
 
 class Display(Protocol):
@@ -48,7 +64,7 @@ class Display(Protocol):
 class Reader(Protocol):
     """Where commands come from."""
 
-    def read(self, stop: Stop, broker: Broker) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
         """The next line; None where somebody else has decided the stop or moved the prompt meanwhile.
 
         Raises:
@@ -76,18 +92,19 @@ class Conversation:
         Raises:
             EOFError: The user is lost.
         """
-        broker = self._debugger.broker
-        self.carry_out(Typed('stop'), stop, display)
+        broker, breakpoints = self._debugger.broker, self._debugger.breakpoints
+        if not is_silent(stop, breakpoints):
+            self.carry_out(Typed('stop'), stop, display)
+        carry_out_commands(stop, breakpoints, lambda line: self._follow(line, stop, display))
         while stop.decision is None and broker.focus is stop:
             typed = self._pending.take()
             if typed is not None:
                 display.say(PROMPT + typed.text)
             else:
                 try:
-                    line = reader.read(stop, broker)
+                    typed = self._read(stop, broker, reader)
                 except KeyboardInterrupt:
                     continue
-                typed = self._typed(line) if line is not None else None
             if typed is not None:
                 name = name_of(typed.text) if len(typed.text) <= LONGEST else ''
                 self._last = typed.text if name in REPEATED else ''
@@ -95,29 +112,44 @@ class Conversation:
         if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
             self._pending.clear()
 
-    def completions(self, text: str, stop: Stop) -> Completions:
-        """How a line could go on; on the stopped thread."""
-        return completions(text, self._context(stop, 100))
+    def _follow(self, line: str, stop: Stop, display: Display) -> None:
+        """A command of a breakpoint."""
+        display.say(PROMPT + line)
+        self.carry_out(Typed(line), stop, display)
+
+    def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
+        """How a line could go on, after others of the same command; on the stopped thread."""
+        return completions(text, self._context(stop, 100), before)
 
     def _context(self, stop: Stop, width: int) -> Context:
         return Context(self._debugger.live.trace(), stop, width, self._debugger)
 
-    def _typed(self, line: str) -> Typed | None:
-        """What a line says; the commands behind a ';;' wait."""
+    def _read(self, stop: Stop, broker: Broker, reader: Reader) -> Typed | None:
+        """The next command, with all its lines; the commands behind a ';;' wait."""
+        line = reader.read(stop, broker, Wanted())
+        if line is None:
+            return None
         if len(line) > LONGEST:                 # refused where commands are carried out
             return Typed(line)
-        lines = [line] if is_for_python(line) else line.splitlines()       # several lines may be pasted
-        commands = [command for line in lines for command in separated(line)]
-        if not commands:
+        if not line.strip():
             return Typed(self._last) if self._last else None
+        commands = [command for _, text in blocks(line.splitlines()) for command in commands_of(text)]      # of a paste
+        if not commands:
+            return None
+        last = read_rest(commands.pop(), lambda prompt, text: reader.read(stop, broker, Wanted(prompt, text)), at_stop=True)
+        if last is None:
+            return None
+        commands += [last] if last else []
         self._pending.put_first([Typed(command) for command in commands[1:]])
-        return Typed(commands[0])
+        return Typed(commands[0]) if commands else None
 
     def carry_out(self, typed: Typed, stop: Stop, display: Display) -> None:
         """One command, and its answer or what is wrong with it."""
         try:
             with interruptible():
-                display.show(execute(typed.text, self._context(stop, display.width)))
+                answer = execute(typed.text, self._context(stop, display.width))
+                display.show(answer)
+            self._pending.put_first([Typed(line, typed.place) for line in answer.later])
         except KeyboardInterrupt:
             self._pending.clear()
             display.say('interrupted')

@@ -21,9 +21,10 @@ from pyfuncdbg.debug.unasked import note_stop
 from pyfuncdbg.debug.whereabouts import whereabouts
 from pyfuncdbg.errors import RunInterrupted
 from pyfuncdbg.hooks import aside
-from pyfuncdbg.prompt.conversation import PROMPT, Conversation
+from pyfuncdbg.prompt.conversation import Conversation, Wanted
 from pyfuncdbg.prompt.interrupt import asking, listen, tell_main
 from pyfuncdbg.prompt.kernel_cells import Cell, Cells
+from pyfuncdbg.prompt.pending import Typed
 from pyfuncdbg.prompt.signal_pipe import signals
 from pyfuncdbg.prompt.terminal import TerminalReader
 from pyfuncdbg.views.escape import visible
@@ -110,6 +111,8 @@ class Kernel:
                 tell_main(_HEARING)
         except EOFError:
             if stop.decision is None:
+                self._conversation.carry_out(Typed('quit'), stop, Page(cells.kernel, cell))
+            if stop.decision is None:           # that was broken off
                 stop.decide('quit')
         decision = stop.decision
         self._quit = decision is not None and decision.verb == 'quit'
@@ -177,9 +180,9 @@ class _Reader:
         self._cells = cells
         self._cell = cell
 
-    def read(self, stop: Stop, broker: Broker) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
         try:
-            return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker)
+            return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker, wanted)
         except KeyboardInterrupt:
             if stop.decision is None:
                 stop.decide('abort', RunInterrupted)
@@ -195,13 +198,13 @@ class _Box:
         self._cell = cell
         self._cancelled = False
 
-    def edit(self, stop: Stop) -> str:
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
         """The line, in a thread of its own."""
         while not self._turn.acquire(timeout=_PATIENCE):        # the program asks for something itself
             if self._cancelled:
                 raise KeyboardInterrupt
         try:
-            return self._ask()
+            return self._ask(wanted.prompt)
         finally:
             self._turn.release()
 
@@ -209,11 +212,11 @@ class _Box:
         """End it; other threads call this."""
         self._cancelled = True
 
-    def _ask(self) -> str:
+    def _ask(self, prompt: str) -> str:
         kernel, socket = self._kernel, self._kernel.stdin_socket
         while socket.poll(0):                   # replies to boxes that were taken back
             kernel.session.recv(socket)
-        kernel.session.send(socket, 'input_request', {'prompt': PROMPT, 'password': False}, self._cell.parent,
+        kernel.session.send(socket, 'input_request', {'prompt': prompt, 'password': False}, self._cell.parent,
                             ident=self._cell.ident)
         while not self._cancelled:
             if socket.poll(_PATIENCE * 1000):

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 
-from pyfuncdbg.commands.remote import described
+from pyfuncdbg.commands.remote import carry_out_logged, described
 from pyfuncdbg.debug.broker import Broker, FrontEnd
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
@@ -165,6 +165,9 @@ class Lending:
         return self._output, self._borrower
 
     def _serve(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
+        carry_out_logged(stop, lambda text: borrower.tell({'event': 'log', 'text': text}))
+        if stop.decision is not None:
+            return
         borrower.tell({'event': 'stopped', 'stop': described(stop)})
         while stop.decision is None and broker.focus is stop and not borrower.gone:
             with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is a key of the inspector; it comes from elsewhere

@@ -28,13 +28,13 @@ from pyfuncdbg.commands.execute import is_for_python
 from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.prompt.conversation import PROMPT
+from pyfuncdbg.prompt.conversation import Wanted
 from pyfuncdbg.prompt.paste_limit import limit_pastes
 from pyfuncdbg.prompt.screen import Screen
 from pyfuncdbg.prompt.terminal_guard import guard_of
 from pyfuncdbg.prompt.terminal_modes import LEAVE_LINE
 
-Complete = Callable[[str, Stop], Completions]
+Complete = Callable[[str, Stop, str], Completions]
 
 _STYLE = Style.from_dict({'prompt': 'bold ansicyan', 'command': 'bold', 'pygments.keyword': 'ansiblue bold',
                           'pygments.literal.string': 'ansigreen', 'pygments.literal.number': 'ansicyan',
@@ -59,20 +59,22 @@ class LineEditor:
                               enable_cpr=False)
         source = Vt100Input(screen.file)
         self._session: PromptSession[str] = PromptSession(
-            [('class:prompt', PROMPT)], history=history(), enable_history_search=True, lexer=_Colours(), style=_STYLE,
+            history=history(), enable_history_search=True, lexer=_Colours(), style=_STYLE,
             include_default_pygments_style=False, completer=_Words(self), complete_while_typing=False,
             complete_style=CompleteStyle.READLINE_LIKE, input=source, output=output)
         limit_pastes(self._session, source, screen.say)
         self._cancelled = False
+        self._wanted = Wanted()
         self.stop: Stop | None = None
 
-    def edit(self, stop: Stop) -> str:
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
         """The line; see `terminal.Editor`."""
-        self.stop = stop
+        self.stop, self._wanted = stop, wanted
         self._screen.settle()
         try:
             with guard_of(self._screen.descriptor).held(self._screen.descriptor, LEAVE_LINE):
-                return self._session.prompt(handle_sigint=False, pre_run=self._end_if_cancelled)
+                return self._session.prompt([('class:prompt', wanted.prompt)], handle_sigint=False,
+                                            pre_run=self._end_if_cancelled)
         finally:
             self.stop, self._cancelled = None, False
 
@@ -95,7 +97,7 @@ class LineEditor:
         if stop is None:
             return Completions(len(text), ())
         try:
-            return stop.do(lambda: self._complete(text, stop))
+            return stop.do(lambda: self._complete(text, stop, self._wanted.before))
         except CommandError:                    # the thread has gone on meanwhile
             return Completions(len(text), ())
 

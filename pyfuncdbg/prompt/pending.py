@@ -5,10 +5,10 @@ One for the process; the thread that has the prompt takes from it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyfuncdbg.commands.continuation import blocks, commands_of
 from pyfuncdbg.errors import UsageError
 
 
@@ -26,7 +26,7 @@ class Typed:
 
 
 def command_file(path: str) -> list[Typed]:
-    """The commands of a file, one a line; empty lines and those that begin with '#' say nothing.
+    """The commands of a file, one a line but for blocks; empty lines and those that begin with '#' say nothing.
 
     Raises:
         UsageError: It cannot be read.
@@ -35,8 +35,7 @@ def command_file(path: str) -> list[Typed]:
         lines = Path(path).read_text('utf-8').splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f'cannot read the commands in {path!r}: {getattr(error, "strerror", None) or error}') from None
-    return [Typed(command, f'{path}:{number}') for number, line in enumerate(lines, 1)
-            if line.strip() and not line.lstrip().startswith('#') for command in separated(line)]
+    return [Typed(command, f'{path}:{number}') for number, text in blocks(lines) for command in commands_of(text)]
 
 
 class Pending:
@@ -63,26 +62,3 @@ class Pending:
 
     def __bool__(self) -> bool:
         return bool(self._commands)
-
-
-def separated(line: str) -> list[str]:
-    """The commands of a line: ';;' stands between them, but not within quotes."""
-    return [part.strip() for part in _parts(line) if part.strip()]
-
-
-def _parts(line: str) -> Iterator[str]:
-    start, position, quote = 0, 0, ''
-    while position < len(line):
-        char = line[position]
-        if char == '\\' and quote:
-            position += 1
-        elif quote:
-            quote = '' if char == quote else quote
-        elif char in '\'"' and char in line[position + 1:]:
-            quote = char
-        elif line.startswith(';;', position):
-            yield line[start:position]
-            start = position + 2
-            position += 1
-        position += 1
-    yield line[start:]

@@ -13,7 +13,7 @@ from typing import TextIO
 from pyfuncdbg.commands.line import LONGEST
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.stop import Stop
-from pyfuncdbg.prompt.conversation import PROMPT, Conversation
+from pyfuncdbg.prompt.conversation import Conversation, Wanted
 from pyfuncdbg.prompt.pending import Pending
 from pyfuncdbg.prompt.screen import Screen
 from pyfuncdbg.views.escape import shortened
@@ -47,7 +47,7 @@ class _PipeReader:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    def read(self, stop: Stop, broker: Broker) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
         line = ''
         if _holds_commands() and sys.__stdin__ is not None:
             try:
@@ -60,7 +60,7 @@ class _PipeReader:
                 line = ''
         if not line:
             raise EOFError
-        self._screen.write(PROMPT + shortened(line.rstrip('\n'), LONGEST) + '\n')
+        self._screen.write(wanted.prompt + shortened(line.rstrip('\n'), LONGEST) + '\n')
         return line
 
 

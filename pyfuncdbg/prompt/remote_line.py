@@ -112,7 +112,7 @@ class LineEditor(io.TextIOBase):
         return text
 
     # ------------------------------------------------------------------ reading
-    def read(self) -> str:  # type: ignore[override]
+    def read(self, prompt: str = PROMPT) -> str:  # type: ignore[override]
         """The next line; EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C."""
         if self._over:
             raise EOFError
@@ -120,7 +120,7 @@ class LineEditor(io.TextIOBase):
             self._reading = True
         try:
             with guard_of(0).held(0, LEAVE_LINE):
-                return self._session.prompt(PROMPT, pre_run=self._begun)
+                return self._session.prompt(prompt, pre_run=self._begun)
         finally:
             with self._lock:
                 self._reading, self._loop, self._due = False, None, False

@@ -14,8 +14,9 @@ from typing import Protocol
 
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.stop import Stop
-from pyfuncdbg.prompt.conversation import Conversation
+from pyfuncdbg.prompt.conversation import Conversation, Wanted
 from pyfuncdbg.prompt.interrupt import asking, cancelling
+from pyfuncdbg.prompt.pending import Typed
 from pyfuncdbg.prompt.screen import Screen
 from pyfuncdbg.prompt.terminal_guard import guard_of
 from pyfuncdbg.prompt.terminal_lock import turn
@@ -25,7 +26,7 @@ from pyfuncdbg.prompt.typing_line import PlainEditor
 class Editor(Protocol):
     """Lets the user type a line."""
 
-    def edit(self, stop: Stop) -> str:
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
         """The line; in whatever thread.
 
         Raises:
@@ -43,14 +44,14 @@ class TerminalReader:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
 
-    def read(self, stop: Stop, broker: Broker) -> str | None:
-        line = _Line(self._editor, stop)
+    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+        line = _Line(self._editor, stop, wanted)
         thread = threading.Thread(target=line.edit, name='pyfuncdbg prompt', daemon=True)
         with cancelling(line.cancel):           # before the thread, which may let the user answer before `start` returns
             try:
                 thread.start()
             except RuntimeError:                # none can be had, as at the interpreter's end
-                return self._editor.edit(stop)
+                return self._editor.edit(stop, wanted)
             except KeyboardInterrupt:           # by a handler of the program's
                 line.cancel()
                 raise
@@ -72,9 +73,10 @@ class TerminalReader:
 class _Line:
     """One line, typed in another thread."""
 
-    def __init__(self, editor: Editor, stop: Stop) -> None:
+    def __init__(self, editor: Editor, stop: Stop, wanted: Wanted) -> None:
         self._editor = editor
         self._stop = stop
+        self._wanted = wanted
         self.text: str | None = None
         self.error: BaseException | None = None
         self.done = self._cancelled = False
@@ -83,7 +85,7 @@ class _Line:
         try:
             if self._cancelled:
                 raise KeyboardInterrupt
-            self.text = self._editor.edit(self._stop)
+            self.text = self._editor.edit(self._stop, self._wanted)
         except BaseException as error:          # it belongs to the stopped thread, which raises it
             self.error = error
         self.done = True
@@ -103,10 +105,10 @@ class FallingBack:
         self._plain = plain
         self._screen = screen
 
-    def edit(self, stop: Stop) -> str:
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
         """The line; see `Editor`."""
         try:
-            return self._editor.edit(stop)
+            return self._editor.edit(stop, wanted)
         except (EOFError, KeyboardInterrupt):
             raise
         except Exception as error:              # whatever hinders prompt_toolkit, a line can be typed
@@ -114,7 +116,7 @@ class FallingBack:
                 raise EOFError(str(error)) from None
             self._screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
             self._editor = self._plain
-            return self._plain.edit(stop)
+            return self._plain.edit(stop, wanted)
 
     def cancel(self) -> None:
         """End the line that is being typed."""
@@ -161,7 +163,9 @@ class Terminal:
                 if self.usable():
                     with contextlib.suppress(EOFError):
                         screen.write('\n')
-                    stop.decide('quit')
+                        self._conversation.carry_out(Typed('quit'), stop, screen)
+                    if stop.decision is None:
+                        stop.decide('quit')
                 else:
                     broker.lose(self)
 

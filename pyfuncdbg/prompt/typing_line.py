@@ -8,7 +8,7 @@ import os
 import select
 
 from pyfuncdbg.debug.stop import Stop
-from pyfuncdbg.prompt.conversation import PROMPT
+from pyfuncdbg.prompt.conversation import Wanted
 from pyfuncdbg.prompt.screen import Screen
 
 _LONGEST = 4_096
@@ -23,8 +23,8 @@ class PlainEditor:
         self._screen = screen
         self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
-    def edit(self, stop: Stop) -> str:
-        self._screen.write(PROMPT)
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
+        self._screen.write(wanted.prompt)
         ready, _, _ = select.select([self._descriptor, self._bell[0]], [], [])
         if self._bell[0] in ready:
             os.read(self._bell[0], 64)

@@ -16,7 +16,7 @@ import numpy as np
 from pyfuncdbg.record.dtypes import dtype_of
 from pyfuncdbg.record.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.record.statistics import all_finite
-from pyfuncdbg.record.tables import BAD, FAILED, PRINTED, RETRY
+from pyfuncdbg.record.tables import BAD, CHANGED, FAILED, PRINTED, RETRY
 
 Row = tuple[Any, ...]
 """(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources,
@@ -83,7 +83,8 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
     bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_marks(described))
     retries = [[i, retry] for i, retry in enumerate(columns[16]) if retry]
     flags = _flags(len(rows), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
-                   [row for row, retry in retries if retry[0]])
+                   [row for row, retry in retries if retry[0]],
+                   tensors.rows_of_descriptions([entry[5] for entry in described]))
     body: bytes = msgpack.packb(
         [len(rows), [_pack_column(column) for column in columns[:9]], flags, _pack_column(tensors.output_sizes(described)),
          ins.tobytes(), outs.tobytes(), codes, [[code, numbers.tobytes()] for code, numbers in packed.items()], general,
@@ -108,9 +109,10 @@ def _marks(descriptions: list[Any]) -> list[bool]:
     return [entry[8] for entry in descriptions]
 
 
-def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Iterable[int], retries: Iterable[int]) -> bytes:
+def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Iterable[int], retries: Iterable[int],
+           changed: Iterable[int]) -> bytes:
     flags = bytearray(count)
-    for bit, rows in ((BAD, bad), (FAILED, failed), (PRINTED, printed), (RETRY, retries)):
+    for bit, rows in ((BAD, bad), (FAILED, failed), (PRINTED, printed), (RETRY, retries), (CHANGED, changed)):
         for row in rows:
             flags[row] |= bit
     return bytes(flags)
@@ -251,7 +253,7 @@ class Batch:
         descriptions = _resolved(unpacked(self._payload[self._head:self._edges[-1]]))
         bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
             [is_bad(entry) for entry in descriptions])
-        flags = np.frombuffer(_flags(self.count, bad, self.error, self.output, ()), np.uint8)
+        flags = np.frombuffer(_flags(self.count, bad, self.error, self.output, (), ()), np.uint8)
         return BatchSummary(self.columns, flags, self._tensors.output_sizes(descriptions))
 
     def _described(self, rank: int, known: dict[int, Any]) -> Any:

@@ -14,7 +14,7 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import KINDS
 from pyfuncdbg.record.index import SiteEntry
 from pyfuncdbg.record.records import SiteRecord
-from pyfuncdbg.record.tables import BAD, FAILED, PRINTED, UNFINISHED, View
+from pyfuncdbg.record.tables import BAD, CHANGED, FAILED, PRINTED, UNFINISHED, View
 
 Sites = Mapping[int, SiteEntry]
 """The sites of a trace by key."""
@@ -41,7 +41,8 @@ class Condition:
         kind: 'python', 'op', 'gradient', or 'run': runs are calls only if asked for.
         site: Glob on node name, op type or function name.
         run, process: Of this run, of this process.
-        failed, bad, printed: Raised or not; has a NaN or infinity or not; said something or not.
+        failed, bad, printed, changed: Raised or not; has a NaN or infinity or not; said something or not; wrote to an input
+            or not.
 
     Raises:
         CommandError: There is no such kind of call.
@@ -54,6 +55,7 @@ class Condition:
     bad: bool | None = None
     printed: bool | None = None
     process: int | None = None
+    changed: bool | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind != 'run' and self.kind not in KINDS:
@@ -64,7 +66,8 @@ class Condition:
         """Rows of the calls that pass, by (process, id)."""
         rows: np.ndarray = calls.rows if self.run is None else calls.of_run(self.run)
         rows = rows[calls['id'][rows] < 0] if self.kind == 'run' else rows[calls['id'][rows] > 0]
-        for bit, flag in ((FAILED, self.failed), (BAD, self.bad), (PRINTED, self.printed)):
+        for bit, flag in ((FAILED, self.failed), (BAD, self.bad), (PRINTED, self.printed),
+                          (CHANGED, self.changed)):
             if flag is not None:
                 rows = rows[(calls['flags'][rows] & bit != 0) == flag]
         if self.process is not None:

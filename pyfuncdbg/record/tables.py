@@ -11,8 +11,8 @@ import numpy as np
 
 from pyfuncdbg.hooks.locks import new_lock
 
-FAILED, BAD, PRINTED, RETRY = 1, 2, 4, 8
-"""Bits of the column `flags`."""
+FAILED, BAD, PRINTED, RETRY, CHANGED = 1, 2, 4, 8, 16
+"""Bits of the column `flags`; the last of a call whose function wrote to an input."""
 
 SITE_BITS = 40
 """A site's key is `process << SITE_BITS | id`."""

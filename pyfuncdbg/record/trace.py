@@ -189,8 +189,9 @@ class Trace:
         return self._answer(ask)
 
     def calls(self, *, kind: str | None = None, site: str | None = None, run: int | None = None, failed: bool | None = None,
-              bad: bool | None = None, printed: bool | None = None, process: int | None = None, limit: int | None = None,
-              offset: int = 0, newest_first: bool = False, sort: str | None = None) -> list[CallRecord]:
+              bad: bool | None = None, printed: bool | None = None, process: int | None = None,
+              changed: bool | None = None, limit: int | None = None, offset: int = 0, newest_first: bool = False,
+              sort: str | None = None) -> list[CallRecord]:
         """The calls that pass all filters given. Runs count as calls only with `kind='run'`.
 
         Args:
@@ -200,6 +201,7 @@ class Trace:
             failed: Raised an exception, or not.
             bad: Some recorded input or output has a NaN or infinity, or none has.
             printed: Said something (prints, warnings, log records), or not.
+            changed: Wrote to one of its inputs, or not. Traces of earlier versions do not tell.
             limit, offset: The part of the sorted list to give.
             newest_first: Sort downwards.
             sort: One of `query.SORTS`; by time of start if None.
@@ -208,7 +210,7 @@ class Trace:
             CommandError: No such kind or sort key.
         """
         check_sort(sort)
-        condition = Condition(kind, site, run, failed, bad, printed, process)
+        condition = Condition(kind, site, run, failed, bad, printed, process, changed)
 
         def ask() -> list[CallRecord]:
             rows = self._rows(condition, sort, newest_first)[max(offset, 0):]

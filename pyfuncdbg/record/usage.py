@@ -13,7 +13,7 @@ from pyfuncdbg.record.decode import call_number
 from pyfuncdbg.record.query import Condition
 from pyfuncdbg.record.reading import Reading
 from pyfuncdbg.record.records import SiteRecord
-from pyfuncdbg.record.tables import BAD, FAILED, RETRY, SITE_BITS, UNFINISHED, View
+from pyfuncdbg.record.tables import BAD, CHANGED, FAILED, RETRY, SITE_BITS, UNFINISHED, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class SiteUse:
         total: Seconds that the finished ones took.
         bad: How many met NaN or infinity.
         retries: How many were executed once more by `retry`; the program has not called those.
+        changed: How many wrote to one of their inputs, as far as the trace tells.
     """
 
     site: SiteRecord
@@ -36,6 +37,7 @@ class SiteUse:
     total: float
     bad: int = 0
     retries: int = 0
+    changed: int = 0
 
     @property
     def mean(self) -> float | None:
@@ -47,7 +49,7 @@ def usage(reading: Reading) -> list[SiteUse]:
     """Every site that was called, the one with the most time first."""
     sums = _sums(reading.calls(), Condition().rows(reading.calls(), reading.entries()))
     uses = [SiteUse(reading.site(each.key), each.calls, each.failed, each.finished, each.total / 1e9, each.bad,
-                    each.retries)
+                    each.retries, each.changed)
             for each in sums]
     return sorted(uses, key=lambda use: -use.total)
 
@@ -101,7 +103,7 @@ def time_of(reading: Reading, key: int, run: int | None = None) -> SiteTime | No
 
 class _Sums(NamedTuple):
     """Of one site: how many calls, raised, returned or raised; nanoseconds together and of the longest; the newest; bad;
-    retries."""
+    retries; that wrote to an input."""
 
     key: int
     calls: int
@@ -112,6 +114,7 @@ class _Sums(NamedTuple):
     newest: int
     bad: int
     retries: int
+    changed: int
 
 
 def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
@@ -129,7 +132,7 @@ def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
         keys.tolist(), np.diff([*starts.tolist(), len(rows)]).tolist(), counted(flags & FAILED != 0),
         counted(duration != UNFINISHED), counted(spent), np.maximum.reduceat(spent, starts).tolist(),
         np.maximum.reduceat(calls['id'][rows], starts).tolist(), counted(flags & BAD != 0), counted(flags & RETRY != 0),
-        strict=True)]
+        counted(flags & CHANGED != 0), strict=True)]
 
 
 def _time(reading: Reading, sums: _Sums, inner: int) -> SiteTime:

@@ -1,14 +1,14 @@
 """The table of breakpoints, and the line that says what was done to one."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from rich import box
-from rich.table import Table
+from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.debug.breakpoint_list import BreakpointState
 from pyfuncdbg.debug.dotfile import Filed
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line, visible
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count
@@ -32,36 +32,31 @@ def breakpoint_table(states: Sequence[BreakpointState], *, catching: bool = Fals
         first.append('   catch: on')
     parts: list[Part] = [first]
     if states:
-        parts.append(lambda options: _table(states, wide=options.max_width >= WIDE))
+        parts.append(lambda options: _table(states, options))
     if hint:
         parts.append(Text(visible(hint), 'dim', overflow='fold'))
     return Page(*parts)
 
 
-def _table(states: Sequence[BreakpointState], *, wide: bool) -> Table:
-    """One line each where there is room for all columns, else the place on a line of its own."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('n', justify='right', no_wrap=True)
-    table.add_column('spec', overflow='fold')
-    table.add_column('if', overflow='fold', max_width=None if wide else 30)
-    table.add_column('when', no_wrap=True)
-    table.add_column('hits', justify='right', no_wrap=True)
-    table.add_column('does', overflow='fold')
+def _table(states: Sequence[BreakpointState], options: ConsoleOptions) -> Page:
+    """One line each where there is room for all columns, else the places below."""
+    styles = ['' if state.enabled else 'dim' for state in states]
+
+    def cells(text: Callable[[BreakpointState], str], limit: int = 0) -> list[Text]:
+        return [label(text(state), style, limit) for state, style in zip(states, styles, strict=True)]
+    wide = options.max_width >= WIDE
+    where = [_where(state) for state in states]
+    columns = [Column('n', cells(lambda state: str(state.number)), 0, right=True),
+               Column('spec', cells(lambda state: state.spec, 60), 1, least=12),
+               Column('if', cells(lambda state: state.condition, 80), 2, least=10, folds=True),
+               Column('when', cells(lambda state: _TIMINGS.get(state.timing, state.timing)), 5),
+               Column('hits', cells(lambda state: str(state.hits)), 3, right=True),
+               Column('does', cells(_does), 4, least=8, folds=True)]
     if wide:
-        table.add_column('where', overflow='fold')
-    for state in states:
-        style = '' if state.enabled else 'dim'
-        cells = [Text(str(state.number), style), label(state.spec, style, 60), label(state.condition, style, 80),
-                 label(_TIMINGS.get(state.timing, state.timing), style), Text(str(state.hits), style),
-                 Text(_does(state), style)]
-        where = _where(state)
-        if wide:
-            table.add_row(*cells, where)
-            continue
-        table.add_row(*cells)
-        if where.plain and where.plain != state.spec:
-            table.add_row('', where)
-    return table
+        return Page(fitted_table([*columns, Column('where', where, 6, least=20, folds=True)], options))
+    below = [Text.assemble((f'{state.number} at ', 'dim'), place, overflow='fold') for state, place in
+             zip(states, where, strict=True) if place.plain and place.plain != state.spec]
+    return Page(fitted_table(columns, options), *below)
 
 
 def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
@@ -77,7 +72,8 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
     if state.where and state.where != (state.spec,) and verb in ('', 'set'):
         text.append(f'   {", ".join(one_line(place, 80) for place in state.where)}', 'dim')
     notes = _notes(state)
-    return Page(text, notes) if notes.plain else Page(text)
+    commands = [label(f'  {line}', 'dim', 200) for line in state.commands]
+    return Page(text, *([notes] if notes.plain else []), *commands)
 
 
 def filed_view(filed: Filed) -> Page:
@@ -99,6 +95,8 @@ def _does(state: BreakpointState) -> str:
         words.append(f'ignores {state.after - state.hits} more')
     if not state.enabled:
         words.append('off')
+    if state.commands:
+        words.append(count(len(state.commands), 'command'))
     return ', '.join(words)
 
 

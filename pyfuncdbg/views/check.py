@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
+from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.check import CheckedEdge
 from pyfuncdbg.debug.edge_check import Outcome
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.heading import heading
 from pyfuncdbg.views.page import Page, Part
@@ -35,7 +36,7 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
     first.append(f'   gradients: {named or "none"}')
     parts: list[Part] = [first]
     if edges:
-        parts.append(_table(edges))
+        parts.append(lambda options: _table(edges, options))
         calls = sum({edge.gradient: edge.calls for edge in edges}.values())
         parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
                           'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
@@ -45,24 +46,23 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
     return Page(*parts)
 
 
-def _table(edges: Sequence[CheckedEdge]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('gradient', no_wrap=True)
-    table.add_column('of', overflow='fold')
-    table.add_column('by', overflow='fold')
-    table.add_column('', no_wrap=True)
-    table.add_column('found', overflow='fold')
+def _table(edges: Sequence[CheckedEdge], options: ConsoleOptions) -> Table:
+    nodes = []
     for edge in edges:
-        outcome = edge.outcome
         node = label(edge.name, limit=40)
         if edge.op_type != edge.name:
             node.append(f' {one_line(edge.op_type, 30)}')
         if edge.function and edge.function != edge.name:
             node.append(f' {one_line(edge.function, 40)}', 'cyan')
-        forward = f' of #{one_line(edge.forward, 20)}' if edge.forward else ''
-        table.add_row(Text(f'#{one_line(edge.gradient, 20)}{forward}', 'dim'), node, label(edge.tensor, limit=40),
-                      Text(outcome.verdict, _STYLES[outcome.verdict]), _found(outcome))
-    return table
+        nodes.append(node)
+    numbers = [f'#{one_line(edge.gradient, 20)}' + (f' of #{one_line(edge.forward, 20)}' if edge.forward else '')
+               for edge in edges]
+    return fitted_table([
+        Column('gradient', [Text(number, 'dim') for number in numbers], 4),
+        Column('of', nodes, 2, least=12),
+        Column('by', [label(edge.tensor, limit=40) for edge in edges], 3, least=10),
+        Column('verdict', [Text(edge.outcome.verdict, _STYLES[edge.outcome.verdict]) for edge in edges], 0),
+        Column('found', [_found(edge.outcome) for edge in edges], 1, least=16, folds=True)], options)
 
 
 def _found(outcome: Outcome) -> Text:

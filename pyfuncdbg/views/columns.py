@@ -1,11 +1,14 @@
 """Tables that fit: of a list's columns those for which there is room, the dispensable ones left out first.
 
-A row is one line wherever possible: names are cut in the middle, and only remarks go on in a second line.
+A row is one line wherever possible: names are cut in the middle, and only remarks go on in a second line. What room there is
+goes to the cells that it makes whole.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.console import ConsoleOptions
@@ -14,6 +17,8 @@ from rich.text import Text
 
 _GAP = 2
 """Blanks between two columns: one of rich's padding, one of its box."""
+_WORD = 24
+"""Characters of a word that is kept whole where a cell goes on in the next line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class Column:
     folds: bool = False
 
 
+_NUMBER_AND_UNIT = re.compile(r'[\d.,]+ (?P<unit>[A-Za-z]{1,2})')
 USUAL = 'time'
 """The order that lists have by themselves: its column is no more needed than others."""
 
@@ -52,6 +58,7 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
     """
     key, turned, _ = sort.partition(',')
     mark = '^' if turned else 'v'
+    columns = [replace(column, cells=_unit_aligned(column)) for column in columns]
     marked = [(column, f'{column.title} {mark}' if key and column.title.split()[0] == key else column.title)
               for column in columns if any(cell.plain for cell in column.cells)]
     widths = _widths(marked, options.max_width, '' if key == USUAL else key)
@@ -64,6 +71,16 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
         table.add_row(*(cell if column.folds else cut(cell, width)
                         for cell, (column, _, width) in zip(row, shown, strict=True)))
     return table
+
+
+def _unit_aligned(column: Column) -> Sequence[Text]:
+    """The cells of a column of numbers with their units below one another: '1.2 s ' and '340 ms'."""
+    if not column.right:
+        return column.cells
+    lengths = [len(match['unit']) if (match := _NUMBER_AND_UNIT.fullmatch(cell.plain)) else 0 for cell in column.cells]
+    longest = max(lengths, default=0)
+    return [Text.assemble(cell, ' ' * (longest - length)) if 0 < length < longest else cell
+            for cell, length in zip(column.cells, lengths, strict=True)]
 
 
 def cut(text: Text, width: int) -> Text:
@@ -88,9 +105,9 @@ def _shortened(text: Text, most: int) -> Text:
 
 def _widths(marked: Sequence[tuple[Column, str]], room: int, first: str) -> list[int]:
     """Of each column; 0 for one that is left out."""
-    natural = [max([len(title), *(cell.cell_len for cell in column.cells)]) for column, title in marked]
-    least = [min(width, max(column.least, len(title))) if column.least else width
-             for width, (column, title) in zip(natural, marked, strict=True)]
+    lengths = [sorted({len(title), *(cell.cell_len for cell in column.cells)}) for column, title in marked]
+    least = [min(cells[-1], max(column.least, len(title), _word(column))) if column.least else cells[-1]
+             for cells, (column, title) in zip(lengths, marked, strict=True)]
     order = sorted(range(len(marked)), key=lambda i: (marked[i][0].title.split()[0] != first, marked[i][0].rank))
     widths = [0] * len(marked)
     free = room + _GAP
@@ -102,9 +119,36 @@ def _widths(marked: Sequence[tuple[Column, str]], room: int, first: str) -> list
         elif free == room + _GAP:               # the first one of all: better cut than not there
             widths[i] = max(1, room)
             free = 0
-    # Remarks first, for they cost lines; then those that need the least to be complete.
-    for i in sorted(order, key=lambda i: (not marked[i][0].folds, natural[i] - widths[i])):
-        more = min(free, natural[i] - widths[i]) if widths[i] else 0
+    return _widened([column for column, _ in marked], lengths, widths, free)
+
+
+def _word(column: Column) -> int:
+    """The longest word of a column that goes on in the next line, which then breaks no word; of long ones it does."""
+    if not column.folds:
+        return 0
+    words = [len(word) for cell in column.cells for word in cell.plain.split()]
+    return max((length for length in words if length <= _WORD), default=0)
+
+
+def _widened(columns: Sequence[Column], lengths: Sequence[Sequence[int]], widths: list[int], free: int) -> list[int]:
+    """Widths with what is left of the room: it goes where the fewest blanks make the most cells whole."""
+    cells = [Counter(cell.cell_len for cell in column.cells) for column in columns]
+
+    def gains() -> Iterator[tuple[float, int, int, int]]:
+        """Cells made whole for each blank, of each width that a column can have."""
+        for i, width in enumerate(widths):
+            whole = 0
+            for length in lengths[i] if width else ():
+                if width < length <= width + free:
+                    whole += cells[i][length]
+                    yield whole * (2 if columns[i].folds else 1) / (length - width), -columns[i].rank, i, length
+    while best := max(gains(), default=None):
+        _, _, i, length = best
+        free -= length - widths[i]
+        widths[i] = length
+    # No further cell can be whole: the names show more of both their ends.
+    for i in sorted(range(len(columns)), key=lambda i: columns[i].rank):
+        more = min(free, lengths[i][-1] - widths[i]) if widths[i] else 0
         widths[i] += more
         free -= more
     return widths

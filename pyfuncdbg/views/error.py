@@ -33,7 +33,8 @@ def error_panel(error: ErrorRecord, title: str = '') -> Page:
         error: As recorded.
         title: Where it happened, such as 'call #17 norm[3]'.
     """
-    heading = Text(one_line(error.type, 60) + (f' in {one_line(title, 100)}' if title else ''), 'bold red')
+    kind = one_line(error.type.rpartition('.')[2], 60)
+    heading = Text(f'{kind} in {one_line(title, 100)}' if title else kind, 'bold red')
 
     def draw(options: ConsoleOptions) -> Panel:
         width = min(options.max_width, WIDEST)

@@ -13,7 +13,7 @@ _STACKED = 10
 """Characters without a width of their own that may follow one another: more than the accents of any script."""
 _LONG = 1_000
 """Characters from which on only the ends that are shown are escaped: of megabytes that takes seconds."""
-_STYLE = re.compile(r'\x1b\[(?:(?:[0-79]|3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;5;\d{1,3})(?:;(?=\d)|(?=m)))*m')
+_STYLE = re.compile(r'\x1b\[(?:(?:[0-79]|3[0-79]|4[0-79]|9[0-7]|10[0-7]|[34]8;5;\d{1,3})(?:;(?=\d)|(?=m)))*m')
 """Colours and weights, as rich writes them; what conceals is not among them."""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.reload import Reloaded
 from pyfuncdbg.debug.value import Value
 from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.output import output_view
 from pyfuncdbg.views.page import Page, Part
@@ -38,7 +38,8 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
     return Page(*parts)
 
 
-def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = ()) -> Page:
+def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = (),
+                 held: Sequence[str] = ()) -> Page:
     """What is made again, with which code, and on which inputs."""
     parts: list[Part] = []
     if found is not None and found.done:
@@ -48,6 +49,10 @@ def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: S
         parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
     parts.append(Text(f"'{one_line(node, 60)}' once more: its effects outside (files, prints) happen again", 'dim',
                       overflow='fold'))
+    if held:
+        these = '; '.join(one_line(one, 80) for one in held[:8]) + (f'; and {len(held) - 8} more' if len(held) > 8 else '')
+        parts.append(Text(f'its function takes from {these}: not put back, so that this execution goes on where the last '
+                          'one ended, and the program after it', 'yellow', overflow='fold'))
     return Page(*parts, *_inputs_again(inputs, changed))
 
 
@@ -95,14 +100,15 @@ def differences_view(found: Sequence[Difference]) -> Page:
     if not changed:
         return Page(Text(f'{number} made again, each as before', 'bold'))
     title = Text(f'{len(changed)} of {number} came out differently', 'bold')
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ('tensor', 'type', 'elements', 'max |difference|', 'not finite'):
-        table.add_column(head, header_style='dim', overflow='fold')
-    for one in changed:
-        table.add_row(label(one.tensor, limit=60), Text(_arrow(_type(one, 0), _type(one, 1))),
-                      _extent(one) if one.elements < 0 else str(one.elements),
-                      '' if one.greatest is None else f'{one.greatest:.3g}', _arrow(*map(str, one.bad)))
-    return Page(title, table)
+    columns = [
+        Column('tensor', [label(one.tensor, limit=60) for one in changed], 0, least=14),
+        Column('type', [Text(_arrow(_type(one, 0), _type(one, 1))) for one in changed], 3, least=12),
+        Column('elements', [Text(_extent(one) if one.elements < 0 else str(one.elements)) for one in changed], 1,
+               right=True),
+        Column('max |difference|', [Text('' if one.greatest is None else f'{one.greatest:.3g}') for one in changed], 2,
+               right=True),
+        Column('not finite', [Text(_arrow(*map(str, one.bad))) for one in changed], 4)]
+    return Page(title, lambda options: fitted_table(columns, options))
 
 
 def _type(one: Difference, side: int) -> str:

@@ -23,6 +23,20 @@ def heading(total: int, noun: str, *, plural: str = '', shown: int | None = None
     return text
 
 
+def unrecorded(ops: bool, stepped: bool) -> str:
+    """What to say of nodes that were not recorded; '' where all were.
+
+    Args:
+        ops: Whether all nodes were recorded.
+        stepped: Whether some were without that, for a run was stepped through.
+    """
+    if ops:
+        return ''
+    if stepped:
+        return 'nodes of the graph were recorded only where they were stepped through: --ops records all'
+    return 'nodes of the graph were not recorded: --ops does that'
+
+
 def _named(filters: Mapping[str, object]) -> str:
     words = [one_line(name if value is True else f'{name} {value}', 80) for name, value in filters.items()]
     return ', '.join(words) or 'none'

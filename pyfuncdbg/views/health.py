@@ -15,7 +15,7 @@ from pyfuncdbg.debug.linetrace import Appearance
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
-from pyfuncdbg.views.heading import heading
+from pyfuncdbg.views.heading import heading, unrecorded
 from pyfuncdbg.views.numbered import named, numbered
 from pyfuncdbg.views.origin import kind_of
 from pyfuncdbg.views.output import output_view
@@ -35,7 +35,7 @@ ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 
 def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
                 filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
-                stopped: bool = False, otherwise: Sequence[CallRecord] = ()) -> Page:
+                stopped: bool = False, otherwise: Sequence[CallRecord] = (), stepped: bool = False) -> Page:
     """Every finding in one line, then the ways from births to fetches.
 
     Args:
@@ -46,6 +46,7 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
         filters: What was asked for, by name.
         unjudged: Calls that were not looked at.
         ops: Whether graph nodes were recorded.
+        stepped: Whether some were without that.
         stopped: Whether the program is stopped, and more may come.
         otherwise: Calls whose nodes by themselves give something else than the framework had.
     """
@@ -59,8 +60,8 @@ def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, in
     if not findings:
         call = (filters or {}).get('call')
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
-        return Page(*parts, Text(f'{met}.' if ops or call is not None else
-                                 f'{met}; nodes of the graph were not recorded: --ops does that.', 'green'))
+        remark = unrecorded(ops, stepped) if call is None else ''
+        return Page(*parts, Text(f'{met}; {remark}.' if remark else f'{met}.', 'green'))
     by_number = {fate.origin.call.number: fate for fate in fates}
     parts.append(lambda options: _table(findings, by_number, stopped, options))
     parts += [*_ways(fates), *_ends(fates, stopped)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
-from rich.console import ConsoleOptions
+from rich.cells import cell_len
+from rich.console import ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +18,7 @@ from pyfuncdbg.hooks.machinery import is_users
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.record.source_text import SourceText
 from pyfuncdbg.views.call import state
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line, shortened
 from pyfuncdbg.views.glimpse import glimpse, glimpse_of_constant, holds_values, typed_as
 from pyfuncdbg.views.listing import cut, highlighted
@@ -129,33 +130,44 @@ def _names(names: Sequence[str]) -> Text:
     return text.append(f' and {len(names) - USERS:,} more' if len(names) > USERS else '')
 
 
-def _inputs(inputs: Sequence[Given]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify='right', style='dim', no_wrap=True)
-    table.add_column(overflow='fold')
-    table.add_column(overflow='fold')
-    table.add_column(overflow='fold')
+def _inputs(inputs: Sequence[Given]) -> Page:
+    rows = []
     for given in inputs[:INPUTS]:
         sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
             'from outside' if given.sort == 'elsewhere' else given.sort, 'dim')
         held = glimpse_of_constant(given.constant) if given.constant is not None else glimpse(given.value)
         name = label(given.use.tensor, limit=60) if given.use.tensor else Text('(no name)', 'dim')
-        table.add_row(f'  {given.use.slot}', name, sort if given.use.tensor else '', held)
-    if len(inputs) > INPUTS:
-        table.add_row('', Text(f'... {len(inputs) - INPUTS:,} more', 'dim'))
-    return table
+        rows.append((Text(f'  {given.use.slot}', 'dim'), name, sort if given.use.tensor else Text(), held))
+    return _in_columns(rows, len(inputs) - INPUTS)
 
 
-def _outputs(card: NodeCard) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow='fold')
-    table.add_column(overflow='fold')
-    table.add_column(overflow='fold')
-    for made in card.outputs[:INPUTS]:
-        table.add_row(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), _taken(card, made))
-    if len(card.outputs) > INPUTS:
-        table.add_row(Text(f'  ... {len(card.outputs) - INPUTS:,} more', 'dim'))
-    return table
+def _outputs(card: NodeCard) -> Page:
+    return _in_columns([(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), _taken(card, made))
+                        for made in card.outputs[:INPUTS]], len(card.outputs) - INPUTS)
+
+
+def _in_columns(rows: Sequence[tuple[Text, ...]], more: int) -> Page:
+    """Rows in columns, the last of which goes on below; where that would break a name, under the others of its row."""
+    left_out = [Text(f'  ... {more:,} more', 'dim')] if more > 0 else []
+    before = sum(max(cell.cell_len for cell in column) + 2 for column in list(zip(*rows, strict=True))[:-1])
+    longest = max((cell_len(word) for row in rows for word in row[-1].plain.split()), default=0)
+
+    def draw(options: ConsoleOptions) -> RenderableType:
+        if before + longest > options.max_width:
+            return Page(*(part for row in rows for part in _below(row)))
+        grid = Table.grid(padding=(0, 2))
+        for _ in rows[0][:-1]:
+            grid.add_column(no_wrap=True)
+        grid.add_column(overflow='fold')
+        for row in rows:
+            grid.add_row(*row)
+        return grid
+    return Page(draw, *left_out)
+
+
+def _below(row: Sequence[Text]) -> list[RenderableType]:
+    first = Text('  ', overflow='fold').join(cell for cell in row[:-1] if cell.plain)
+    return [first, Padding(row[-1], (0, 0, 0, 6))] if row[-1].plain else [first]
 
 
 def _taken(card: NodeCard, made: Made) -> Text:
@@ -213,25 +225,18 @@ def _stack(card: NodeCard) -> list[Text]:
 
 
 def _dumps(calls: Sequence[CallRecord]) -> Page:
-    def draw(options: ConsoleOptions) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-        table.add_column('call', justify='right', no_wrap=True)
-        table.add_column('run', justify='right', no_wrap=True)
-        table.add_column('t ms', justify='right', no_wrap=True)
-        table.add_column('output', overflow='fold')
-        table.add_column('bytes', justify='right', no_wrap=True)
-        table.add_column('kept', overflow='fold')
-        table.add_column('result', overflow='fold')
-        for call in calls:
-            held = [tensor for tensor in call.outputs if holds_values(tensor)]
-            made = held[:4]
-            more = f' +{len(held) - 4}' if len(held) > 4 else ''
-            table.add_row(Text('#' + one_line(call.number, 20)), f'#{call.run}', milliseconds(call.started),
-                          Text(' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made) + more),
-                          size(sum(tensor.nbytes for tensor in held)),
-                          Text(' '.join(dict.fromkeys(tensor.level for tensor in made))), state(call))
-        return table
-    return Page(draw)
+    held = [[tensor for tensor in call.outputs if holds_values(tensor)] for call in calls]
+    outputs = [Text(' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made[:4])
+                    + (f' +{len(made) - 4}' if len(made) > 4 else '')) for made in held]
+    columns = [
+        Column('call', [Text('#' + one_line(call.number, 20)) for call in calls], 0, right=True),
+        Column('run', [Text(f'#{call.run}') for call in calls], 3, right=True),
+        Column('t ms', [Text(milliseconds(call.started)) for call in calls], 4, right=True),
+        Column('output', outputs, 1, least=14),
+        Column('bytes', [Text(size(sum(tensor.nbytes for tensor in made))) for made in held], 5, right=True),
+        Column('kept', [Text(' '.join(dict.fromkeys(tensor.level for tensor in made[:4]))) for made in held], 6),
+        Column('result', [state(call) for call in calls], 2, least=10, folds=True)]
+    return Page(lambda options: fitted_table(columns, options))
 
 
 if __name__ == '__main__':

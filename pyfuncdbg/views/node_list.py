@@ -51,7 +51,7 @@ def node_list_view(found: NodeList) -> Page:
             Column('calls', [_calls(row) for row in rows], 6, right=True),
             Column('time', [_took(row) for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
-            Column('value', [_value(row, found) for row in rows], 1, least=18)], options, sort=found.sort)
+            Column('value', [_value(row, found) for row in rows], 1, least=22)], options, sort=found.sort)
     return Page(title, first, draw) if found.rows else Page(title, first)
 
 

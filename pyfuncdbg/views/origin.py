@@ -1,7 +1,8 @@
 """Where a NaN or an infinity began: the line, what the call was given, what it printed, what came of it."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from rich.padding import Padding
@@ -28,12 +29,13 @@ READ_LIMIT = 64_000_000
 """Bytes of a tensor that are read to find the offending rows."""
 
 
-def origin_card(finding: Finding, heirs: int = 0, likely: int = 0, *, ops: bool = False) -> Page:
+def origin_card(finding: Finding, heirs: Mapping[str, int] = MappingProxyType({}),
+                likely: Mapping[str, int] = MappingProxyType({}), *, ops: bool = False) -> Page:
     """The needed line first: what began where; then inputs, prints and consequences.
 
     Args:
         finding: Born, fed or entered.
-        heirs: How many later calls inherited the value.
+        heirs: How many later calls inherited the value, by kind.
         likely: How many met such values later, by a way that was not recorded.
         ops: Whether graph nodes were recorded.
     """
@@ -49,11 +51,19 @@ def origin_card(finding: Finding, heirs: int = 0, likely: int = 0, *, ops: bool 
     if said:
         parts.append(Text('printed by this call', 'bold'))
         parts.append(Padding(output_view(said, lines=8), (0, 0, 0, 2)))
-    if heirs:
-        parts.append(Text(f'{count(heirs, "later call")} inherited it'))
-    if likely:
-        parts.append(Text(f'{count(likely, "later call")} met NaN or Inf after it, by a way that was not recorded'))
+    if any(heirs.values()):
+        parts.append(Text(f'{_later(heirs)} inherited it'))
+    if any(likely.values()):
+        parts.append(Text(f'{_later(likely)} met NaN or Inf after it, by a way that was not recorded'))
     return Page(*parts)
+
+
+def _later(calls: Mapping[str, int]) -> str:
+    """'12 later calls and 1,798 gradient steps': each as the commands that list them count."""
+    nodes, steps = calls.get('op', 0), calls.get('gradient', 0)
+    counts = {'call': sum(calls.values()) - nodes - steps, 'graph node': nodes, 'gradient step': steps}
+    words = [count(number, noun) for noun, number in counts.items() if number]
+    return ' and '.join([words[0].replace(' ', ' later ', 1), *words[1:]])
 
 
 def headline(finding: Finding) -> Text:
@@ -199,4 +209,4 @@ if __name__ == '__main__':
     from pyfuncdbg.debug.health import judge
     from pyfuncdbg.views.page import demo
     from pyfuncdbg.views.sample import sample
-    demo(*(origin_card(finding, 1) for finding in judge(sample()).origins))
+    demo(*(origin_card(finding, {'python': 1}) for finding in judge(sample()).origins))

@@ -34,6 +34,22 @@ class Page:
     _repr_mimebundle_ = mimebundle
 
 
+def print_page(view: RenderableType, console: Console) -> None:
+    """Print it uncropped; in a pipe or a file without the blanks that fill its lines up to the width."""
+    if console.is_terminal:
+        console.print(view, crop=False, highlight=False)
+        return
+    with console.capture() as captured:
+        console.print(view, crop=False, highlight=False)
+    console.file.write(unpadded(captured.get()))
+    console.file.flush()
+
+
+def unpadded(text: str) -> str:
+    """Lines without the blanks at their ends."""
+    return ''.join(line.rstrip(' \n') + '\n' * line.endswith('\n') for line in text.splitlines(keepends=True))
+
+
 def demo(*views: RenderableType) -> None:
     """Print views at 80 columns: what `python -m pyfuncdbg.views.NAME` shows."""
     console = Console(width=80)

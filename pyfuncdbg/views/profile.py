@@ -12,7 +12,7 @@ from pyfuncdbg.views.alike import which
 from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.cost_bar import cost_bar, percent
 from pyfuncdbg.views.escape import label
-from pyfuncdbg.views.heading import heading
+from pyfuncdbg.views.heading import heading, unrecorded
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.source import line_text, place
 from pyfuncdbg.views.units import seconds, with_retries
@@ -24,7 +24,7 @@ _PLURALS: Mapping[By, str] = {'function': 'functions and ops'}
 
 
 def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filters: Mapping[str, object] | None = None,
-                 sort: str = 'self', ops: bool = True) -> Page:
+                 sort: str = 'self', ops: bool = True, stepped: bool = False) -> Page:
     """The table under its heading.
 
     Args:
@@ -35,6 +35,7 @@ def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filter
         filters: What was asked for, by name.
         sort: What they are sorted by.
         ops: Whether nodes of the graph were recorded.
+        stepped: Whether some were without that.
     """
     def draw(options: ConsoleOptions) -> Table:
         return _table(rows, by, own, sort, options)
@@ -43,8 +44,8 @@ def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filter
     parts: list[Part] = [first]
     if rows:
         parts.append(draw)
-    if not ops:
-        parts.append(Text('nodes of the graph were not recorded: --ops does that', 'dim'))
+    if remark := unrecorded(ops, stepped):
+        parts.append(Text(remark, 'dim'))
     return Page(*parts)
 
 

@@ -1,12 +1,14 @@
 """How a program goes on: what `pyfuncdbg run --live` shows above the program's screen. Pure."""
 from __future__ import annotations
 
-from rich import box
+from collections.abc import Sequence
+
 from rich.console import ConsoleOptions, Group
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.pulse import Pulse, SitePulse
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page
 from pyfuncdbg.views.source import place
@@ -24,7 +26,7 @@ def pulse_view(pulse: Pulse, rows: int = 12) -> Page:
         more = len(pulse.sites) - rows
         if not pulse.sites:
             return Group(_rates(pulse), Text('no wrapped function was called yet', 'dim'))
-        return Group(_rates(pulse), _health(pulse), Text(), _sites(pulse, rows, options.max_width),
+        return Group(_rates(pulse), _health(pulse), Text(), _sites(pulse.sites[:rows], options),
                      *([Text(f'... {more:,} more', 'dim')] if more > 0 else []))
     return Page(draw)
 
@@ -48,30 +50,19 @@ def _health(pulse: Pulse) -> Text:
                          (f'   not kept: {dropped}' if dropped else '', 'yellow'), overflow='fold')
 
 
-def _sites(pulse: Pulse, rows: int, width: int) -> Table:
-    """As many columns as there is room for."""
-    kept = _COLUMNS if width >= 100 else _COLUMNS[:7] if width >= 70 else (*_COLUMNS[:3], *_COLUMNS[5:7])
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for name in kept:
-        text = name in ('site', 'function')
-        table.add_column(name, justify='left' if text else 'right', overflow='ellipsis', no_wrap=True,
-                         max_width=max(10, width // 3) if text else None)
-    for site in pulse.sites[:rows]:
-        cells = dict(zip(_COLUMNS, _row(site), strict=True))
-        table.add_row(*(cells[name] for name in kept))
-    return table
-
-
-_COLUMNS = ('site', 'calls', 'per s', 'mean', 'time', 'raised', 'NaN/inf', 'busy', 'function')
-
-
-def _row(site: SitePulse) -> tuple[Text | str, ...]:
-    use = site.use
-    return (label(use.site.name, limit=60), f'{use.calls:,}', _rate(site.rate),
-            seconds(use.mean) if use.mean is not None else '', seconds(use.total),
-            Text(f'{use.failed:,}', 'bold red') if use.failed else '', Text(f'{use.bad:,}', 'bold red') if use.bad else '',
-            f'{site.share:.0%}',
-            Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line)))
+def _sites(sites: Sequence[SitePulse], options: ConsoleOptions) -> Table:
+    uses = [site.use for site in sites]
+    return fitted_table([
+        Column('site', [label(use.site.name, limit=60) for use in uses], 0, least=10),
+        Column('calls', [Text(f'{use.calls:,}') for use in uses], 1, right=True),
+        Column('per s', [Text(_rate(site.rate)) for site in sites], 2, right=True),
+        Column('mean', [Text(seconds(use.mean) if use.mean is not None else '') for use in uses], 5, right=True),
+        Column('time', [Text(seconds(use.total)) for use in uses], 6, right=True),
+        Column('raised', [Text(f'{use.failed:,}', 'bold red') if use.failed else Text() for use in uses], 3, right=True),
+        Column('NaN/inf', [Text(f'{use.bad:,}', 'bold red') if use.bad else Text() for use in uses], 4, right=True),
+        Column('busy', [Text(f'{site.share:.0%}') for site in sites], 7, right=True),
+        Column('function', [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line))
+                            for use in uses], 8, least=16)], options)
 
 
 def _rate(rate: float) -> str:

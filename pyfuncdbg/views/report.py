@@ -5,7 +5,6 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +16,7 @@ from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.record.records import TraceInfo
 from pyfuncdbg.record.usage import SiteUse
 from pyfuncdbg.views.alike import creation_note
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.damage import damage_lines
 from pyfuncdbg.views.error import error_panel
 from pyfuncdbg.views.escape import label, one_line, visible
@@ -53,32 +53,58 @@ def report(summary: Summary) -> Page:
     if not findings:
         parts += _clean(summary)
     if summary.sites:
-        parts.append(_sites(summary.sites))
+        parts.append(lambda options: _sites(summary.sites, options))
+    parts += [Text.assemble(label(use.site.name, 'yellow', 40), (f' wrote to an input in {count(use.changed, "call")}',
+                                                                 'yellow'), overflow='fold')
+              for use in summary.sites[:SITES] if use.changed]
     parts += _lost(summary)
     parts.append(next_commands(summary))
+    parts += _numbering(summary)
     return Page(*parts)
 
 
 def next_commands(summary: Summary) -> Page:
     """What to type next, with this trace and these calls filled in; on one line each where that fits."""
     rows = _suggestions(summary)
-    start = visible(summary.ask) or f'pyfuncdbg show {visible(shlex.quote(_nearer(summary.info.path)))} '
+    path = visible(shlex.quote(_nearer(summary.info.path)))
+    start = visible(summary.ask) or f'pyfuncdbg show {path} '
+    opening = [] if summary.ask or summary.live else [(f'pyfuncdbg open {path}', 'the full screen')]
 
-    def draw(options: ConsoleOptions) -> Table:
-        fits = max(len(start) + len(command) + 2 + len(meaning) for command, meaning in rows) <= options.max_width
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(overflow='fold')
-        grid.add_column(style='dim', overflow='fold')
-        for command, meaning in rows:
-            grid.add_row(Text((start if fits else '  ') + command, 'cyan', overflow='fold'), Text(meaning))
-        if fits:
-            return grid
-        both = Table.grid()
-        both.add_column(overflow='fold')
-        both.add_row(Text(f'{start}COMMAND', 'cyan', overflow='fold'))
-        both.add_row(grid)
-        return both
+    def draw(options: ConsoleOptions) -> Page:
+        whole = [*opening, *((start + command, meaning) for command, meaning in rows)]
+        if _width(whole) <= options.max_width:
+            return Page(_aligned(whole))
+        short = [(f'  {command}', meaning) for command, meaning in rows]
+        below = [_aligned(short)] if _width(short) <= options.max_width else [
+            Text.assemble((command, 'cyan'), (f'\n      {meaning}', 'dim'), overflow='fold') for command, meaning in short]
+        return Page(*(Text(line, 'cyan', overflow='fold') for line, _ in opening),
+                    Text(f'{start}COMMAND', 'cyan', overflow='fold'), *below)
     return Page(draw)
+
+
+def _width(rows: Sequence[tuple[str, str]]) -> int:
+    return max(len(command) for command, _ in rows) + 2 + max(len(meaning) for _, meaning in rows)
+
+
+def _aligned(rows: Sequence[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for command, meaning in rows:
+        grid.add_row(Text(command, 'cyan', no_wrap=True), Text(meaning, 'dim', no_wrap=True))
+    return grid
+
+
+def _numbering(summary: Summary) -> list[Text]:
+    """What the numbers above count."""
+    calls = [origin.finding.call for origin in summary.origins[:1]] + [failure.call for failure in summary.failures[:1]]
+    first = next((call for call in calls if call.site.kind != 'run'), None)
+    if first is None:
+        return []
+    others = _others(summary)
+    process = first.number.rpartition('.')[0]
+    whose = f'the calls of process {one_line(process, 20)}' if process else 'all calls'
+    return [Text.assemble((f'#{one_line(first.number, 20)} counts {whose}{f", {others} too" if others else ""}; ', 'dim'),
+                          label(first.label, 'dim', 60), (' those of ', 'dim'), label(first.site.name, 'dim', 60),
+                          (', from 0; run #N counts runs', 'dim'), overflow='fold')]
 
 
 def _suggestions(summary: Summary) -> list[tuple[str, str]]:
@@ -98,15 +124,34 @@ def _suggestions(summary: Summary) -> list[tuple[str, str]]:
             at = bad_rows(finding.tensor)[:1]
             index = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
             rows.append((f"pt '#{number}:in{slot}{index}'", 'the input'))
-        rows.append(('calls --printed', 'every call that printed or warned') if finding.verdict == 'suspected' else
-                    ('calls --bad', 'every call that met NaN or Inf'))
+        every, functions = sum(summary.bad.values()), summary.bad.get('python', 0)
+        if finding.verdict == 'suspected':
+            rows.append(('calls --printed', 'every call that printed or warned'))
+        elif functions:
+            rows.append(('calls --bad', f'{_those(functions)} that met NaN or Inf'))
+        if every > functions:
+            rows.append(('calls --bad --kind all', f'{every:,} with {_others(summary)}'))
     for failure in summary.failures[:1]:
         aborted = failure.call.error is not None and failure.call.error.type == _ABORTED
         rows.append((f'call {one_line(failure.call.number, 20)}', f'the call that {"was aborted" if aborted else "raised"}'))
-        rows.append(('calls --failed', 'every call that raised'))
+        if summary.failed > 1:
+            rows.append(('calls --failed', f'{_those(summary.failed)} that raised'))
+    changed = sum(use.changed for use in summary.sites)
+    if changed:
+        rows.append(('calls --changed', f'{_those(changed)} that wrote to an input'))
     if not rows and not summary.calls.get('python'):
         return [('info', 'what the trace holds')]
-    return rows or [('calls', 'every call'), ('lt', 'every tensor')]
+    return rows or [('calls', _those(summary.calls['python'])), ('lt', 'every tensor')]
+
+
+def _others(summary: Summary) -> str:
+    """What is recorded beside the calls of Python functions."""
+    return ' and '.join(name for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
+                        if summary.calls.get(kind))
+
+
+def _those(calls: int) -> str:
+    return 'the one call' if calls == 1 else f'the {calls:,} calls'
 
 
 def _nearer(path: str) -> str:
@@ -247,22 +292,19 @@ def _failed(failure: Failure, summary: Summary) -> list[Part]:
     return parts
 
 
-def _sites(uses: Sequence[SiteUse]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('site', overflow='fold')
-    for name in ('calls', 'errors', 'total', 'mean'):
-        table.add_column(name, justify='right', no_wrap=True)
-    table.add_column('function', overflow='fold')
-    labels = alike(use.site for use in uses)
-    for use in uses[:SITES]:
-        errors = Text(f'{use.failed:,}', 'red' if use.failed else 'dim')
-        table.add_row(label(use.site.name, limit=40), with_retries(f'{use.calls:,}', use.retries), errors,
-                      seconds(use.total), '' if use.mean is None else seconds(use.mean),
-                      Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
-                                    creation_note(labels.get((use.site.process, use.site.id)))))
-    if len(uses) > SITES:
-        table.add_row(Text(f'... {len(uses) - SITES:,} more', 'dim'))
-    return table
+def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
+    shown, labels = uses[:SITES], alike(use.site for use in uses)
+    functions = [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
+                               creation_note(labels.get((use.site.process, use.site.id)))) for use in shown]
+    table = fitted_table([
+        Column('site', [label(use.site.name, limit=40) for use in shown], 0, least=16),
+        Column('calls', [Text(with_retries(f'{use.calls:,}', use.retries)) for use in shown], 1, right=True),
+        Column('errors', [Text(f'{use.failed:,}', 'red' if use.failed else 'dim') for use in shown], 3, right=True),
+        Column('total', [Text(seconds(use.total)) for use in shown], 2, right=True),
+        Column('mean', [Text('' if use.mean is None else seconds(use.mean)) for use in shown], 5, right=True),
+        Column('function', functions, 4, least=16, folds=True)], options)
+    more = [Text(f'... {len(uses) - SITES:,} more', 'dim')] if len(uses) > SITES else []
+    return Page(table, *more)
 
 
 def _lost(summary: Summary) -> list[Part]:

@@ -73,12 +73,13 @@ class MemoryTrace:
 
     def calls(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
-              limit: int | None = None, offset: int = 0, newest_first: bool = False,
-              sort: str | None = None) -> list[CallRecord]:
+              changed: bool | None = None, limit: int | None = None, offset: int = 0,
+              newest_first: bool = False, sort: str | None = None) -> list[CallRecord]:
         found = [call for call in (_as_calls(self._runs) if kind == 'run' else self._calls)
                  if (kind is None or call.site.kind == kind) and (site is None or _matches(site, call.site))
                  and (run is None or call.run == run) and (failed is None or failed == (call.error is not None))
-                 and (bad is None or bad == _is_bad(call)) and (printed is None or printed == bool(call.output))]
+                 and (bad is None or bad == _is_bad(call)) and (printed is None or printed == bool(call.output))
+                 and (changed is None or changed == any(tensor.changed for tensor in call.inputs))]
         if sort == 'duration':
             found.sort(key=lambda call: call.duration or 0)
         if newest_first:
@@ -92,8 +93,10 @@ class MemoryTrace:
         raise TraceError(f'{self.path}: a trace in memory has no index')
 
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
-              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None) -> int:
-        return len(self.calls(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed))
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+              changed: bool | None = None) -> int:
+        return len(self.calls(kind=kind, site=site, run=run, failed=failed, bad=bad, printed=printed,
+                              changed=changed))
 
     def call(self, number: str | int) -> CallRecord:
         name = str(number).removeprefix('#')
@@ -108,7 +111,8 @@ class MemoryTrace:
             calls = [call for call in self._calls if call.site.id == site.id]
             times = [call.duration for call in calls if call.duration is not None]
             uses.append(SiteUse(site, len(calls), sum(call.error is not None for call in calls), len(times), sum(times),
-                                sum(map(_is_bad, calls))))
+                                sum(map(_is_bad, calls)), changed=sum(any(tensor.changed for tensor in call.inputs)
+                                                                      for call in calls)))
         return sorted(uses, key=lambda use: -use.total)
 
     def profile(self, run: int | None = None) -> list[SiteTime]:

@@ -106,7 +106,7 @@ def _table(head: str, values: Sequence[Shown], hidden: int) -> list[Part]:
 def _displayed(one: Displayed) -> Text:
     text = Text.assemble(('display ', 'dim'), (one_line(one.expression, 60), 'bold'), '  ', inline(one.value),
                          overflow='fold')
-    return text.append(f'  was {one_line(one.before, 100)}', 'dim') if one.before else text
+    return text.append('  was ', 'dim').append_text(inline(one.before)) if one.before is not None else text
 
 
 def demo_cards() -> Sequence[StopCard]:

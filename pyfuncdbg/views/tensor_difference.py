@@ -4,12 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.differences import Difference, difference, distances
 from pyfuncdbg.record.dtypes import as_numbers
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.picture import Picture, has_picture
@@ -71,27 +70,26 @@ def _bad(found: Difference) -> Text:
     return Text(f'not finite: {before:,} before, {after:,} after', 'bold red' if after > before else '')
 
 
-def _table(change: Change, limit: int) -> Table:
+def _table(change: Change, limit: int) -> Page:
     before, after = (_plain(one) for one in (change.before, change.values))
     with np.errstate(all='ignore'):
         other = np.asarray(before != after, bool).reshape(after.shape)
         if before.dtype.kind in 'fc':
             other &= ~(np.isnan(before) & np.isnan(after))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('index', overflow='fold')
-    for name in ('before', 'after', 'difference'):
-        table.add_column(name, justify='right', overflow='fold')
+    rows: list[tuple[Text, Text, Text, Text]] = []
     for row in _worst(before, after, other, limit):
         one, two = (part[tuple(row)] for part in (before, after))
         one, two = (part.item() if isinstance(part, np.generic) else part for part in (one, two))
-        apart = _apart(one, two)
         bad = isinstance(two, float | complex) and not np.isfinite(two)
-        table.add_row(str(row) if row else '()', Text(element(one)), Text(element(two), 'bold red' if bad else ''),
-                      apart)
+        rows.append((Text(str(row) if row else '()'), Text(element(one)), Text(element(two), 'bold red' if bad else ''),
+                     Text(_apart(one, two))))
     rest = int(np.count_nonzero(other)) - limit
-    if rest > 0:
-        table.add_row(Text('...', 'dim'), '', '', Text(f'{rest:,} more', 'dim'))
-    return table
+    index, *others = zip(*rows, strict=True)
+    columns = [Column('index', index, 0)]
+    for rank, (name, cells) in enumerate(zip(('before', 'after', 'difference'), others, strict=True), 1):
+        columns.append(Column(name, cells, rank, right=True, least=8, folds=True))
+    more = [Text(f'... {rest:,} more', 'dim')] if rest > 0 else []
+    return Page(lambda options: fitted_table(columns, options), *more)
 
 
 def _worst(before: np.ndarray, after: np.ndarray, other: np.ndarray, limit: int) -> list[list[int]]:

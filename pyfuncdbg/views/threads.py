@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
+from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.debug.waiting import Threads, Waiting
 from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count, seconds
@@ -25,9 +26,10 @@ def threads_view(threads: Threads) -> Page:
     """
     parts: list[Part] = [Text(f'{count(len(threads.waiting), "thread")} at a stop', 'bold')]
     if threads.waiting:
-        parts.append(_waiting(threads.waiting))
+        parts.append(lambda options: _waiting(threads.waiting, options))
     if threads.running:
-        parts += [Text(f'{count(len(threads.running), "call")} running', 'bold'), _running(threads.running[:_MOST])]
+        parts += [Text(f'{count(len(threads.running), "call")} running', 'bold'),
+                  lambda options: _running(threads.running[:_MOST], options)]
     if len(threads.running) > _MOST:
         parts.append(Text(f'... {len(threads.running) - _MOST:,} more', 'dim'))
     if len(threads.waiting) > 1:
@@ -35,30 +37,22 @@ def threads_view(threads: Threads) -> Page:
     return Page(*parts)
 
 
-def _waiting(rows: Sequence[Waiting]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('stop', justify='right', no_wrap=True)
-    for title in ('where', 'why'):
-        table.add_column(title, overflow='fold')
-    table.add_column('waits', justify='right', no_wrap=True)
-    table.add_column('thread', overflow='fold')
-    for row in rows:
-        table.add_row(Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else ''),
-                      label(row.where, limit=60), label(row.reason, limit=60), seconds(row.seconds),
-                      Text(f'{row.thread} {one_line(row.name, 40)}'))
-    return table
+def _waiting(rows: Sequence[Waiting], options: ConsoleOptions) -> Table:
+    return fitted_table([
+        Column('stop', [Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else '') for row in rows], 0,
+               right=True),
+        Column('where', [label(row.where, limit=60) for row in rows], 1, least=14),
+        Column('why', [label(row.reason, limit=60) for row in rows], 2, least=12),
+        Column('waits', [Text(seconds(row.seconds)) for row in rows], 4, right=True),
+        Column('thread', [Text(f'{row.thread} {one_line(row.name, 40)}') for row in rows], 3, least=12)], options)
 
 
-def _running(calls: Sequence[CallRecord]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('call', justify='right', no_wrap=True)
-    table.add_column('site', overflow='fold')
-    table.add_column('function', overflow='fold')
-    table.add_column('thread', overflow='fold')
-    for call in calls:
-        table.add_row(Text('#' + one_line(call.number, 20)), label(call.label, limit=40),
-                      label(call.site.function, limit=40), str(call.thread))
-    return table
+def _running(calls: Sequence[CallRecord], options: ConsoleOptions) -> Table:
+    return fitted_table([
+        Column('call', [Text('#' + one_line(call.number, 20)) for call in calls], 0, right=True),
+        Column('site', [label(call.label, limit=40) for call in calls], 1, least=14),
+        Column('function', [label(call.site.function, limit=40) for call in calls], 3, least=12),
+        Column('thread', [Text(str(call.thread)) for call in calls], 2)], options)
 
 
 if __name__ == '__main__':

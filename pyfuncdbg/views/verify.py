@@ -5,10 +5,11 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
+from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.views.columns import Column, fitted_table
 from pyfuncdbg.views.escape import label, one_line
 from pyfuncdbg.views.page import Page, Part
 from pyfuncdbg.views.units import count, seconds, size
@@ -49,7 +50,7 @@ def verify_view(found: Any) -> Page:
     for difference in found.differences:
         parts.append(_difference(difference))
     if found.costs:
-        parts.append(_table(found.costs))
+        parts.append(lambda options: _table(found.costs, options))
         note = f'median of {count(found.repeats, "run")}, without start-up'
         if found.costs[0].seconds < SHORT:
             note += f'; the program runs for less than {seconds(SHORT)}: the ratios are mostly noise'
@@ -71,15 +72,13 @@ def _difference(difference: Any) -> Text:
     return text
 
 
-def _table(costs: Sequence[Any]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style='dim')
-    table.add_column('watched')
-    table.add_column('time', justify='right')
-    table.add_column('ratio', justify='right')
-    table.add_column('', overflow='fold')
-    for cost in costs:
-        table.add_row(cost.level, seconds(cost.seconds), f'{cost.ratio:.2f}x', Text(MEANINGS.get(cost.level, ''), 'dim'))
-    return table
+def _table(costs: Sequence[Any], options: ConsoleOptions) -> Table:
+    meanings = [Text(MEANINGS.get(cost.level, ''), 'dim') for cost in costs]
+    return fitted_table([
+        Column('watched', [Text(cost.level) for cost in costs], 0),
+        Column('time', [Text(seconds(cost.seconds)) for cost in costs], 2, right=True),
+        Column('ratio', [Text(f'{cost.ratio:.2f}x') for cost in costs], 1, right=True),
+        Column('what that is', meanings, 3, least=16, folds=True)], options)
 
 
 if __name__ == '__main__':

@@ -20,8 +20,8 @@ from pyfuncdbg.record.records import Stats, TensorRecord
 from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',
-         'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline']
-ELSEWHERE = ('eval', 'tape', 'check')        # see test_command_eval, test_command_tape, test_debug_check
+         'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline', 'habits']
+ELSEWHERE = ('eval', 'tape', 'check', 'alias', 'unalias')        # see their own files
 
 
 def text(line, context):
@@ -180,7 +180,7 @@ def test_what_was_not_kept_is_said():
     ('calls --faild', "Did you mean '--failed'"),
     ('calls --run x', "'x' is no whole number from 1"), ('calls -n 0', "'0' is no whole number"),
     ('calls --sort tim', "'time'"),
-    ('calls extra', 'unrecognized arguments: extra'), ('call', 'the following arguments are required: N'),
+    ('calls extra', 'unrecognized arguments: extra'), ('call', 'the following arguments are required: CALL'),
     ('call 99', 'There is no call 99'), ('call nrm[1]', "Did you mean 'norm'"), ('pt nom:0', "Did you mean 'norm:0'"),
     ('pt norm:7', "no tensor 'norm:7'"), ('pt #5:0', 'call #5 norm[2] has 0 recorded outputs: it raised'),
     ('pt #3:in4', 'there is no input 4'), ('pt norm:0[9]', 'out of bounds'), ('pt norm:0[a]', "'a' in '[a]' is no index"),

@@ -225,6 +225,18 @@ def test_source_files(recorded):
     assert execute('ls --path */none/*', recorded).result.total == 0
 
 
+def test_functions_of_one_name_in_a_file_are_counted_each(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'lambdas.pfd'):
+        for function in (lambda x: x * 2,
+                         lambda x: x + 1,
+                         lambda x: x - 1):
+            for _ in range(2):
+                tf.numpy_function(function, [np.ones(1)], tf.float64, name='f')
+    with pyfuncdbg.load(tmp_path / 'lambdas.pfd') as trace:
+        (row,) = execute('ls', Context(trace)).result.rows
+        assert row.functions == 3 and '6 calls of 3 Python functions' in execute('report', Context(trace)).text(100)
+
+
 def test_annotated_source(recorded):
     result = execute(f'ps {HERE}', recorded).result.source
     lines = {line.number: line for line in result.lines}

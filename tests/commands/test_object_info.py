@@ -46,7 +46,7 @@ def answers(*lines):
     ('np.dot?', 'pinfo np.dot'), ("d['a']?", "pinfo d['a']"), ('p x?', 'p x?'), ('?', '?'), ('??', '??'), ('x', 'x'),
     ('break norm if x?', 'break norm if x?'), ('p "a?"', 'p "a?"'), ('x???', 'x???'), ('', '')])
 def test_a_question_mark_is_a_command(line, command):
-    assert as_command(line) == command
+    assert as_command(line, at_stop=True) == command
 
 
 def test_an_object_tells_its_type_signature_docstring_and_with_two_marks_its_source():

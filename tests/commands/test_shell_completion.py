@@ -43,7 +43,8 @@ def here(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ('pyfuncdbg open p', ['prog.pfd']), ('pyfuncdbg completion f', ['fish']), ('pyfuncdbg nonsense ', []),
     ('pyfuncdbg show cal', ['call', 'calls']), ('pyfuncdbg show prog', ['prog.pfd']), ('pyfuncdbg show ste', []),
     ('pyfuncdbg show prog.pfd calls --so', ['--sort']), ('pyfuncdbg show calls --sort d', ['duration']),
-    ('pyfuncdbg show prog.pfd call #', ['#1', '#2', '#3']), ('pyfuncdbg show pt sca', ['scale', 'scale:0', 'scale[0]']),
+    ('pyfuncdbg show prog.pfd call #', ['#1', '#2', '#3']), ('pyfuncdbg show pt sca', ['scale:0', 'scale[0]:0']),
+    ('pyfuncdbg show call sca', ['scale[0]']), ('pyfuncdbg show ni sca', ['scale']),
     ('pyfuncdbg show ./prog.pfd pt norm:', ['norm:0']), ('pyfuncdbg show nowhere.pfd call ', []),
     ('pyfuncdbg "sh', ['show']), ("pyfuncdbg show 'pro", ['prog.pfd']), ('pyfuncdbg', []), ('', []), ("it's ", [])])
 def test_words(line: str, offered: list[str]) -> None:

@@ -26,7 +26,7 @@ def test_unfinished_calls_have_no_time():
 
 def test_origins_with_heirs():
     (origin,) = summarized(sample()).origins
-    assert (origin.finding.call.number, origin.heirs) == ('3', 1)
+    assert (origin.finding.call.number, origin.heirs) == ('3', {'python': 1})
 
 
 def test_failures_are_grouped_by_site_type_and_function():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyfuncdbg.debug.evaluate import FrameNames, NodeNames, carry_out, evaluate, is_python, without_colons
+from pyfuncdbg.debug.session_variables import session_variables
 from pyfuncdbg.errors import CommandError
 
 LEVEL = 1
@@ -170,10 +171,12 @@ def test_what_the_program_calls_locals_is_the_programs():
 
 
 def test_locals_at_a_node_are_the_inputs_of_its_function_and_what_was_typed():
+    session_variables.clear()
     reads = []
     names = NodeNames({'x': lambda: 5, 'far': lambda: reads.append(1)}, {'y': 2}, ['x'])
     carry_out('z = x + y', names)
     assert evaluate('locals()', names) == {'x': 5, 'z': 7} and evaluate('dir()', names) == ['x', 'z']
     assert evaluate("globals()['y']", names) == 2 and not reads
     inside = NodeNames({'mm_0': lambda: 3}, FrameNames(sys._getframe()))
-    assert evaluate('locals()', inside)['reads'] == []
+    assert evaluate('locals()', inside)['reads'] == [] and 'z' not in evaluate('locals()', inside)
+    session_variables.clear()

@@ -104,9 +104,23 @@ def test_node_inside_of_python_runs_the_function_on():
 
 def test_into_a_python_node_and_over_others():
     x, out, session = chain_of_two()
-    with walking('node', 'into', 'into', 'return', 'node') as walk:
+    with walking('node', 'into', 'return', 'node') as walk:
         assert run(x, out, session) == EXPECTED
-    assert walk.places[:4] == ['node first', 'node middle', 'node second', 'line double']
+    assert walk.places[:3] == ['node first', 'node middle', 'line double']
+
+
+@pytest.mark.parametrize(('lines', 'nodes'), [(['into', 'into', 'into'], True), (['into', 'n', 'into', 'n', 'into'], False),
+                                              (['into', 'n', 'n', 'into', 'into'], True)])
+def test_into_leads_from_function_to_function(lines: list[str], nodes: bool):
+    """From a line, from its return and from after the call, over all nodes between; past the last one nothing stops."""
+    x, out, session = chain_of_two()
+    with walking(*lines, nodes=nodes) as walk:
+        assert run(x, out, session) == EXPECTED
+        assert run(x, out, session) == EXPECTED
+    entered = [place for place, before in zip(walk.places, ['', *walk.places], strict=False)
+               if place.startswith('line') and place != before]
+    assert entered == ['line plus_one', 'line double', 'line plus_one'][:lines.count('into')]
+    assert 'node second' not in walk.places and 'node out' not in walk.places
 
 
 def test_to_and_rewind_and_to_again():

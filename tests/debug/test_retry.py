@@ -269,7 +269,7 @@ def test_a_run_that_is_retried_has_a_record_of_its_own(tmp_path, user):
         assert trace.info().retries == (0, 1)
 
 
-def test_a_condition_remembers_the_last_execution_of_a_retried_call_alone(user):
+def test_a_condition_remembers_the_last_execution_of_a_retried_call_alone(user, capfd):
     given = iter((1.0, 2.0, 5.0, 4.0))
 
     def f(x):
@@ -280,13 +280,15 @@ def test_a_condition_remembers_the_last_execution_of_a_retried_call_alone(user):
     with user('retry', 'cont', 'retry', 'cont') as typed:
         debugger.breakpoints.set('f', 'out == 1.0')
         debugger.breakpoints.set('f', 'out == 5.0')
-        counts = [debugger.breakpoints.set('f', f'out > 0 and {condition}').number for condition in (
+        counts = [debugger.breakpoints.set('f', f'out > 0 and {condition}', do='log').number for condition in (
             'len(history) == 1 and history[-1].out == 2.0 and history[0].x == 7', 'history.mean(out) == 2.0',
             'history.ema(out) == 2.0', 'history.max(out) == 2.0', 'changed(x)')]
         debugger.start()
         assert [call(7), call(8)] == [2.0, 4.0]
     # Both executions of the second call: they see the first call, as it ended, and nothing else.
-    assert [debugger.breakpoints.entry(number).hits for number in counts] == [2] * 5
+    logged = capfd.readouterr().err
+    assert [logged.count(f'breakpoint {number}:') for number in counts] == [2] * 5
+    assert [debugger.breakpoints.entry(number).hits for number in counts] == [1] * 5
     assert len(typed.answers) == 4
 
 
@@ -305,3 +307,45 @@ def test_a_series_takes_a_value_back_whichever_came_after_it():
         series.take_back(900)
         series.take_back(1)                     # too long ago: nothing is changed
         assert series.value() == expected
+
+
+def test_what_the_function_takes_from_is_named_and_goes_on(user):
+    numbers, random = iter(range(10)), np.random.default_rng(3)
+
+    def take(x: np.ndarray) -> np.float64:
+        return np.float64(next(numbers) + 0 * random.random())
+
+    def plain(x: np.ndarray) -> np.float64:
+        return np.float64(2)
+    said = []
+
+    def look(stop: Any) -> None:
+        said.append(' '.join(execute('retry', Context(debugger.live.trace(), stop, 200, debugger)).text(200).split()))
+    for name, function, value in (('f', take, 1.0), ('g', plain, 2.0)):
+        execute(f'break {name} --after-call', Context(debugger.live.trace(), None, 80, debugger))
+        with user(look, 'cont'):
+            assert float(tf.numpy_function(function, [tf.constant(1.0)], tf.float64, name=name)) == value
+    assert ('its function takes from numbers, an iterator (range_iterator); random, a random generator: not put back, so '
+            'that this execution goes on where the last one ended, and the program after it') in said[0]
+    assert 'takes from' not in said[1]
+
+
+@pytest.mark.parametrize('place', ['f --after-call', 'line'])
+def test_a_retried_call_is_hit_once_whatever_it_counts(place, user):
+    """Two hits, every third of which stops: the retries of a call in between are the hits that it was."""
+    def f(x: np.ndarray) -> np.float64:
+        return np.float64(x)
+    spec = f'{__file__}:{f.__code__.co_firstlineno + 1}' if place == 'line' else place
+    execute(f'break {spec} --every 3', Context(debugger.live.trace(), None, 80, debugger))
+    execute('break f --after-call if x == 1', Context(debugger.live.trace(), None, 80, debugger))
+    first = max(debugger.breakpoints.entries) - 1
+    stopped = []
+
+    def look(stop: Any) -> None:
+        every, other = (debugger.breakpoints.entry(number).hits for number in (first, first + 1))
+        stopped.append((float(stop.call.inputs[0]), every, other))
+        execute(f'{"retry" if len(stopped) < 3 else "cont"}', Context(debugger.live.trace(), stop, 80, debugger))
+    with user(*[look] * 10):
+        for value in range(4):
+            tf.numpy_function(f, [tf.constant(float(value))], tf.float64, name='f')
+    assert stopped == [(1, 2, 1), (1, 2, 1), (1, 2, 1), (2, 3, 1)]

@@ -1,7 +1,9 @@
 """What is said of breakpoints that stopped nothing: what was never met, and which condition was never true."""
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +12,7 @@ from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
 from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.program_names import functions, what_is
 from pyfuncdbg.debug.unhit import unhit
 
 
@@ -17,6 +20,9 @@ def picked(x: Any) -> Any:
     if x[0] == 1:
         raise ValueError('no')
     return x * 2
+
+
+BODY = picked.__code__.co_firstlineno + 3
 
 
 def called(*values: int) -> None:
@@ -37,8 +43,8 @@ def called(*values: int) -> None:
     ('picked', 'after-call', 'out[0] == 5', (1,), 'no call at PyFunc returned.'),
     ('picked', 'after-call', 'out[0] == 5', (1, 2), "'out[0] == 5' was never true at PyFunc."),
     ('PyFunc[7000]', 'error', 'x[0] == 5', (0, 1), 'there was no such error at PyFunc.'),
-    (f'{Path(__file__).name}:18', None, 'x[0] == 5', (0, 2), f'the program never came to {__file__}:18 picked.'),
-    (f'{Path(__file__).name}:18', None, 'x[0] == 5', (1,), f"'x[0] == 5' was never true at {__file__}:18 picked.")])
+    (f'{Path(__file__).name}:{BODY}', None, 'x[0] == 5', (0, 2), f'the program never came to {__file__}:{BODY} picked.'),
+    (f'{Path(__file__).name}:{BODY}', None, 'x[0] == 5', (1,), f"'x[0] == 5' was never true at {__file__}:{BODY} picked.")])
 def test_a_condition_that_was_never_evaluated_is_not_called_false(
         place: str, timing: Literal['before', 'error', 'gradient', 'after-call'] | None, condition: str | None,
         values: tuple[int, ...], sentence: str) -> None:
@@ -51,3 +57,85 @@ def test_a_condition_that_was_never_evaluated_is_not_called_false(
         finally:
             debugger.breakpoints.clear(entry.number)
     assert len(said) == 1 and said[0].endswith(f' stopped nothing: {sentence}'), said
+
+
+class Tallies:
+    """A class of the program."""
+
+    def tally_up(self) -> int:
+        def inner_sum(summand: int) -> int:
+            return summand
+        return inner_sum(1)
+
+
+SCRATCH = np.zeros(3)
+LINE = {name: code.co_firstlineno for name, code in (('picked', picked.__code__), ('tally_up', Tallies.tally_up.__code__))}
+
+
+@pytest.mark.parametrize(('place', 'said'), [
+    ('Tallies', 'nothing of that name ran. \'Tallies\' is a class of test_unhit.py.'),
+    ('Tallies.tally_up', f'nothing of that name ran. \'Tallies.tally_up\' is a function, test_unhit.py:{LINE["tally_up"]}.'),
+    ('inner_sum', 'nothing of that name ran. \'inner_sum\' is a function inside of tally_up, '
+                  f'test_unhit.py:{LINE["tally_up"] + 1}.'),
+    ('summand', f'nothing of that name ran. \'summand\' is a variable of inner_sum, test_unhit.py:{LINE["tally_up"] + 1}.'),
+    ('SCRATCH', "nothing of that name ran. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
+    ('function:SCRATCH', "no wrapped function of that name was called. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
+    ('tally_op', "nothing of that name ran. Did you mean 'tally_up'?"),
+    ('PyFunk', "nothing of that name ran. Did you mean 'PyFunc'?"),
+    ('qqqq', 'nothing of that name ran.')])
+def test_a_name_that_no_call_has_is_told_what_it_is(place: str, said: str) -> None:
+    """Its place; else names of one kind that are near: a function's for a function, an op type's for an op type."""
+    with ScriptedUser([]):
+        debugger.start()
+        entry = debugger.breakpoints.set(place)
+        try:
+            called(0)
+            sentences = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert [sentence.partition(' stopped nothing: ')[2] for sentence in sentences] == [said]
+
+
+def test_near_names_are_of_one_kind() -> None:
+    def quorre(x: Any) -> Any:
+        return x
+
+    def quorrs(x: Any) -> Any:
+        return x
+    with ScriptedUser([]):
+        debugger.start()
+        entry = debugger.breakpoints.set('quorrx')
+        try:
+            tf.numpy_function(quorre, [np.array([0])], tf.int64, name='quorry')
+            tf.numpy_function(quorrs, [np.array([0])], tf.int64, name='quorrz')
+            (sentence,) = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert sentence.endswith(" Did you mean 'quorrs' or 'quorre'?"), sentence
+
+
+def test_looking_for_a_name_runs_no_code_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of a proxy, nor of a module that is loaded when it is first used, nor of a metaclass."""
+    class Proxy:
+        @property
+        def __class__(self) -> Any:
+            raise RuntimeError('asked')
+
+    class Lazy(ModuleType):
+        def __getattribute__(self, name: str) -> Any:
+            raise RuntimeError('loaded')
+
+    class Meta(type):
+        def __getattribute__(cls, name: str) -> Any:
+            raise RuntimeError('looked at')
+
+    class Member(metaclass=Meta):
+        """A class of the program."""
+    module = ModuleType('proxies')
+    vars(module).update(__file__=__file__, unasked=Proxy(), Unmet=Member)
+    monkeypatch.setitem(sys.modules, 'proxies', module)
+    monkeypatch.setitem(sys.modules, 'lazily', Lazy('lazily'))
+    assert what_is('unasked') == 'is a variable of test_unhit.py (Proxy)'
+    assert what_is('Unmet') == 'is a class of test_unhit.py'
+    assert what_is('Unmet.nothing') == ''
+    assert 'called' in functions()

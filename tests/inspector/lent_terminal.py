@@ -167,14 +167,22 @@ class Terminal:
                 and 25 << 5 in modes and termios.tcgetattr(self.child.child_fd) == self.modes)
 
     # ------------------------------------------------------------------ typing
-    def type(self, line: str) -> None:
-        """A command line, as soon as the line for it is there."""
+    def type(self, line: str, *more: tuple[str, str]) -> None:
+        """A command line, as soon as the line for it is there.
+
+        Args:
+            line: Its first line.
+            *more: The others, each behind what must be on the screen before it is typed.
+        """
         self.until(READY, full=True)
         self.child.send(':')
         self.until(TYPING)
         self.child.send(line)
         self.until(re.escape(line))
         self.child.send('\r')
+        for shown, another in more:
+            self.until(re.escape(shown))
+            self.child.send(another + '\r')
         end = time.monotonic() + 60
         while self.display.full and re.search(TYPING, self.screen):
             assert self.read() and time.monotonic() < end, f'the line stays:\n{self.screen}'

@@ -20,7 +20,7 @@ def numbers(pilot) -> list[str]:
     return [shown.render_line(y).text.split()[0] for y in range(2, shown.size.height) if shown.render_line(y).text.strip()]
 
 
-def test_a_header_types_the_command_and_the_panes_follow_the_first_row(trace) -> None:
+def test_a_header_types_the_command_and_the_cursor_stays_on_the_call(trace) -> None:
     async def test() -> None:
         async with opened(trace, WIDE) as pilot:
             assert '6 calls   sort: time   filter: none' in screen(pilot)
@@ -34,7 +34,13 @@ def test_a_header_types_the_command_and_the_panes_follow_the_first_row(trace) ->
             longest = sorted(app.desk.trace.calls(kind='python'), key=lambda call: -call.duration)
             assert numbers(pilot) == [f'#{call.number}' for call in longest]
             assert sorted(by_time) == sorted(numbers(pilot))
-            await until(pilot, f'call #{longest[0].number} {longest[0].label} in run')
+            await until(pilot, 'call #13 norm[2] in run #5')
+            shown = app.query_one(CallList)
+            assert longest[shown.cursor].number == '13'
+            await press(pilot, '6', 'home', 'o')        # by result, from another call
+            await until(pilot, '6 calls   sort: result v', f'call #{longest[0].number} {longest[0].label} in run')
+            await settled(pilot)
+            assert shown._line(shown.cursor).key == longest[0].number
     drive(test)
 
 

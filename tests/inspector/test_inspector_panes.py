@@ -182,6 +182,23 @@ def test_moving_and_searching_in_a_pane(trace) -> None:
     drive(test)
 
 
+def test_a_number_that_is_searched_and_not_there_is_a_calls(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            await press(pilot, '2', 'slash', *'#7', 'enter', 'escape')
+            await until(pilot, 'call #7 norm[1] in run')
+            await press(pilot, '6', 'home')
+            await until(pilot, 'call #1 norm[0] in run')
+            await press(pilot, 'slash', *'14')
+            await until(pilot, 'call 6 of 6')
+            await press(pilot, 'enter')
+            await until(pilot, 'call #14 best[2] in run')
+            await press(pilot, 'escape')
+            await press(pilot, '2', 'slash', *'#99999', 'enter')
+            await until(pilot, 'There is no call #99999')
+    drive(test)
+
+
 def test_a_scrollbar_takes_no_column_of_what_is_drawn_anew(trace) -> None:
     async def test() -> None:
         async with opened(trace) as pilot:

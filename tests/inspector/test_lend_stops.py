@@ -282,3 +282,23 @@ with v1.Session(graph=graph) as plain:
         terminal.stopped('3rd run of|2nd run of')
         terminal.type('quit')
         assert screen_lines(terminal.end()) == ['step 0', 'step 1', 'step 2'] and terminal.code == 0
+
+
+def test_a_block_at_the_command_line(tmp_path) -> None:
+    with Terminal(tmp_path, "train(1, 'inspector')") as terminal:
+        terminal.stopped('1st run of')
+        terminal.type('break norm')
+        terminal.until('breakpoint 1 set', full=True)
+        terminal.type('commands 1', ("after 'commands 1': 'end' ends it", 'into'), ("after 'into'", 'end'))
+        terminal.until('1 command')
+        terminal.type('run')
+        terminal.stopped('train.py:9')          # they are carried out here too
+        terminal.type('for k in range(5):', ("after 'for k in range(5):'", '    total = k + 90'),
+                      ("after '    total = k", ''))
+        terminal.type('p total')
+        terminal.until('94')
+        terminal.type('cl', ('Clear all breakpoints? [y/n]', 'y'))
+        terminal.until('breakpoint 1 cleared')
+        terminal.type('quit')
+        terminal.end()
+        assert terminal.code == 0

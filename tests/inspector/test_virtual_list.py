@@ -233,14 +233,20 @@ def test_a_header_sorts_and_again_the_other_way_round() -> None:
         await until(pilot, lambda: app.list.wish == Wish(sort='square', down=True))
         assert app.lines()[0].startswith('1,000,000 numbers   sort: square v ')
         assert app.lines()[1].split() == ['n', 'square', 'v', 'name', 'digits']
+        assert 'n2' in app.names() and app.list.cursor == 999_997       # the row that was looked at stays it
+        await pilot.press('home')
         assert app.names()[:2] == ['n999999', 'n999998'] and app.list.cursor == 0
         await pilot.click(VirtualList, offset=(20, 1))
         await until(pilot, lambda: app.list.wish == Wish(sort='square'))
+        await until(pilot, lambda: app.list.cursor == 999_999)
+        await pilot.press('home')
         assert app.names()[:2] == ['n0', 'n1']
         await pilot.press('o')
         await until(pilot, lambda: app.list.wish == Wish(sort='name'))
         await pilot.press('O')
         await until(pilot, lambda: app.list.wish == Wish(sort='name', down=True))
+        await until(pilot, lambda: app.list.cursor == 999_999)
+        await pilot.press('home')
         assert app.names()[0] == 'n999999'
         await until(pilot, lambda: all(one.closed for one in app.numbers.opened[:-1]))
     shown(test)

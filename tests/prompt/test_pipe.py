@@ -300,3 +300,52 @@ def test_the_report_says_of_what_a_program_died_where_no_call_raised(tmp_path: P
     shown = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'show', 'model.pfd'], cwd=tmp_path, capture_output=True,
                            text=True, env=dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120'), timeout=60)
     assert why in shown.stdout.splitlines()
+
+
+LINES = '''\
+import numpy as np
+import tensorflow as tf
+from helper_of_lines import early
+
+def build(n):
+    a = tf.constant(float(n))
+    return a + 1
+
+early(1)
+g = tf.Graph()
+with g.as_default():
+    for n in range(3):
+        y = build(n)
+    early(2)
+
+@tf.function
+def traced(count):
+    total = tf.constant(0)
+    for i in tf.range(count):
+        total = total + early(i)
+    return total
+
+traced(tf.constant(3))
+with tf.compat.v1.Session(graph=g) as session:
+    early(3)
+    print(session.run(y))
+early(4)
+'''
+
+
+@pytest.mark.parametrize('host', ['own', pytest.param('tensorflow', marks=pytest.mark.tensorflow)])
+@pytest.mark.parametrize(('place', 'values'), [
+    ('helper_of_lines.py:2', ['1', '2', 'Tensor', '3', '4']), ('model.py:6', ['0', '1', '2']),
+    ('model.py:13', ['0', '1', '2']), ('model.py:20', ['Tensor'])])
+def test_every_execution_of_a_line_stops_before_the_first_run_too(place: str, values: list[str], host: str,
+                                                                  tmp_path: Path) -> None:
+    (tmp_path / 'helper_of_lines.py').write_text('def early(n):\n    k = n + 1\n    return k\n')
+    source = LINES if host == 'tensorflow' else LINES.replace('import tensorflow as tf', 'from pyfuncdbg import tf')
+    name = 'i' if place.endswith(':20') else 'n'
+    done = run(tmp_path, '--break', place, given=f'p type({name}).__name__, str({name})[:1]\nc\n' * 8, source=source)
+    assert done.returncode == 0 and done.stdout.endswith('3.0\n')
+    stops = [line for line in done.stderr.splitlines() if line.startswith('STOPPED in ')]
+    assert [f' at {place} ' in line for line in stops] == [True] * len(values), done.stderr
+    shown = [line for line in done.stderr.splitlines() if line.startswith('(') and 'pfd' not in line]
+    for value, line in zip(values, shown, strict=True):
+        assert ('Tensor' in line) if value == 'Tensor' else (f"'{value}'" in line), shown

@@ -15,6 +15,7 @@ import pyfuncdbg
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.prompt import interrupt
+from pyfuncdbg.prompt.conversation import Wanted
 from pyfuncdbg.prompt.terminal import TerminalReader
 
 MODEL = '''\
@@ -298,7 +299,7 @@ class Interrupted:
         self.ended = threading.Event()
         self.edits = self.cancelled = 0
 
-    def edit(self, stop: Stop) -> str:
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
         self.edits += 1
         os.kill(os.getpid(), signal.SIGINT)
         if self.ended.wait(20):
@@ -318,7 +319,7 @@ def test_ctrl_c_ends_the_line_however_early_it_comes() -> None:
     interrupt.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
-            TerminalReader(editor).read(stop, broker)
+            TerminalReader(editor).read(stop, broker, Wanted())
     finally:
         interrupt.ignore()
     assert (editor.edits, editor.cancelled) == (1, 1)

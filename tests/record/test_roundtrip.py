@@ -297,6 +297,22 @@ def test_gradient_edges(tmp_path):
         assert trace.call(first.forward).site.kind == 'python' and trace.edges(run=run.id + 1) == []
 
 
+def test_calls_that_wrote_to_an_input(tmp_path):
+    def clip(x):
+        if x[0] > 1:
+            x[0] = 1
+        return [x.sum()]
+    call = wrapped(clip, name='clip')
+    with Recorder(tmp_path / 't.pfd'):
+        for size in (3, 3000):                  # kept with the call, and as a blob
+            for first in (0, 5, 1):
+                call(np.full(size, first, np.float32))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [found.label for found in trace.calls(changed=True)] == ['clip[1]', 'clip[4]']
+        assert trace.count(changed=False) == 4
+        assert [use.changed for use in trace.usage()] == [2]
+
+
 def test_queries(tmp_path):
     def half(x):
         if x == 3:

@@ -41,8 +41,36 @@ def test_remarks_are_folded():
 
 def test_the_last_rank_goes_first_and_the_sorted_column_stays():
     assert lines(ROWS, 18)[0] == 'name          size'
-    assert lines(ROWS, 22, sort='remark')[0] == 'name        remark v'
+    assert lines(ROWS, 22, sort='remark')[0] == 'name          remark v'
     assert lines(ROWS, 22, sort='time')[0] == 'name              size'
+
+
+def test_the_room_goes_to_the_cells_that_it_makes_whole():
+    """One long name does not keep all types from being whole."""
+    table = [column('name', 'x' * 60, 'mul', 'add', rank=0, least=8),
+             column('type', 'VarHandleOp', 'VarHandleOp', 'Sub', rank=1, least=6)]
+    shown = lines(table, 40)
+    assert [line.split() for line in shown[2:]] == [['x' * 12 + '...' + 'x' * 12, 'VarHandleOp'], ['mul', 'VarHandleOp'],
+                                                    ['add', 'Sub']]
+    assert cell_len(shown[2]) == 40
+
+
+def test_numbers_of_a_remark_are_whole_before_a_name_is_longer():
+    table = [column('self', '1 ms', rank=0, right=True), column('code', 'normalized = ' + 'f' * 30, rank=1, least=14),
+             column('remarks', '1,552 bad', rank=2, least=7)]
+    assert lines(table, 34)[2].endswith('  1,552 bad')
+
+
+def test_no_word_of_a_remark_is_broken():
+    table = [column('name', 'n' * 20, rank=0, least=10),
+             column('verdict', 'without anything extraordinary', rank=1, least=4, folds=True)]
+    assert [line.split()[-1] for line in lines(table, 27)[2:]] == ['without', 'anything', 'extraordinary']
+
+
+def test_units_stand_below_one_another():
+    table = [column('took', '1.25 s', '340 ms', '', '7 us', rank=0, right=True),
+             column('bytes', '3 B', '1.5 KB', '12', '-', rank=1, right=True)]
+    assert lines(table, 40)[2:] == [' 1.25 s     3 B', ' 340 ms  1.5 KB', '             12', '   7 us       -']
 
 
 def test_empty_columns_are_left_out():

@@ -1,16 +1,20 @@
-"""Every module of the views ends in a demo that runs."""
+"""Every module of the views ends in a demo that runs, and at 40 columns its tables are still read in lines."""
 from __future__ import annotations
 
 import contextlib
 import io
+import re
 import runpy
 from pathlib import Path
 
 import pytest
+from rich.console import Console, RenderableType
 
 import pyfuncdbg.views
 
 FOLDER = Path(pyfuncdbg.views.__file__).parent
+TABLES = ('breakpoints', 'calls', 'check', 'doctor', 'graph', 'health', 'live', 'node', 'node_list', 'profile', 'pulse',
+          'report', 'source_files', 'tape', 'tensor_difference', 'tensors', 'threads', 'traces', 'verify')
 WITHOUT = {'__init__', 'page', 'sample', 'units'}
 
 
@@ -20,3 +24,19 @@ def test_demo(name):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         runpy.run_module(f'pyfuncdbg.views.{name}', run_name='__main__')
     assert out.getvalue().strip()
+
+
+@pytest.mark.filterwarnings('ignore:.*found in sys.modules:RuntimeWarning')
+@pytest.mark.parametrize('name', TABLES)
+def test_at_40_columns_no_column_is_a_letter_wide(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column that is squeezed shows its words from top to bottom, a letter or two a line."""
+    shown: list[RenderableType] = []
+    monkeypatch.setattr('pyfuncdbg.views.page.demo', lambda *views: shown.extend(views))
+    runpy.run_module(f'pyfuncdbg.views.{name}', run_name='__main__')
+    console = Console(width=40, file=io.StringIO(), _environ={})
+    for view in shown:
+        console.print(view)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert shown and max(map(len, lines)) <= 40
+    for three in zip(lines, lines[1:], lines[2:], strict=False):
+        assert not all(re.fullmatch(r'\s*[a-z]{1,2}', line) for line in three), lines

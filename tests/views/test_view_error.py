@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,8 @@ def test_outer_library_frames_are_left_out_and_inner_ones_folded(draw, tmp_path)
         f'{mine}:4 in f', '4 | return numpy.linalg.inv(x)', '... 2 library frames, the last linalg.py:6 in check',
         'LinAlgError: Singular matrix']
     assert 'LinAlgError in call #7 f[0]' in draw(error_panel(error, 'call #7 f[0]'))
+    longer = draw(error_panel(replace(error, type=f'{"framework." * 5}errors.LinAlgError'), 'call #7 f[0]'), 60)
+    assert '─ LinAlgError in call #7 f[0] ─' in longer      # the place is not cut off; the full name is in the last line
     assert innermost(error) == Frame(str(mine), 4, 'f')
 
 

@@ -44,3 +44,10 @@ def test_both_ends_of_a_long_name_are_kept():
 
 def test_markup_is_text(draw):
     assert draw(label('[red]norm[/red] [link=x]y[/link] :smile:')) == '[red]norm[/red] [link=x]y[/link] :smile:\n'
+
+
+def test_default_colours_of_another_process_are_colours_too():
+    from pyfuncdbg.views.escape import styled
+    text = '\x1b[94;49mwith\x1b[49m v1\x1b[39;1m:\x1b[0m'
+    assert styled(text).startswith(text)
+    assert '\x1b' not in styled('\x1b[38mx') and '\x1b' not in styled('\x1b[8mx')

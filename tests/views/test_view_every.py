@@ -67,7 +67,7 @@ def views():
     trace = nasty_trace()
     info = replace(trace.info(), argv=(NASTY,), host_name=NASTY, python=NASTY, damage=(NASTY,), started=1e300,
                    dropped={NASTY: 1})
-    found = [origin_card(finding, 3) for finding in judge(trace).origins]
+    found = [origin_card(finding, {'python': 3}) for finding in judge(trace).origins]
     cards = [view(call) for call in trace.calls() for view in (call_card, call_output)]
     values = [value_view(one, NASTY, one.to_numpy(), index=NASTY, ranges=((0, 1),), written=NASTY)
               for one in trace.call(4).inputs if one.level == 'full']

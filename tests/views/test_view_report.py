@@ -69,7 +69,39 @@ def test_clean_run_is_short(draw):
 def test_a_run_without_wrapped_functions_says_so(draw):
     assert lines_of(reported(draw, trace_of())) == [
         'pyfuncdbg  0 runs in 1.25 s -> sample.pfd (21 KB)', '', 'No wrapped function was called.', '',
-        'pyfuncdbg show sample.pfd info  what the trace holds']
+        'pyfuncdbg open sample.pfd       the full screen', 'pyfuncdbg show sample.pfd info  what the trace holds']
+
+
+def test_what_is_suggested_counts_what_it_lists(draw):
+    """Calls of functions, which `calls` lists, apart from nodes and gradient steps, which it lists with `--kind all`."""
+    bad, step = sample().call(3), replace(sample().call(3).site, id=9, kind='gradient', name='norm_grad', function='')
+    later = [replace(bad, number=str(n), site=step, ordinal=n, started=2.0 + n, run=9, output=(), inputs=bad.outputs)
+             for n in range(10, 14)]
+    trace = trace_of(*sample().calls(), *later)
+    lines = lines_of(reported(draw, trace, 120))
+    assert "pyfuncdbg open sample.pfd                         the full screen" in lines
+    assert (trace.count(kind='python', bad=True), trace.count(bad=True)) == (2, 6)
+    assert "pyfuncdbg show sample.pfd calls --bad             the 2 calls that met NaN or Inf" in lines
+    assert "pyfuncdbg show sample.pfd calls --bad --kind all  6 with gradient steps" in lines
+    assert '1 later call and 3 gradient steps inherited it' in lines
+    assert '1 later gradient step met NaN or Inf after it, by a way that was not recorded' in lines
+    assert lines[-1] == '#3 counts all calls, gradient steps too; norm[1] those of norm, from 0; run #N counts runs'
+
+
+def test_inputs_that_a_function_wrote_to(draw):
+    call = sample().call(1)
+    wrote = replace(call, inputs=(replace(call.inputs[0], changed=True), *call.inputs[1:]))
+    text = reported(draw, trace_of(wrote, replace(wrote, number='7'), sample().call(2)))
+    assert 'norm wrote to an input in 2 calls' in lines_of(text)
+    assert 'pyfuncdbg show sample.pfd calls --changed  the 2 calls that wrote to an input' in lines_of(text)
+    assert 'wrote to an input' not in reported(draw, sample())
+
+
+def test_at_40_columns_no_word_is_broken_and_no_command(draw):
+    lines = lines_of(reported(draw, sample(), 40))
+    assert max(map(len, lines)) <= 40
+    assert "  pt '#3:in0[1]'" in lines and '  calls --bad' in lines
+    assert any(line.split()[:2] == ['norm', '3'] for line in lines)
 
 
 def test_births_in_a_loop_are_one_line(draw):

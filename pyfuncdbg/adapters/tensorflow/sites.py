@@ -299,7 +299,7 @@ def _code_of(function: Any) -> int:
     if not isinstance(code, CodeType):
         return hash(type(function))
     code = original(code)
-    return hash((code.co_filename, code.co_firstlineno, code.co_name))
+    return hash((code.co_filename, code.co_firstlineno, code.co_name, code.co_code))
 
 
 def at_place(place: CallSite, again: Again, function: Any) -> CallSite:

@@ -7,7 +7,8 @@ import __future__
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import CodeType
 from typing import Any
@@ -18,7 +19,7 @@ from pyfuncdbg.debug.lines.naming import nested, vocabulary_for
 from pyfuncdbg.debug.lines.place import Spot
 from pyfuncdbg.debug.lines.rewrite import Insertion, with_tests
 from pyfuncdbg.debug.lines.source import Source, read
-from pyfuncdbg.debug.lines.version import Version, put_together, same_code, same_interface
+from pyfuncdbg.debug.lines.version import Version, put_into_module, put_together, same_code, same_interface
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.traced import is_part
 
@@ -74,6 +75,8 @@ class File:
         self._vocabulary = vocabulary
         self._lines: list[int] = []
         self._in_statement: dict[tuple[int, int], list[tuple[Point, Spot]]] = {}
+        self._in_module: dict[int, list[tuple[Point, Spot]]] = {}
+        self._loaded: list[Version] = []
         self._tested: dict[tuple[int, int, int], _Tested] = {}
         self._places: dict[tuple[int, int, int, int], tuple[CodeType, int]] = {}
         self._settled: dict[int, tuple[CodeType, CodeType]] = {}
@@ -95,6 +98,9 @@ class File:
         for key in [key for key, found in self._in_statement.items() if any(known is point for known, _ in found)]:
             self._in_statement[key] = [entry for entry in self._in_statement[key] if entry[0] is not point]
             self._outdate(key)
+        for in_module in self._in_module.values():
+            in_module[:] = [entry for entry in in_module if entry[0] is not point]
+        self._loaded = [replace(version, numbers=version.numbers - {number}) for version in self._loaded]
         for line in self._lines_of(point):
             del self._lines[bisect_left(self._lines, line)]
         self._unsettle(point)
@@ -112,7 +118,9 @@ class File:
             source = self.sources[number]
             for spot in source.find(point.line):
                 index = source.top(spot.line)
-                if spot.function is not None and index is not None:
+                if spot.function is None:
+                    self._in_module.setdefault(number, []).append((point, spot))
+                elif index is not None:
                     self._in_statement.setdefault((number, index), []).append((point, spot))
                     self._outdate((number, index))
 
@@ -139,9 +147,9 @@ class File:
         """What the line means in the newest text that has code there."""
         return next((found for source in reversed(self.sources) if (found := source.find(line))), [])
 
-    def nearest(self, line: int) -> int | None:
-        """The nearest line with code of a function."""
-        return self.sources[-1].nearest(line) if self.sources else None
+    def nearest(self, line: int, everywhere: bool = False) -> int | None:
+        """The nearest line with code: of a function, or `everywhere`."""
+        return self.sources[-1].nearest(line, everywhere) if self.sources else None
 
     def check(self, point: Point) -> None:
         """Of a file that is not loaded: refuse a condition that could not be tested at any of its places.
@@ -151,7 +159,7 @@ class File:
         """
         for source in reversed(self.sources):
             errors = []
-            spots = [spot for spot in source.find(point.line) if spot.function is not None]
+            spots = source.find(point.line)
             for spot in spots:
                 try:
                     self._insertion(point, spot, source, 0)
@@ -195,9 +203,37 @@ class File:
             self.loose[id(original)] = original
         return original
 
+    def load(self, original: CodeType) -> CodeType:
+        """What to run instead of the code of the module; the same object if no test is in it."""
+        number = self._source_of(original)
+        if number is None:
+            self.read_again()
+            number = self._source_of(original)
+        if number is None:
+            return original
+        source = self.sources[number]
+        changed, marks = original, dict[str, Any]()
+        if insertions := self._insertions(self._in_module.get(number, ()), source, original.co_flags & _FUTURE):
+            changed, marks = with_tests(source.statements, self.filename, 0, insertions)
+        self._loaded = []
+        return put_into_module(original, changed, marks, self._loaded, self.version)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the module was loaded with tests."""
+        return bool(self._loaded)
+
+    def _source_of(self, original: CodeType) -> int | None:
+        """Which text the module was compiled from."""
+        for number, source in enumerate(self.sources):
+            with suppress(SyntaxError, ValueError, RecursionError):     # a text that was never run
+                if same_code(source.module(), original):
+                    return number
+        return None
+
     def versions(self) -> list[Version]:
         """Everything made for the breakpoints that are set now."""
-        return [version for tested in self._tested.values() for version in tested.made.values()]
+        return [*self._loaded, *(version for tested in self._tested.values() for version in tested.made.values())]
 
     def _place(self, original: CodeType, number: int, index: int, flags: int) -> int:
         """Which code of a statement it is, in order; -1 if it was compiled from another text."""
@@ -218,14 +254,7 @@ class File:
         known = self._tested.get(key)
         if known is not None:
             return known
-        insertions = []
-        for point, spot in found:
-            try:
-                insertions.append(self._insertion(point, spot, source, flags))
-            except CommandError as error:
-                self.refused[point.number] = str(error)
-            else:
-                self.refused.pop(point.number, None)
+        insertions = self._insertions(found, source, flags)
         if not insertions:
             return None
         code, marks = with_tests([*source.imported, source.statements[index]], self.filename, flags, insertions)
@@ -233,6 +262,18 @@ class File:
             raise AssertionError(f'tests of {[point.number for point, _ in found]} change the variables of {self.filename}')
         known = self._tested[key] = _Tested(code, marks)
         return known
+
+    def _insertions(self, places: Iterable[tuple[Point, Spot]], source: Source, flags: int) -> list[Insertion]:
+        """The tests at these places; breakpoints that cannot be tested there are `refused`."""
+        insertions = []
+        for point, spot in places:
+            try:
+                insertions.append(self._insertion(point, spot, source, flags))
+            except CommandError as error:
+                self.refused[point.number] = str(error)
+            else:
+                self.refused.pop(point.number, None)
+        return insertions
 
     def _insertion(self, point: Point, spot: Spot, source: Source, flags: int) -> Insertion:
         condition = point.arrival.condition

@@ -25,15 +25,31 @@ def loaded(name: str, known: Iterable[str]) -> str | None:
     known = set(known)
     if name in known:
         return name
+    if os.path.isfile(name):                    # as in a shell, whatever else is called so
+        return _same(name, known)
     tail = os.sep + os.path.normpath(name).lstrip(os.sep)
     fitting = sorted(one for one in known if one.endswith(tail))
-    if len(fitting) > 1 or not fitting:
-        real = os.path.realpath(name)
-        same = [one for one in known if os.path.basename(one) == os.path.basename(real) and os.path.realpath(one) == real]
-        fitting = same or fitting
+    fitting = [one for one in fitting if not is_library(one)] or fitting
     if len(fitting) > 1:
         raise CommandError(f'{name!r} may be any of {", ".join(fitting)}: give more of the path.')
-    return fitting[0] if fitting else None
+    return fitting[0] if fitting else _same(name, known)
+
+
+def is_meant(name: str, filename: str) -> bool:
+    """Whether a file that is being loaded is the one that a user waits for by a name."""
+    path = findable(name)
+    if path is not None:
+        return os.path.realpath(path) == os.path.realpath(filename)
+    if is_library(filename) and os.sep not in name:
+        return False                            # the program may yet load one of its own
+    return loaded(name, [filename]) is not None
+
+
+def _same(name: str, known: set[str]) -> str | None:
+    """The file at a path under the name that the program has for it: that may lead through links."""
+    real = os.path.realpath(name)
+    same = sorted(one for one in known if os.path.basename(one) == os.path.basename(real) and os.path.realpath(one) == real)
+    return same[0] if same else None
 
 
 def findable(name: str) -> str | None:

@@ -67,10 +67,7 @@ class Installation:
         tested = 0
         before = {id(version.code): version for version in self._older}
         before.update((id(version.code), version) for version in self._made)
-        self._made = file.versions()
-        for version in self._made:
-            if original(version.code) is version.code:
-                publish(version.code, version.original)
+        self._publish()
         for function, code in wanted:
             if function.__code__ is not code:
                 function.__code__ = code
@@ -81,6 +78,19 @@ class Installation:
         in_use = {id(activation.frame.f_code) for activation in self.activations(population)} if before else set()
         self._older = [version for number, version in before.items() if number not in current and number in in_use]
         return tested
+
+    def load(self, code: CodeType) -> CodeType:
+        """What to run instead of the code of the file's module; its functions are made with their tests."""
+        loaded = self.file.load(code)
+        self._publish()
+        self.count()
+        return loaded
+
+    def _publish(self) -> None:
+        self._made = self.file.versions()
+        for version in self._made:
+            if original(version.code) is version.code:
+                publish(version.code, version.original)
 
     def _wanted(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
         return [(function, self.file.version(original(function.__code__))) for function in functions]
@@ -165,8 +175,9 @@ class Installation:
         return self._references('original') != self._counts[0]
 
     def multiplied(self) -> bool:
-        """Whether there are functions with our code that we did not give it to: closures made since, copies."""
-        return self._references('code') != self._counts[1]
+        """Whether there may be functions with our code that we did not give it to: closures made since, copies, those of a
+        module that was loaded with it."""
+        return self.file.loaded or self._references('code') != self._counts[1]
 
     def count(self) -> None:
         """Remember who refers to code now, when everything is up to date."""

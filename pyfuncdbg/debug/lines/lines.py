@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pyfuncdbg.debug.lines.arrival import Arrival, OnHit
 from pyfuncdbg.debug.lines.condition import Condition
 from pyfuncdbg.debug.lines.file import File, Point
-from pyfuncdbg.debug.lines.filenames import findable, loaded, unknown
+from pyfuncdbg.debug.lines.filenames import findable, is_meant, loaded, unknown
 from pyfuncdbg.debug.lines.functions import Population, running
 from pyfuncdbg.debug.lines.install import Installation
 from pyfuncdbg.debug.lines.loose import check_names
@@ -148,6 +148,39 @@ class Lines:
         point = self._points.get(number)
         return point is not None and point[1].arrival.reached
 
+    # ------------------------------------------------------------------ where modules are loaded
+    def about_to_run(self, code: CodeType) -> CodeType:
+        """What to run instead of the code of a module: the same with tests, for what it does itself and for the functions
+        that it makes, so that none of their calls is missed."""
+        if not self._points or is_machinery(code.co_filename):
+            return code
+        try:
+            with self._lock:
+                return self._loaded(code)
+        except Exception as ours:               # a mistake of a debugger must not keep the program from loading a module
+            say_failed(f'breakpoints in {os.path.basename(code.co_filename)} wait until its functions are there', ours)
+            return code
+
+    def _loaded(self, code: CodeType) -> CodeType:
+        name = code.co_filename
+        for number, placed in list(self._placed.items()):
+            installation, point, typed = self._points[number]
+            waits = placed.how == 'pending' and number in installation.file.points
+            if waits and installation.file.filename != name and is_meant(typed, name):
+                self._move_to(name, number)
+        concerned = self._files.get(name)
+        if concerned is None:
+            return code
+        loaded = concerned.load(code)
+        self._population = None                 # functions come into being now
+        for point in list(concerned.file.points.values()):
+            try:
+                self._settle(concerned, point, is_loaded=False)
+            except CommandError as error:
+                self._give_up(point, error)
+        self._sum_up()
+        return loaded
+
     # ------------------------------------------------------------------ at calls
     def look_again(self, code: CodeType | None = None) -> bool:
         """Find code that came into being since: functions made later, modules imported later. Called at calls.
@@ -170,7 +203,7 @@ class Lines:
             self._modules = len(sys.modules)
             before = dict(self._placed)
             population = self._look(0)
-            self._move(population)
+            self._move(_filenames(population))
             tested = False
             for installation in list(self._files.values()):
                 tested |= self._install(installation, population)
@@ -282,7 +315,8 @@ class Lines:
             runs = f'calls of it that run already are {watched}' if number in installation.running else ''
             if number in installation.copied:
                 runs = '; '.join(filter(None, (runs, f'in the copy of it that AutoGraph made the line is {watched}')))
-            self._placed[number] = Placed('compiled', file.filename, inside[0].line, qualified(inside[0].scope), runs)
+            tested = (inside or spots)[0]
+            self._placed[number] = Placed('compiled', file.filename, tested.line, qualified(tested.scope), runs)
         elif number in file.refused:
             raise CommandError(file.refused[number])
         elif number in installation.unmade:
@@ -297,24 +331,27 @@ class Lines:
             note = unknown(file.filename, _filenames(self._look(None)))
             self._placed[number] = Placed('pending', file.filename, point.line, '', note)
         elif not file.sources or (is_loaded and not inside) or (not spots):
-            self._refuse(file, point)
+            self._refuse(file, point, is_loaded)
         else:
             file.check(point)
             note = 'its function does not exist yet' if is_loaded else 'the file is not loaded yet'
             self._placed[number] = Placed('pending', file.filename, spots[0].line, qualified(spots[0].scope), note)
 
-    def _refuse(self, file: File, point: Point) -> None:
+    def _refuse(self, file: File, point: Point, is_loaded: bool) -> None:
         name = os.path.basename(file.filename)
         if not file.sources:
             raise CommandError(f'{name} has no source, and no code of it is known that has a line {point.line}.')
+        if not is_loaded:
+            nearest = file.nearest(point.line, everywhere=True)
+            raise CommandError(f'line {point.line} of {name} has no code.'
+                               f'{f" The nearest line with code is {nearest}." if nearest else ""}')
         where = ('is at module level, which has run already' if file.spots(point.line) else 'has no code of a function')
         nearest = file.nearest(point.line)
         hint = f' The nearest line with code of a function is {nearest}.' if nearest else ' No function is in it.'
         raise CommandError(f'line {point.line} of {name} {where}.{hint}')
 
-    def _move(self, population: Population) -> None:
+    def _move(self, names: Set[str]) -> None:
         """Files that were waited for have perhaps been loaded, under the name that the program uses."""
-        names = _filenames(population)
         for number, placed in list(self._placed.items()):
             installation, point, typed = self._points[number]
             if placed.how != 'pending' or installation.file.filename in names or number not in installation.file.points:
@@ -324,14 +361,17 @@ class Lines:
             except CommandError as error:       # several files of that name by now
                 self._give_up(point, error)
                 continue
-            if name is None:
-                continue
-            installation.file.remove(number)
-            if not installation.file.points:
-                self._files.pop(installation.file.filename, None)
-            installation = self._files.setdefault(name, Installation(File(name, self._vocabulary), self._wake))
-            installation.file.add(point)
-            self._points[number] = installation, point, typed
+            if name is not None:
+                self._move_to(name, number)
+
+    def _move_to(self, name: str, number: int) -> None:
+        installation, point, typed = self._points[number]
+        installation.file.remove(number)
+        if not installation.file.points:
+            self._files.pop(installation.file.filename, None)
+        installation = self._files.setdefault(name, Installation(File(name, self._vocabulary), self._wake))
+        installation.file.add(point)
+        self._points[number] = installation, point, typed
 
     def _give_up(self, point: Point, error: CommandError) -> None:
         """A breakpoint that waited, or whose file was loaded again, cannot be tested: it is listed with the reason."""
@@ -345,7 +385,7 @@ class Lines:
         say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
 
 
-def _filenames(population: Population) -> set[str]:
+def _filenames(population: Population) -> Set[str]:
     """The files of the program's functions and running modules."""
     return population.filenames | {name for activation in running()
                                    if not is_machinery(name := activation.frame.f_code.co_filename)}

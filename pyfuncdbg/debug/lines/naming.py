@@ -15,6 +15,7 @@ from pyfuncdbg.debug.lines.place import Function, Scope, Spot
 from pyfuncdbg.errors import CommandError, nearest
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
+_OF_MODULES = ('__file__', '__path__', '__annotations__')
 _OPTIMIZED = 0x1        # classes and modules lack it: their names are looked up in a dict
 
 
@@ -37,7 +38,8 @@ def vocabulary_for(condition: Condition, spot: Spot, base: CodeType, spaces: Ite
     own = _locals(chain[-1]) if chain else set()
     enclosing = {name for code in chain[:-1] if not _is_class(code) for name in _locals(code)}
     known = set(dir(builtins)).union(*spaces)
-    within = ', '.join(sorted(own)) or 'none'
+    assigned = _assigned(tree)
+    within = ', '.join(sorted(own if chain else assigned)) or 'none'
     found: dict[str, Any] = dict(condition.functions)
     for name in sorted(condition.names):
         spelled = mangled(name, spot.owner)
@@ -46,13 +48,15 @@ def vocabulary_for(condition: Condition, spot: Spot, base: CodeType, spaces: Ite
         if spelled in enclosing:
             raise CommandError(f'{name!r} is a variable of a function around line {spot.line}, and {_title(spot)} does not '
                                f'use it, so it is out of reach there. Within reach are: {within}.')
-        if spelled in known or spelled in _assigned(tree):
+        if spelled in known or spelled in assigned or spelled in _OF_MODULES:
             continue
         if name not in vocabulary:
+            if '*' in assigned:                 # `from shapes import *`: what that brings is not known before it runs
+                continue
             if name in _OF_CALLS:
                 raise CommandError(f'{name!r} is known in conditions of calls, and {condition.text!r} is tested at a line: '
                                    'set the breakpoint on the function or node.')
-            close = nearest(name, [*own, *sorted(known), *vocabulary])
+            close = nearest(name, [*own, *sorted(assigned), *sorted(known), *vocabulary])
             raise CommandError(f'nothing is called {name!r} at line {spot.line} in {_title(spot)}, of the condition '
                                f'{condition.text!r}.{close or f" Its variables are: {within}."}')
         if name in condition.bare:

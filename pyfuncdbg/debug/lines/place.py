@@ -22,6 +22,7 @@ class Spot:
         body: The list that the statement is in; empty for a lambda.
         scope: What is around it; of a lambda, with itself.
         start, end: Lines on which it can be meant: of a statement, those of its head.
+        at_top: Whether it is a statement of the module itself, in no block.
     """
 
     node: ast.stmt | ast.Lambda
@@ -29,6 +30,7 @@ class Spot:
     scope: Scope
     start: int
     end: int
+    at_top: bool = False
 
     @property
     def line(self) -> int:
@@ -46,9 +48,9 @@ class Spot:
         return next((node.name for node in reversed(self.scope) if isinstance(node, ast.ClassDef)), '')
 
 
-def spots(statement: ast.stmt) -> list[Spot]:
-    """All that can be meant within one top-level statement, in the order of the text."""
-    return list(_statement_spots(statement, [statement], ()))
+def spots(statement: ast.stmt, module: list[ast.stmt]) -> list[Spot]:
+    """All that can be meant within one top-level statement of a module, in the order of the text."""
+    return list(_statement_spots(statement, module, (), True))
 
 
 def find(candidates: list[Spot], line: int) -> list[Spot]:
@@ -67,13 +69,15 @@ def find(candidates: list[Spot], line: int) -> list[Spot]:
 
 
 def _next(statements: list[Spot], line: int) -> list[Spot]:
-    """The next statement with code after the line, of the same function or of a class in it."""
+    """The next statement with code after the line, of the same function or of a class in it; of a module or its classes
+    the next one that is no definition: what runs at that is no part of the text around the line."""
     holders = [spot for spot in statements if isinstance(spot.node, Function | ast.ClassDef)
                and spot.start <= line <= (spot.node.end_lineno or 0)]
     around = (*holders[-1].scope, holders[-1].node) if holders else ()
+    following = [spot for spot in statements if spot.start > line and spot.scope[:len(around)] == around][:1]
     if not any(isinstance(node, Function) for node in around):
-        return []
-    return [spot for spot in statements if spot.start > line and spot.scope[:len(around)] == around][:1]
+        return [spot for spot in following if not isinstance(spot.node, Function | ast.ClassDef)]
+    return following
 
 
 def _in_functions(found: list[Spot], candidates: list[Spot]) -> list[Spot]:
@@ -92,23 +96,28 @@ def _in_functions(found: list[Spot], candidates: list[Spot]) -> list[Spot]:
 def has_code(spot: Spot) -> bool:
     """Whether anything is done there: not for docstrings and declarations."""
     node = spot.node
-    if isinstance(node, ast.Global | ast.Nonlocal):
+    if isinstance(node, ast.Global | ast.Nonlocal) or (isinstance(node, ast.ImportFrom) and node.module == '__future__'):
         return False
     if isinstance(node, ast.AnnAssign) and node.value is None and isinstance(node.target, ast.Name):
         return False
-    owner = spot.scope[-1] if spot.scope else None
-    return not (isinstance(owner, Function | ast.ClassDef) and owner.body[0] is node and isinstance(node, ast.Expr)
+    return not (_has_docstring(spot) and spot.body[0] is node and isinstance(node, ast.Expr)
                 and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))
 
 
-def _statement_spots(node: ast.stmt, body: list[ast.stmt], scope: Scope) -> Iterator[Spot]:
+def _has_docstring(spot: Spot) -> bool:
+    """Whether the list that a statement is in begins with a docstring, if with a string."""
+    owner = spot.scope[-1] if spot.scope else None
+    return spot.at_top or (isinstance(owner, Function | ast.ClassDef) and owner.body is spot.body)
+
+
+def _statement_spots(node: ast.stmt, body: list[ast.stmt], scope: Scope, at_top: bool = False) -> Iterator[Spot]:
     blocks = list(_blocks(node))
     inside = {id(child) for block in blocks for child in block}
     heads = [child for child in _heads(node) if id(child) not in inside]
     start = min([node.lineno, *(decorator.lineno for decorator in getattr(node, 'decorator_list', []))])
     end = (node.end_lineno or node.lineno) if not blocks else max(
         [node.lineno, *(getattr(child, 'end_lineno', None) or 0 for child in heads)])
-    yield Spot(node, body, scope, start, end)
+    yield Spot(node, body, scope, start, end, at_top)
     for child in heads:
         yield from _lambda_spots(child, scope)
     inner = (*scope, node) if isinstance(node, Function | ast.ClassDef) else scope

@@ -40,6 +40,7 @@ class Source:
         self._found: dict[int, list[Spot]] = {}
         self._spots: dict[int, list[Spot]] = {}
         self._bases: dict[tuple[int, int], CodeType] = {}
+        self._module: CodeType | None = None
 
     def top(self, line: int) -> int | None:
         """Index of the top-level statement that a line is in, None between them."""
@@ -52,7 +53,7 @@ class Source:
         """What can be meant within a top-level statement."""
         known = self._spots.get(index)
         if known is None:
-            known = self._spots[index] = spots(self.statements[index])
+            known = self._spots[index] = spots(self.statements[index], self.statements)
         return known
 
     def find(self, line: int) -> list[Spot]:
@@ -60,14 +61,31 @@ class Source:
         known = self._found.get(line)
         if known is None:
             index = self.top(line)
-            known = self._found[line] = [] if index is None else find(self.spots(index), line)
+            known = find(self.spots(index), line) if index is not None else []
+            known = self._found[line] = known or self._after(line, index)
         return known
 
-    def nearest(self, line: int) -> int | None:
-        """The nearest line inside of a function."""
+    def _after(self, line: int, index: int | None) -> list[Spot]:
+        """The next statement of the module, of a line with nothing on it; nothing if that is a definition."""
+        if index is not None and not isinstance(self.statements[index], ast.Expr | ast.ImportFrom):
+            return []
+        following = bisect_right(self._starts, line)
+        following = next((n for n in range(following, len(self.statements)) if has_code(self.spots(n)[0])), -1)
+        if following < 0 or isinstance(self.statements[following], ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return []
+        return self.spots(following)[:1]
+
+    def nearest(self, line: int, everywhere: bool = False) -> int | None:
+        """The nearest line with code: inside of a function, or `everywhere`."""
         lines = [spot.line for index in range(len(self.statements)) for spot in self.spots(index)
-                 if spot.function is not None and has_code(spot)]
+                 if (everywhere or spot.function is not None) and has_code(spot)]
         return min(lines, key=lambda known: (abs(known - line), known), default=None)
+
+    def module(self) -> CodeType:
+        """The whole module as the program compiled it."""
+        if self._module is None:
+            self._module = compiled(self.statements, self.filename, 0)
+        return self._module
 
     def base(self, index: int, flags: int) -> CodeType:
         """A top-level statement as the program compiled it."""

@@ -6,8 +6,9 @@ Pure functions, called under the lock of `Lines`.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Any
 
@@ -89,10 +90,43 @@ def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any]
     consts = [put_together(next(sources), const, marks, made) if isinstance(const, CodeType)
               else _resolved(const, marks, kept) for const in changed.co_consts]
     code = changed.replace(co_consts=tuple(consts), co_filename=original.co_filename, co_linetable=without_lines(changed))
-    numbers = frozenset(int(number) for const in _strings(changed) if const in marks and const.split()[1] in ('hit', 'test')
-                        for number in const.split()[2].split('+'))
-    made[id(original)] = Version(code, original, numbers)
+    made[id(original)] = Version(code, original, _tested(changed, marks))
     return code
+
+
+def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: list[Version],
+                    version: Callable[[CodeType], CodeType]) -> CodeType:
+    """A module's code, or that of a class in it, with the tests of `changed`.
+
+    Args:
+        original: The program's.
+        changed: The same with tests, marks for their objects; itself where there are none.
+        marks: What stands behind them.
+        made: Gets what is made.
+        version: The code that a function in it shall have.
+    """
+    inner = [put_into_module(mine, its, marks, made, version) if not mine.co_flags & CO_OPTIMIZED else version(mine)
+             for mine, its in zip(_inner(original), _inner(changed), strict=True)]
+    numbers = _tested(changed, marks)
+    codes = iter(inner)
+    if not numbers:
+        if all(one is other for one, other in zip(inner, _inner(original), strict=True)):
+            return original
+        code = original.replace(co_consts=tuple(next(codes) if isinstance(const, CodeType) else const
+                                                for const in original.co_consts))
+    else:
+        kept = {_key(const): const for const in original.co_consts if not isinstance(const, CodeType)}
+        consts = tuple(next(codes) if isinstance(const, CodeType) else _resolved(const, marks, kept)
+                       for const in changed.co_consts)
+        code = changed.replace(co_consts=consts, co_filename=original.co_filename, co_linetable=without_lines(changed))
+    made.append(Version(code, original, numbers))
+    return code
+
+
+def _tested(changed: CodeType, marks: Mapping[str, Any]) -> frozenset[int]:
+    """The breakpoints that are tested in code itself."""
+    return frozenset(int(number) for const in _strings(changed) if const in marks and const.split()[1] in ('hit', 'test')
+                     for number in const.split()[2].split('+'))
 
 
 def _resolved(const: Any, marks: Mapping[str, Any], kept: Mapping[Any, Any]) -> Any:

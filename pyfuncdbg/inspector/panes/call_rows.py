@@ -80,9 +80,12 @@ class CallPages:
 
     def find(self, text: str, start: int, *, backwards: bool = False,
              wanted: Callable[[], bool] = lambda: True) -> int | None:
-        """The next call whose names, error or output hold the text; '#17' is the call of that number."""
-        if text.startswith('#') and text[1:].replace('.', '', 1).isdecimal():
-            return self._calls.position(text[1:])
+        """The next call whose names, error or output hold the text; '#17' is the call of that number, 17 too if there is."""
+        number = text.removeprefix('#')
+        if number.replace('.', '', 1).isdecimal():
+            at = self._calls.position(number)
+            if at is not None or number != text:
+                return at
         return self._calls.find(text, start, backwards=backwards, wanted=wanted)
 
     def cancel(self) -> None:
@@ -122,7 +125,7 @@ def wish_of(line: str) -> Wish | None:
         return None
     if args.json or args.help:
         return None
-    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed')
+    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed', 'changed')
     if args.kind != _KIND:
         filters['kind'] = args.kind
     return Wish(tuple(filters.items()), args.sort, args.newest != (args.sort == 'duration'))

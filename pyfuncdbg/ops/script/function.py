@@ -363,7 +363,10 @@ def _code_of(func: Any) -> int:
     while isinstance(func, partial):
         func = func.func
     code = getattr(func, '__code__', None)
-    return hash(original(code)) if isinstance(code, CodeType) else hash(type(func))
+    if not isinstance(code, CodeType):
+        return hash(type(func))
+    code = original(code)                       # whose own hash is the same of `x + 1` and `x - 1`, in Python 3.11
+    return hash((code, code.co_firstlineno, code.co_code))
 
 
 def _convert_fresh() -> tuple[int, Any]:

@@ -1,0 +1,43 @@
+"""Code of modules that are about to run: observers may replace it by code with tests.
+
+A launcher hands over a script's code; the import system does as long as an observer watches. On the thread that loads.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from importlib import _bootstrap_external
+from types import CodeType
+from typing import Any
+
+Watcher = Callable[[CodeType], CodeType]
+_watchers: tuple[weakref.WeakMethod[Watcher], ...] = ()
+_SYSTEM: Any = _bootstrap_external.SourceLoader
+_get_code: Any = _SYSTEM.get_code
+
+
+def watch(watcher: Watcher) -> None:
+    """Ask a bound method for the code of each module that is loaded from its source, as long as its object lives."""
+    global _watchers
+    _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
+    _SYSTEM.get_code = get_code
+
+
+def about_to_run(code: CodeType) -> CodeType:
+    """What to run instead of a module's code; the code itself if no observer replaces it."""
+    for known in _watchers:
+        watcher = known()
+        if watcher is not None:
+            code = watcher(code)
+    return code
+
+
+def get_code(self: Any, fullname: str) -> Any:
+    """Concrete implementation of InspectLoader.get_code."""
+    code = _get_code(self, fullname)
+    return about_to_run(code) if code is not None else None
+
+
+# Python leaves its import system out of tracebacks by the name of its file, and only where no other frame is in between.
+get_code.__code__ = get_code.__code__.replace(co_filename=_get_code.__code__.co_filename)
+get_code.__module__, get_code.__qualname__ = _get_code.__module__, _get_code.__qualname__

@@ -1,0 +1,64 @@
+"""Help: every command has examples that can be read, and a usage line that is right."""
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pyfuncdbg.commands.command import Command, parser_of
+from pyfuncdbg.commands.execute import is_for_python, name_of
+from pyfuncdbg.commands.help import described
+from pyfuncdbg.commands.line import split_expression, words
+from pyfuncdbg.commands.object_info import as_command
+from pyfuncdbg.commands.table import TABLE
+
+BY_NAME = {command.name: command for command in TABLE}
+EXAMPLES = [(command, example) for command in TABLE for example in command.examples]
+
+
+@pytest.mark.parametrize('command', TABLE, ids=lambda command: command.name)
+def test_every_command_has_an_example_and_its_help_shows_it(command: Command) -> None:
+    assert command.examples
+    text = described(command).text
+    assert text.endswith('such as:' + ''.join(f'\n  {example}' for example in command.examples) + '\n')
+    assert '%%' not in text and '()s' not in text
+
+
+@pytest.mark.parametrize(('command', 'example'), EXAMPLES, ids=lambda value: str(getattr(value, 'name', value)))
+def test_every_example_can_be_read(command: Command, example: str) -> None:
+    line = as_command(example, at_stop=True)
+    if command.name == '!':
+        assert is_for_python(line)
+        return
+    assert name_of(line) == command.name
+    first = next(words(line))
+    parser = parser_of(command)
+    if command.expression:
+        given, _ = split_expression(line[first.end:], parser, command)
+    else:
+        given = [word.text for word in words(line[first.end:])]
+    parser.parse_args(given)                    # CommandError where it cannot be
+
+
+@pytest.mark.parametrize(('name', 'end'), [
+    ('break', '[SPEC] [if CONDITION]'), ('tbreak', '[SPEC] [if CONDITION]'), ('swap', '[NODE] FUNC'),
+    ('condition', 'BREAKPOINT [[if] CONDITION]'), ('list', '[LINES]'), ('display', '[EXPRESSION]'),
+    ('undisplay', '[EXPRESSION]'),
+    ('run', '[--json] [-h] [-f PRED]'), ('inject', 'TENSOR EXPR'), ('p', 'EXPRESSION'), ('alias', '[NAME [COMMAND]]'),
+    ('commands', '[BREAKPOINT] COMMAND ... end'), ('clear', '[BREAKPOINT ...]'), ('call', 'CALL')])
+def test_the_usage_line_ends_as_the_command_is_typed(name: str, end: str) -> None:
+    usage = described(BY_NAME[name]).usage
+    assert usage.endswith(f' {end}') and usage.count('-f') == (name == 'run')
+
+
+def test_a_mistake_shows_the_same_usage_line() -> None:
+    with pytest.raises(Exception, match=re.escape(described(BY_NAME['swap']).usage)):
+        parser_of(BY_NAME['swap']).parse_args(['--nothing'])
+
+
+def test_metavars_that_tab_completes_by_are_ones_it_knows() -> None:
+    """A new argument that means a node, a tensor, a call ... is called as the others are."""
+    known = {'TENSOR', 'TENSOR[slice]', 'NODE', 'NODE|N', 'GLOB', 'CALL', 'SPEC', 'FILE[:LINE]', 'BREAKPOINT', 'STOP',
+             'ALIAS', 'COMMAND', 'N', 'COUNT', 'LINE', 'on|off', 'DEBUGGER'}
+    places = {action.metavar for command in TABLE for action in parser_of(command)._actions if not action.option_strings}
+    assert places <= known
