@@ -41,11 +41,17 @@ RunInterrupted.__module__ = 'builtins'
 
 
 class Retried(BaseException):
-    """The user retries a call from inside of it, which is broken off: passes through the function up to the call."""
+    """The user retries a call from inside of it, which is broken off: passes through the function up to the call.
 
-    def __init__(self, call: int) -> None:
+    Attributes:
+        call: Its id.
+        begun: Whether a line of the function has run; if not, the call has no record, and is executed under its number.
+    """
+
+    def __init__(self, call: int, begun: bool = True) -> None:
         super().__init__(call)
         self.call = call
+        self.begun = begun
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,6 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     if where.kind == 'name' and where.text.isdecimal():
         where = spec(f'{_file_here(context)}:{where.text}')
     _learn(context, breakpoints)
-    note = _note(where, context, breakpoints)
     args.once = args.once or once
     options = _settings(args)
     alike = breakpoints.alike(where, condition or None, **options)
@@ -83,7 +82,9 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
         return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
     made = breakpoints.set(where, condition or None, **options)
     debugger_of(context).start()
-    return Changed('set', (state_of(breakpoints.entry(made.number), breakpoints, note),))
+    entry = breakpoints.entry(made.number)
+    note = '' if entry.functions else _note(where, context, breakpoints)
+    return Changed('set', (state_of(entry, breakpoints, note),))
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -219,7 +220,8 @@ def _break_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
     parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')
     timing = parser.add_mutually_exclusive_group()
-    timing.add_argument('--before', action='store_true', help='before the call')
+    timing.add_argument('--before', action='store_true',
+                        help='before the call; else one that names a function stops in it, where it begins')
     timing.add_argument('--after-call', action='store_true', help='when it has returned')
     timing.add_argument('--error', action='store_true', help='where it raised')
     timing.add_argument('--gradient', action='store_true', help='at the calls of its backward step')

@@ -16,7 +16,8 @@ from pyfuncdbg.commands.graph import Place, Restored, inputs_again, refuse_next_
 from pyfuncdbg.commands.resume import debugger_of, stop_of
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.debug.differences import Difference, held
-from pyfuncdbg.debug.evaluate import evaluate, is_python
+from pyfuncdbg.debug.evaluate import FrameNames, evaluate, is_python
+from pyfuncdbg.debug.function_start import at_start, is_enterable, parameter_at
 from pyfuncdbg.debug.injection import stand_in
 from pyfuncdbg.debug.nodes import Rerun
 from pyfuncdbg.debug.parameters import names_of
@@ -90,6 +91,8 @@ def _inject(context: Context, args: argparse.Namespace) -> Injected:
     new = stand_in(evaluate(text, names), old, host, args.tensor)
     for place in places:
         place.put(new)
+    if at_start(stop):
+        stop.anew = True                        # the function has got the old one already
     return Injected(args.tensor, described(old, host), described(new, host), ' and '.join(place.what for place in places))
 
 
@@ -105,10 +108,10 @@ class _Holder:
 def _places(stop: Stop, name: str) -> Iterator[_Holder]:
     """Where a tensor is held at a stop."""
     call, run = stop.call, stop.run
-    if call is not None and stop.phase == 'before':
+    if call is not None and (stop.phase == 'before' or (at_start(stop) and is_enterable(call.site))):
         for index, labels in enumerate(_inputs(call)):
             if name in labels:
-                yield _holder('this call', call.inputs, index)
+                yield _input(stop, call, index)
     if call is not None and stop.phase == 'after' and stop.outputs is not None:
         for index, labels in enumerate(_outputs(call, len(stop.outputs))):
             if name in labels:
@@ -130,6 +133,17 @@ def _put_into(control: Any, name: str, value: Any) -> None:
         control.inject(name, value)
     except ValueError as error:                 # the host refuses, and has changed nothing
         raise CommandError(f'{name} cannot be replaced: {error}') from None
+
+
+def _input(stop: Stop, call: Call, index: int) -> _Holder:
+    """An input of a call, and where its function begins the variable that has it."""
+    variable = parameter_at(stop, index) if at_start(stop) else ''
+
+    def put(new: Any) -> None:
+        call.inputs[index] = new
+        if variable and stop.frame is not None:
+            FrameNames(stop.frame)[variable] = new
+    return _Holder('this call', call.inputs[index], put)
 
 
 def _holder(what: str, values: list[Any], index: int) -> _Holder:
@@ -161,7 +175,7 @@ def _instead(name: str, known: list[str]) -> str:
 def _known(stop: Stop) -> list[str]:
     """Names that can be given to `inject` at a stop."""
     found: list[str] = []
-    if stop.call is not None and stop.phase == 'before':
+    if stop.call is not None and (stop.phase == 'before' or at_start(stop)):
         found += [name for names in _inputs(stop.call) for name in names]
     if stop.call is not None and stop.phase == 'after':
         found += [name for names in _outputs(stop.call, len(stop.outputs or ())) for name in names]
@@ -209,12 +223,16 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swa
     original, before = call.site.function, _name(call.site.function)
     if stop.phase != 'before':
         refuse_next_element(call.site)
+    begins = at_start(stop)
     try:
         call.site.host.replace(call.site, function, len(call.inputs))
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
     debugger.swapped(call.site, original, len(call.inputs))
-    if stop.phase == 'before':
+    if begins:
+        stop.anew = True
+        stop.decide('swap')
+    if stop.phase == 'before' or begins:
         return Swapped(call.site.name, before, _name(function), '')
     inputs, changed = inputs_again(stop)
     stop.decide('retry')

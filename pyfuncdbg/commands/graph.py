@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pyfuncdbg.commands.command import Command, Context
 from pyfuncdbg.commands.resume import draw_resumed, stop_of
 from pyfuncdbg.debug.differences import Difference
+from pyfuncdbg.debug.function_start import at_start
 from pyfuncdbg.debug.held_state import as_left, taken
 from pyfuncdbg.debug.nodes import RUN_GRAPHS, pausable
 from pyfuncdbg.debug.reload import Reloaded, reloaded
@@ -24,7 +25,7 @@ from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.views.graph import retried_view, rewound_view
 
-Restored = Literal['restored', 'as left', '']
+Restored = Literal['restored', 'as left', 'not begun', '']
 
 _LISTED = 50
 """Calls that are listed after a rewind."""
@@ -66,7 +67,8 @@ class Retried:
     Attributes:
         node: Which.
         reloaded: What its source file gave, None if it has none.
-        inputs: Of a call: 'restored' if it gets what it got at first, 'as left' if that was not saved; else ''.
+        inputs: Of a call: 'restored' if it gets what it got at first, 'as left' if that was not saved, 'not begun' where no
+            line of it has run; else ''.
         changed: The inputs that the function had written to.
         held: What the function takes from beside its inputs, which stays as the call left it.
     """
@@ -225,6 +227,10 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     if args.into and site.function is None:
         raise CommandError(f"{site.name!r} calls no Python function that could be gone into: 'retry' makes it again")
     found = reloaded(site.function) if site.function is not None else None
+    if at_start(stop):                          # nothing of it has run that had to be made again
+        stop.anew = True
+        stop.decide('retry')
+        return Retried('retry', site.name, found, 'not begun')
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
     return Retried('retry', site.name, found, inputs, changed, as_left(site.function))

@@ -1,6 +1,7 @@
 """`step`, `next`, `until`, `return`, `jump`: through Python, with pdb's meaning.
 
-On the stopped thread. At a stop before or after a call, `next` goes over it and on to the next node of the graph.
+On the stopped thread. At a stop before a call or node, `next` goes over it; where a function
+begins, to its first line.
 """
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ _IF = re.compile(r'\s(if)(?:\s+|(?=\()|$)')
 def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add the two; what is given becomes `breaks`, pairs of SPEC and condition or None."""
     group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
-                       help='stop at a node, a function (function:NAME if a node has its name too), an op type, '
-                            'a call (norm[3]) or a line (model.py:41);'
+                       help='stop before a node, an op type or a call (norm[3]), in a function where it begins '
+                            '(function:NAME if a node has its name too), at each execution of a line (model.py:41);'
                             " may be given several times, also as 'SPEC if PRED', with the options of break behind it: "
                             "'norm --every 3'")
     group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,

@@ -15,7 +15,7 @@ from typing import Literal
 from pyfuncdbg.debug.call_attributes import explained
 from pyfuncdbg.debug.predicate import Predicate, shown
 from pyfuncdbg.debug.spec import Spec
-from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.hooks.locks import new_lock
 
 Timing = Literal['before', 'after-call', 'error', 'gradient']
@@ -43,6 +43,7 @@ class Breakpoint:
         do: What to do at a hit.
         once, every, after: Which hits count, see above.
         enabled: Whether it is tested at all.
+        boundary: Whether it stops before the call of a function, too, and not inside of it.
     """
 
     number: int
@@ -54,6 +55,11 @@ class Breakpoint:
     every: int = 1
     after: int = 0
     enabled: bool = True
+    boundary: bool = False
+
+    def names_function(self, site: CallSite) -> bool:
+        """Whether it stops inside of the function of a site, where that begins."""
+        return self.timing == 'before' and not self.boundary and self.spec.means_function(site)
 
     @property
     def looks_at_output(self) -> bool:
@@ -65,7 +71,8 @@ class Breakpoint:
     @property
     def cases(self) -> tuple[object, ...]:
         """Where it stops, and when: the same of two that are alike but for their numbers."""
-        return (replace(self.spec, text=''), shown(self.when), self.timing, self.do, self.once, self.every, self.after)
+        return (replace(self.spec, text=''), shown(self.when), self.timing, self.do, self.once, self.every, self.after,
+                self.boundary)
 
     def __str__(self) -> str:
         """As a command line would set it."""

@@ -25,7 +25,8 @@ class BreakpointState:
         number: By which commands name it.
         spec: As typed.
         condition: Its text, '' for none.
-        timing, do, once, every, after, enabled: As in `Breakpoint`.
+        timing: As in `Breakpoint`; 'inside' where it stops in the function that is named.
+        do, once, every, after, enabled: As in `Breakpoint`.
         hits: How often it was hit.
         failures: How often its condition has raised.
         failure: What that raised first, '' for nothing.
@@ -57,7 +58,8 @@ def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> Breakpoi
     """One of the table."""
     one = entry.breakpoint
     where, how, found = _place(entry, breakpoints)
-    return BreakpointState(one.number, one.spec.text, shown(one.when), one.timing, one.do, one.once, one.every, one.after,
+    timing = 'inside' if _is_inside(entry, breakpoints) else one.timing
+    return BreakpointState(one.number, one.spec.text, shown(one.when), timing, one.do, one.once, one.every, one.after,
                            one.enabled, entry.hits, *entry.failures, where, how, note or found,
                            entry.commands)
 
@@ -75,6 +77,16 @@ def pending(number: int, breakpoints: Breakpoints) -> str:
     return f'breakpoint {number} ({state.spec}) is pending: {state.note}'
 
 
+def _is_inside(entry: Entry, breakpoints: Breakpoints) -> bool:
+    """Whether it names functions, as far as is known."""
+    one = entry.breakpoint
+    if one.timing != 'before' or one.boundary:
+        return False
+    sites = breakpoints.known.meant(one.spec)
+    return all(one.spec.means_function_of(site.name, site.names, site.function) for site in sites) if sites else bool(
+        entry.functions)
+
+
 def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:
     one: Breakpoint = entry.breakpoint
     if one.spec.kind == 'line':
@@ -88,7 +100,8 @@ def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str
             return (), placed.how, placed.note  # of a file that is not known yet
         function = f' {placed.function}' if placed.function else ''
         return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
-    names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec)))
+    names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec))) or [
+        f'{cell.shown(filename)}:{line} {function}' for filename, line, function in entry.functions]
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']
     return tuple(names), '', ''

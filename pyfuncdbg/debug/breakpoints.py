@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.debug.armed import SiteTests
-from pyfuncdbg.debug.breakpoint import ACTIONS, TIMINGS, Action, Breakpoint, Hit, Timing
+from pyfuncdbg.debug.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
 from pyfuncdbg.debug.catalogue import Catalogue, KnownSite
 from pyfuncdbg.debug.entry import Entry
 from pyfuncdbg.debug.gate import gate
@@ -19,6 +19,7 @@ from pyfuncdbg.debug.line_condition import LineCondition
 from pyfuncdbg.debug.parameters import now_called
 from pyfuncdbg.debug.predicate import Predicate, condition
 from pyfuncdbg.debug.spec import Spec, spec
+from pyfuncdbg.debug.timing import timing_of
 from pyfuncdbg.debug.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks import loading, traced
@@ -45,6 +46,9 @@ class Program(Protocol):
 
     def stop_here(self, frame: FrameType, reason: str) -> None:
         """Stop at the line that this frame is at."""
+
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
 
     def recorder(self) -> Recorder:
         """A recording that is on."""
@@ -172,7 +176,8 @@ class Breakpoints:
             place: The SPEC; it need not exist yet.
             when: The condition: text, a `Predicate`, a Python function of the call; at a line one of the variables that its
                 parameters name. None: always.
-            timing: When it is tested; by default before the call, or after it if the condition reads `out`.
+            timing: When it is tested; by default where the function begins that is named, before the call of anything else,
+                or after it if the condition reads `out`.
             do, once, every, after, enabled: As in `Breakpoint`.
 
         Raises:
@@ -183,13 +188,14 @@ class Breakpoints:
         predicate = self._condition(where, when)
         if do not in ACTIONS:
             raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
-        chosen = _timing(where, predicate, timing, do)
+        chosen = timing_of(where, predicate, timing, do)
         with self._lock:
-            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled)
+            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
+                              timing == 'before')
             entry = Entry(made, self._program, self.lines, self._disable)
             entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
-            entry.place()
             self._number = made.number
+            entry.place()
             self._entries[made.number] = entry
             self._changed()
         return made
@@ -197,7 +203,8 @@ class Breakpoints:
     def alike(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
         """The number of a breakpoint that stops in just the cases of the one that `set` would make; raises as that does."""
         predicate = self._condition(where, when)
-        made = Breakpoint(0, where, predicate, _timing(where, predicate, timing, fields['do']), **fields)
+        chosen = timing_of(where, predicate, timing, fields['do'])
+        made = Breakpoint(0, where, predicate, chosen, **fields, boundary=timing == 'before')
         return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
 
     def check(self, where: Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop', every: int = 1,
@@ -208,7 +215,7 @@ class Breakpoints:
             CommandError: The condition makes no sense, or the settings do not at this place.
         """
         _check_counts(every, after)
-        _timing(where, self._condition(where, when), timing, do)
+        timing_of(where, self._condition(where, when), timing, do)
 
     def _condition(self, where: Spec, when: object) -> Predicate | None:
         if when is None or when == '':
@@ -265,8 +272,8 @@ class Breakpoints:
             predicate = self._condition(old.spec, when)
             timing = old.timing
             if timing in ('before', 'after-call') and not (timing == 'after-call' and predicate is None):
-                timing = _timing(old.spec, predicate, None if timing == 'before' else timing, old.do)
-            entry.change(when=predicate, timing=_timing(old.spec, predicate, timing, old.do))
+                timing = timing_of(old.spec, predicate, None if timing == 'before' else timing, old.do)
+            entry.change(when=predicate, timing=timing_of(old.spec, predicate, timing, old.do))
             self._changed()
             return entry.breakpoint
 
@@ -370,33 +377,6 @@ def _check_counts(every: int, after: int) -> None:
         raise CommandError(f'--every takes a number from 1 on, not {every}')
     if after < 0:
         raise CommandError(f'a number of hits to ignore cannot be negative, as {after} is')
-
-
-def _timing(where: Spec, when: Predicate | None, timing: Timing | None, do: Action) -> Timing:
-    """When a breakpoint is tested.
-
-    Raises:
-        CommandError: Not when the user wants it.
-    """
-    if timing is not None and timing not in TIMINGS:
-        raise CommandError(f'no timing {timing!r}; there are {", ".join(TIMINGS)}')
-    if where.kind == 'line':
-        if timing not in (None, 'before'):
-            raise CommandError(f'{where} is a line: a thread stops before it. --{timing} is for calls of a node or function')
-        return 'before'
-    reads = when.reads if when is not None else frozenset()
-    if 'error' in reads and timing not in (None, 'error'):
-        raise CommandError(f"the condition reads 'error', which there is only with --error, not with --{timing}")
-    if 'out' in reads and timing in ('before', 'error'):
-        there = 'before the call' if timing == 'before' else 'where it raised'
-        raise CommandError(f"the condition reads 'out', and there is no output {there}: leave --{timing} out")
-    if timing is not None:
-        return timing
-    if 'error' in reads:
-        if 'out' in reads:
-            raise CommandError("the condition reads both 'out' and 'error': a call has one or the other")
-        return 'error'
-    return 'after-call' if reads & {'out', 'tensors'} else 'before'
 
 
 __all__ = ['Breakpoint', 'Breakpoints', 'Entry', 'Hit', 'Program', 'Tests']

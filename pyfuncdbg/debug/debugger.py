@@ -21,6 +21,7 @@ from pyfuncdbg.debug.breakpoints import Breakpoints, Hit, Tests
 from pyfuncdbg.debug.broker import Broker
 from pyfuncdbg.debug.differences import arrays, differences
 from pyfuncdbg.debug.flow import Flow, Flows
+from pyfuncdbg.debug.function_start import at_start, is_enterable, stops_inside
 from pyfuncdbg.debug.live import LiveTrace
 from pyfuncdbg.debug.saved_inputs import restore, save
 from pyfuncdbg.debug.session_variables import session_variables
@@ -29,7 +30,7 @@ from pyfuncdbg.debug.stepper import Stepper, program_around, settle
 from pyfuncdbg.debug.stop import PYTHON, STEPS, Decision, Phase, Stop
 from pyfuncdbg.debug.swaps import Swaps
 from pyfuncdbg.errors import Retried, RunAborted, RunInterrupted
-from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current, made_again, renew
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, begin_anew, current, made_again, renew
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.entrance import begins_function
 from pyfuncdbg.hooks.locks import new_rlock
@@ -185,10 +186,12 @@ class Debugger:
             except BaseException as error:
                 if not self._again_after(call, tests, error):
                     raise
-                self._renewed(call, tests)
+                self._renewed(call, tests, error)
                 continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
             flow = self.flows.get(call.thread) if self.flows else None
+            if flow is not None:
+                flow.stepper.begun_not()
             hits: Sequence[Hit] = ()
             if tests is not None and tests.later:
                 hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
@@ -198,14 +201,31 @@ class Debugger:
                 return result
             self._renewed(call, tests)
 
-    def _renewed(self, call: Call, tests: Tests | None) -> None:
+    def _renewed(self, call: Call, tests: Tests | None, error: BaseException | None = None) -> None:
         """A call is to be executed once more: on its inputs as they were, with a record of its own, and a stop after."""
+        if isinstance(error, Retried) and not error.begun:
+            self._begun_anew(call)
+            return
         restore(call)
         renew(call)
         self.flow(call.thread).after = call.id
         if tests is not None:
             tests.begin(call)
         self._before(call, ())                  # it may be entered
+
+    def _begun_anew(self, call: Call) -> None:
+        """A call is to be executed, of which nothing has run: on its inputs as they are now, under its number."""
+        begin_anew(call, perf_counter_ns())
+        call.saved = save(call.inputs)
+        flow = self.flow(call.thread)
+        decided, flow.decided = flow.decided or Decision('retry'), None
+        asks = decided.verb in ('retry', 'swap')
+        if is_enterable(call.site):
+            flow.stepper.begin(decided.verb, None if asks else decided)
+        elif asks:                              # another function, without Python code
+            self._before(call, (), decided.verb)
+        else:
+            self.carry_on(decided, call.run, call.thread)
 
     def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
         """What is to be done about an error that came out of a call; whether the call is made again."""
@@ -217,12 +237,17 @@ class Debugger:
             flow.stepper.left = 0               # no stop after it: the steps go on in the caller
         return isinstance(error, Retried) and error.call == call.id
 
-    def _before(self, call: Call, hits: Sequence[Hit]) -> None:
+    def _before(self, call: Call, hits: Sequence[Hit], reason: str = '') -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
         flow = self.flows.get(call.thread)
         wanted = flow is not None and flow.next_call and (call.site.kind == 'python' or (
             flow.ops and call.site.kind != 'run' and not nodes.pausable(call.run)))
-        if not hits and not wanted:
+        if hits and stops_inside(call.site, hits):
+            if call.run.control is not None:
+                call.run.control.mark()
+            self.flow(call.thread).stepper.begin(_why(hits))
+            return
+        if not hits and not wanted and not reason:
             if flow is not None and flow.entering and call.site.kind == 'python':
                 flow.entering = False
                 flow.after = call.id
@@ -230,7 +255,8 @@ class Debugger:
             return
         if flow is not None:
             flow.next_call = False
-        decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'node'))
+        reason = _why(hits) or reason or 'node'
+        decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
         if decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
@@ -369,6 +395,12 @@ class Debugger:
         if not flow.asking and not made_again():
             flow.stepper.here(frame, reason)
 
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
+        flow = self.flow(threading.get_native_id())
+        if not flow.asking and not made_again():
+            flow.stepper.at_start(frame, reason)
+
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         """The stepper has come to a line of the program."""
         entrance = nearest_entrance(frame)
@@ -379,12 +411,22 @@ class Debugger:
         flow = self.flow(threading.get_native_id())
         stop = Stop(phase, call=call, run=run, frame=frame, reason=reason, error=value if phase == 'exception' else None,
                     result=value if phase == 'return' else None, jumpable=phase == 'line')
-        stop.changed = flow.names.changes(frame, returned=phase == 'return')
-        decision = self.stopped(stop)
-        if decision.verb == 'retry' and call is not None:
+        if phase == 'call' and isinstance(value, Decision):
+            decision = value
+        else:
+            stop.changed = flow.names.changes(frame, returned=phase == 'return')
+            decision = self.stopped(stop)
+            if self.flows.get(stop.thread) is not flow:
+                self.flows[stop.thread] = flow  # nothing was wanted of the thread while it was asked about
+        if (decision.verb == 'retry' or stop.anew) and call is not None:
             flow.stepper.disarm()
-            self._again(call, decision, {})
-            raise Retried(call.id)
+            if stop.anew:
+                self.flow(stop.thread).decided = decision
+            else:
+                self._again(call, decision, {})
+            raise Retried(call.id, begun=not stop.anew)
+        if decision.verb == 'into' and at_start(stop):
+            decision = Decision('step', times=decision.times)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
         over = phase == 'return' and call is None and nodes.pausable(run) and begins_function(frame)
         outermost = phase == 'return' and call is None and not over and not program_around(frame)

@@ -103,14 +103,14 @@ def load(breakpoints: Breakpoints, path: Path) -> Filed:
 
 
 def _key(one: Breakpoint) -> tuple[Any, ...]:
-    return one.spec, one.when, one.timing, one.do
+    return one.spec, one.when, one.timing, one.do, one.boundary
 
 
 def _written(one: Breakpoint, hits: int, commands: tuple[str, ...]) -> str:
     fields: dict[str, Any] = {'spec': one.spec.text}
     if one.when is not None:
         fields['if'] = one.when.text
-    if one.spec.kind != 'line':
+    if one.spec.kind != 'line' and (one.boundary or one.timing != 'before'):
         fields['timing'] = one.timing
     fields |= {'do': one.do, 'once': one.once, 'every': one.every, 'after': max(one.after - hits, 0), 'enabled': one.enabled,
                'commands': list(commands)}

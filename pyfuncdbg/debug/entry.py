@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.debug.armed import Armed
 from pyfuncdbg.debug.breakpoint import Breakpoint, Hit, HitCount
 from pyfuncdbg.debug.catalogue import Catalogue
+from pyfuncdbg.debug.function_breakpoint import FunctionCondition, function_condition, is_of_call
 from pyfuncdbg.debug.history import stands_for
 from pyfuncdbg.debug.line_condition import LineCondition
 from pyfuncdbg.debug.line_snap import LineSnaps, variables
@@ -22,6 +23,7 @@ from pyfuncdbg.debug.spec import function_names
 from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
 from pyfuncdbg.hooks.chain import current_call
+from pyfuncdbg.hooks.source_map import line_of
 from pyfuncdbg.record.recorder import recorders
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ class Entry:
         self.parameters: dict[str, tuple[str, ...]] = {}
         self._snaps = LineSnaps()
         self._named: frozenset[str] = frozenset()
+        self._functions: FunctionCondition | None = None
+        self._is_node = False
 
     @property
     def hits(self) -> int:
@@ -93,6 +97,7 @@ class Entry:
                 self._armed.clear()
             armed = self._armed[site.id] = Armed(self, site)
             self.sites[site.name] = None
+            self._is_node |= site.kind != 'run' and not self.breakpoint.spec.means_function(site)
             for function in function_names(site.function)[-1:]:
                 self.parameters[function] = tuple(names_of(site.function) or ())
         return armed
@@ -117,6 +122,8 @@ class Entry:
         if old.spec.kind == 'line' and (old.enabled, old.when) != (new.enabled, new.when):
             self._move_line(old, new)
         self.breakpoint = new
+        if old.spec.kind == 'name' and (old.enabled, old.when, old.timing) != (new.enabled, new.when, new.timing):
+            self._set_functions()
         if old.when != new.when or old.timing != new.timing:
             self._armed.clear()
             self._count.forget_failures()
@@ -132,6 +139,21 @@ class Entry:
         """
         if self.breakpoint.spec.kind == 'line' and self.breakpoint.enabled:
             self._set_line(self.breakpoint)
+        self._set_functions()
+
+    def _set_functions(self) -> None:
+        """Put it where the program's functions of its name begin."""
+        one = self.breakpoint
+        if self._functions is not None:
+            self._lines().clear(one.number)
+        self._functions = function_condition(one) if one.enabled else None
+        if self._functions is not None:
+            self._lines().set_function(one.number, one.spec.name, self._at_function)
+
+    @property
+    def functions(self) -> list[tuple[str, int, str]]:
+        """(file, line, qualified name) of the program's functions that it is set on, wrapped or not."""
+        return self._lines().functions(self.breakpoint.number) if self._functions is not None else []
 
     @property
     def placed(self) -> Placed | None:
@@ -145,7 +167,7 @@ class Entry:
         """Whether the program has come to where its condition is tested."""
         if self.breakpoint.spec.kind == 'line':
             return self._lines().reached(self.breakpoint.number)
-        return self.evaluated
+        return self.evaluated or (self._functions is not None and self._functions.evaluated)
 
     def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:
         if old.enabled:
@@ -192,6 +214,29 @@ class Entry:
             self._snaps.take(frame, one.spec.number, recorders() or (self._program.recorder(),))
             return
         self._program.stop_here(frame, Hit(one, error).reason)
+
+    def _at_function(self, frame: FrameType, error: Exception | None) -> None:
+        """A function of its name begins."""
+        one, condition = self.breakpoint, self._functions
+        if condition is None or (self._is_node and not one.spec.function) or not self._program.watching or made_again():
+            return
+        if is_of_call(one.spec, frame):
+            return
+        try:
+            if not condition.holds(frame):
+                return
+        except Exception as raised:             # the condition's: shown to the user at the stop
+            error = raised
+        if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
+            return
+        if error is None and one.do == 'log':
+            named = condition.names
+            values = {name: value for name, value in variables(frame).items() if name in named or not named}
+            log(one, f'{cell.shown(frame.f_code.co_filename)}:{line_of(frame)}', current_call(), values)
+        elif error is None and one.do == 'snap':
+            self._snaps.take(frame, line_of(frame), recorders() or (self._program.recorder(),))
+        else:
+            self._program.stop_at_start(frame, Hit(one, error).reason)
 
     def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
         """Write what the condition is about; without one, the parameters."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from pyfuncdbg.debug.names import NamesSeen
 from pyfuncdbg.debug.stepper import Stepper
+from pyfuncdbg.debug.stop import Decision
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.forking import former_id
@@ -28,12 +29,13 @@ class Flow:
         entering: Stop at the first line of the next Python call.
         next_call: Stop before the next call.
         ops: Eager ops are calls for that, and a run stops before its first node.
+        decided: What to do where the function of a call begins that begins anew; to ask of 'retry' and 'swap'.
         compare: Outputs of the call that is made again, as they were.
         after: Id of the call to stop after, unless there is a stop before that; 0 for none.
         names: What the thread's frames held at its last stops.
     """
 
-    __slots__ = ('after', 'asking', 'compare', 'entering', 'names', 'next_call', 'ops', 'stepper')
+    __slots__ = ('after', 'asking', 'compare', 'decided', 'entering', 'names', 'next_call', 'ops', 'stepper')
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper
@@ -42,6 +44,7 @@ class Flow:
         self.next_call = self.ops = False
         self.compare: dict[str, np.ndarray] = {}
         self.after = 0
+        self.decided: Decision | None = None
         self.names = NamesSeen()
 
     def ends(self, call: Call) -> bool:

@@ -13,7 +13,7 @@ import fnmatch
 import functools
 import os.path
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -74,6 +74,16 @@ class Spec:
         if self.kind == 'name':
             return self.fits(function_names(site.function) if self.function else names_of(site))
         return self.kind == 'call'
+
+    def means_function(self, site: CallSite) -> bool:
+        """Whether it is the function of the site that is named, not the node, an op type, or one call."""
+        return self.means_function_of(site.name, names_of(site), function_names(site.function))
+
+    def means_function_of(self, node: str, names: Sequence[str], function: Sequence[str]) -> bool:
+        """The same of a site by its names."""
+        if self.kind != 'name' or self.ordinal is not None or not self.fits(function):
+            return False
+        return self.function or not self.fits((node, *(name for name in names if name not in function)))
 
     def __str__(self) -> str:
         return self.text

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.entrance import Entrance, entrance_of, failed_at
 from pyfuncdbg.hooks.machinery import is_machinery, runs_cells
 from pyfuncdbg.hooks.program_traceback import whole_traceback
-from pyfuncdbg.hooks.source_map import program_line
+from pyfuncdbg.hooks.source_map import line_of, program_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def _outwards(frame: FrameType | None) -> list[tuple[FrameType, int]]:
     """A frame and those around it, the outermost first."""
     frames: list[tuple[FrameType, int]] = []
     while frame is not None and not runs_cells(frame.f_code):
-        frames.append((frame, frame.f_lineno))
+        frames.append((frame, line_of(frame)))
         frame = frame.f_back
     return frames[::-1]
 

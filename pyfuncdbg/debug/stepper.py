@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pyfuncdbg.debug.lines.tracing import tracer
 from pyfuncdbg.debug.stop import Decision, Phase
 from pyfuncdbg.hooks.chain import Hook
-from pyfuncdbg.hooks.entrance import calls_function, function_call
+from pyfuncdbg.hooks.entrance import begins_function, calls_function, function_call
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import exact_line, frame_line, is_generated, is_part, owner
 
@@ -60,6 +60,9 @@ class Stepper(bdb.Bdb):
         self._reason = 'step'
         self._arriving = False
         self._entering = False
+        self._beginning = False
+        self._begun = 0
+        self._decided: Decision | None = None
         self._line: tuple[int, int] | None = None
         self.reset()
 
@@ -70,6 +73,25 @@ class Stepper(bdb.Bdb):
         self._entering = True
         self.set_step()
         self._arm(sys._getframe(1))
+
+    def begin(self, reason: str, decided: Decision | None = None) -> None:
+        """Stop where the wrapped function begins that the thread calls next, before any line of it; where that is decided,
+        do so there without a stop."""
+        self._reason = reason
+        self._beginning, self._decided = True, decided
+        self._entering = self._arriving = False
+        self.set_step()
+        self._arm(sys._getframe(1))
+
+    def at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop here and now, where the function of a frame begins; unless a step has led here."""
+        if self._begun != id(frame) or not self.active:
+            self._tell('call', frame, reason, None)
+
+    def begun_not(self) -> None:
+        """The call is over in which the thread was to stop where its function begins: there was none."""
+        if self._beginning:
+            self.disarm()
 
     def here(self, frame: FrameType, reason: str) -> None:
         """Stop at the next line (or return) of this frame; of several breakpoints there each is told."""
@@ -107,6 +129,7 @@ class Stepper(bdb.Bdb):
     def disarm(self) -> None:
         """Trace the thread no more; on the thread itself."""
         self.left = 0
+        self._beginning = False
         if self.active:
             self.active = self._given_up = False
             self._unmark()
@@ -180,6 +203,8 @@ class Stepper(bdb.Bdb):
     # ------------------------------------------------------------------ what Bdb asks and tells
     def stop_here(self, frame: FrameType) -> bool:
         """Never in frames that are not the program's; else as bdb says."""
+        if self._beginning and not begins_function(frame):
+            return False
         return self.active and not self.left and self._is_wanted(frame) and _in_program(frame)
 
     def _is_wanted(self, frame: FrameType) -> bool:
@@ -205,7 +230,10 @@ class Stepper(bdb.Bdb):
         return super().dispatch_line(frame)
 
     def user_call(self, frame: FrameType, argument_list: Any) -> None:
-        if not self._entering and not is_part(frame.f_code):
+        if self._beginning:
+            self._beginning = False
+            self._tell('call', frame, self._reason, self._decided)
+        elif not self._entering and not is_part(frame.f_code):
             self._tell('call', frame, 'call', None)
 
     def user_line(self, frame: FrameType) -> None:
@@ -231,6 +259,7 @@ class Stepper(bdb.Bdb):
 
     def _tell(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         self._entering = self._arriving = False
+        self._begun = id(frame) if phase == 'call' else 0
         self._on_stop(phase, frame, reason, value)
 
 

@@ -86,6 +86,7 @@ class Stop:
         decision: What the user said; None as long as the thread waits.
         jumpable: Whether Python lets `jump` set the line here.
         changed: Names that the frame's last stop did not have, or with another value; None where there was none.
+        anew: Whether the call is to begin anew, with what was changed of it where its function began.
         stack: As `debug.stack` has worked it out, None before that.
         listed: Last line that `list` has shown, 0 before that.
         differences: After `swap` or `retry`: what came out before, and now (`debug.differences.Difference`).
@@ -117,6 +118,7 @@ class Stop:
         self.changed: tuple[str, ...] | None = None
         self.stack: tuple[Any, ...] | None = None
         self.listed = 0
+        self.anew = False
         self.differences: tuple[Any, ...] = ()
         self.printed: tuple[Any, ...] = ()
         self.attended = False

@@ -13,6 +13,7 @@ from typing import Any
 from pyfuncdbg.debug.backtrace import created_at
 from pyfuncdbg.debug.differences import Difference
 from pyfuncdbg.debug.displays import Displayed, displays
+from pyfuncdbg.debug.function_start import code_of
 from pyfuncdbg.debug.listing import Listing, Marks, around, context, head_of, line_of
 from pyfuncdbg.debug.places import Unlocated, unlocated
 from pyfuncdbg.debug.scope import host_of, node_inputs
@@ -73,6 +74,7 @@ class StopCard:
         differences: What has come out differently since `swap` or `retry`.
         remark: What the host has to say of the node that is next, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
+        enters: Whether there is a Python function that `step` goes into from here: of the call or node.
         given: After a call, what it got, as far as the card has room; `more_given` inputs are not shown.
     """
 
@@ -106,6 +108,7 @@ class StopCard:
     given: tuple[Shown, ...] = ()
     more_given: int = 0
     created_text: str = ''
+    enters: bool = False
 
 
 def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
@@ -125,7 +128,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     given = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
     room = NAMES - len(shown)
     line = 0 if frame is None else frame_line(frame) if stop.phase in PYTHON else _line(stop, frame)
-    above = (context.lines - 1) // 2
+    above = 0 if stop.phase == 'call' else (context.lines - 1) // 2
     listing = around(frame, line, above, context.lines - 1 - above, marks) if frame is not None else (
         head_of(site.function, context.lines, marks) if site is not None and stop.phase == 'before' else None)
     created = created_at(site) if site is not None and listing is None else None
@@ -142,7 +145,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
         run.remark if run is not None and stop.phase == 'node' else '',
         unlocated(site) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]),
-        line_of(created.filename, created.line) if created is not None else '')
+        line_of(created.filename, created.line) if created is not None else '',
+        stop.phase in ('before', 'node') and site is not None and code_of(site.function) is not None)
 
 
 def _innermost(stop: Stop) -> FrameType | None:

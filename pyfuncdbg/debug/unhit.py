@@ -42,6 +42,8 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     if kind == 'call':
         which = ' for which its condition is true' if state.condition and entry.reached else ''
         return f'{begin}there was no such call{which}.'
+    if entry.functions and not entry.sites and not entry.reached:
+        return f'{begin}{", ".join(state.where)} was never called.'
     at = f' at {", ".join(state.where)}'
     if state.condition and entry.reached:
         if state.timing in _RARE:

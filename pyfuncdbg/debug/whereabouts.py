@@ -12,10 +12,10 @@ from pyfuncdbg.hooks.source_map import program_code
 
 
 def whereabouts(stop: Stop) -> str:
-    """'before norm[3]', 'norm at model.py:41', 'before node c', 'after run #2'."""
+    """'before norm[3]', 'norm at model.py:41', 'entering norm at model.py:40', 'before node c', 'after run #2'."""
     if stop.phase in PYTHON or stop.phase == 'post-mortem':
         inside = f', {_call(stop)}' if stop.call is not None else ''
-        return _line(stop) + inside
+        return f'{"entering " if stop.phase == "call" else ""}{_line(stop)}{inside}'
     if stop.phase in ('run', 'end') and stop.run is not None:
         return f'{"before" if stop.phase == "run" else "after"} run #{stop.run.id}'
     if stop.phase == 'node':

@@ -246,6 +246,11 @@ def renew(call: Call) -> None:
     else:
         call.id = next(_call_ids)
     call.retry_of = first
+    begin_anew(call, now)
+
+
+def begin_anew(call: Call, now: int) -> None:
+    """Nothing of a call has been executed yet."""
     call.started = now
     call.finished = 0
     call.outputs = call.error = call.output = None

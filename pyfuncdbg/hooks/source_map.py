@@ -110,7 +110,13 @@ def exact_line(code: CodeType, line: int) -> int:
 
 def frame_line(frame: FrameType) -> int:
     """The program's line that a frame is at."""
-    return program_line(frame.f_code, frame.f_lineno) if _maps else frame.f_lineno
+    line = line_of(frame)
+    return program_line(frame.f_code, line) if _maps else line
+
+
+def line_of(frame: FrameType) -> int:
+    """The line of its code that a frame is at; that of its `def` at an instruction without a line."""
+    return frame.f_lineno or frame.f_code.co_firstlineno
 
 
 def place(frame: FrameType, line: int | None = None) -> Frame:
@@ -121,7 +127,7 @@ def place(frame: FrameType, line: int | None = None) -> Frame:
         line: In its code; by default the one that it is at.
     """
     code = program_code(frame.f_code)
-    return Frame(code.co_filename, program_line(frame.f_code, frame.f_lineno if line is None else line), code.co_name)
+    return Frame(code.co_filename, program_line(frame.f_code, line_of(frame) if line is None else line), code.co_name)
 
 
 def is_part(code: CodeType) -> bool:

@@ -71,11 +71,15 @@ class DebugpyClient:
         return debugpy is not None and attached(debugpy)
 
     def interact(self, stop: Stop, broker: Broker) -> None:
+        if stop.phase == 'call':                # as the client's own breakpoints on functions do
+            say(f'stopped: {stop.reason}')
+            stop.decide('step')
+            return
         if stop.phase == 'before' and stop.call is not None and stop.call.site.kind == 'python':
             say(f'stopped before {stop.call.site.name}: {stop.reason}')
             stop.decide('into')                 # it shows frames, and those of the function are not there yet
             return
-        if stop.reason != 'into':
+        if stop.reason not in ('into', 'step'):     # of those it was said before
             say(f'stopped: {stop.reason}')
         # Steps are the client's now; its trace function must not be taken for what was there before ours.
         self._debugger.flow(stop.thread).stepper.disarm()

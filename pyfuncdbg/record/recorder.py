@@ -270,6 +270,10 @@ class Recorder:
         if self.halves is None or not self.halves.leave(kept):
             self._running.pop(call.id, None)
         site, (_, inputs, heard) = call.site, kept
+        if isinstance(error, Retried) and not error.begun:
+            if self._capture is not None:
+                self._capture.dropped(call, heard)
+            return
         if heard is not None and self._capture is not None:
             self._capture.raised(call, heard, error)
         failure = None if isinstance(error, Retried) else Failure(

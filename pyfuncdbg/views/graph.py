@@ -47,8 +47,8 @@ def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: S
         parts.append(Text(f'{one_line(found.function, 60)} was edited: read again from {where}', 'green', overflow='fold'))
     elif found is not None and found.note:
         parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
-    parts.append(Text(f"'{one_line(node, 60)}' once more: its effects outside (files, prints) happen again", 'dim',
-                      overflow='fold'))
+    again = 'no line of it has run yet' if inputs == 'not begun' else 'its effects outside (files, prints) happen again'
+    parts.append(Text(f"'{one_line(node, 60)}' once more: {again}", 'dim', overflow='fold'))
     if held:
         these = '; '.join(one_line(one, 80) for one in held[:8]) + (f'; and {len(held) - 8} more' if len(held) > 8 else '')
         parts.append(Text(f'its function takes from {these}: not put back, so that this execution goes on where the last '

@@ -1,12 +1,13 @@
 """The card of a stop: what has stopped and why, the source, the values; at most about twenty lines."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.padding import Padding
 from rich.text import Text
 
 from pyfuncdbg.debug.displays import Displayed
+from pyfuncdbg.debug.stop import Phase
 from pyfuncdbg.debug.stop_card import Raised, Shown, StopCard
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.views.escape import one_line, visible
@@ -20,6 +21,13 @@ from pyfuncdbg.views.variable import Variable, inline, variables_table
 _MESSAGE = 400
 _LINES = 4
 _FRAMES = 3
+_DOT = ' \N{MIDDLE DOT} '
+_KEYS: Mapping[Phase, Sequence[str]] = {
+    'before': ('s into it', 'n over it'), 'node': ('s into it', 'n over it'),
+    'call': ('n to its first line', 'r to its end'),
+    'line': ('n next line', 's into calls', 'r to the end'), 'return': ('n back to the caller',),
+    'after': ('n on from here', 'retry once more'), 'error': ('retry once more', 'n to where the program meets it'),
+    'exception': ('n on with the error', 'u, d the frames'), 'post-mortem': ('u, d the frames', 'q leave')}
 
 
 def stop_view(card: StopCard) -> Page:
@@ -41,7 +49,18 @@ def stop_view(card: StopCard) -> Page:
     parts += [_displayed(one) for one in card.displayed]
     if card.differences:
         parts.append(differences_view(card.differences))
+    parts.append(lambda options: Text((' | ' if options.ascii_only else _DOT).join(keys(card)), 'dim', overflow='fold'))
     return Page(*parts)
+
+
+def keys(card: StopCard) -> Sequence[str]:
+    """What to type here first: the last line of the card."""
+    words = _KEYS.get(card.phase, ())
+    if card.phase in ('before', 'node') and not card.enters:
+        words = words[1:]
+    if card.phase == 'node' and not card.node:
+        words = ('n out of the run',)
+    return *words, *(() if card.phase == 'post-mortem' else ('c continue',)), '? help'
 
 
 def _title(card: StopCard) -> Text:

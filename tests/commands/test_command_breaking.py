@@ -171,9 +171,9 @@ def test_at_a_stop_the_function_is_known(at_stop, debugger):
     answers, stops = at_stop('break norm if q > 1', 'break function if x.sum() > 2 and k == 2',
                              'break out if inputs[0].max() > 3', 'break #1', f'break {__file__}:{LINE} if y.sum() > 100')
     assert answers[0].startswith("! bad condition: unknown name 'q'; the function has x, k.")
-    assert answers[1] == 'breakpoint 2 set at function if x.sum() > 2 and k == 2   before   norm\n'
+    assert answers[1] == 'breakpoint 2 set at function if x.sum() > 2 and k == 2   inside   norm\n'
     assert 'has been made already' in answers[3]
-    assert stops == [('before', 'breakpoint 1'), ('before', 'breakpoint 2'), ('before', 'breakpoint 3')]
+    assert stops == [('before', 'breakpoint 1'), ('call', 'breakpoint 2'), ('before', 'breakpoint 3')]
 
 
 def test_break_alone_lists_and_a_condition_alone_is_at_the_line_that_is_looked_at(at_stop, debugger):
@@ -205,25 +205,26 @@ def test_the_same_breakpoint_is_said_and_not_made_again(typed, debugger):
         return typed(line).text(120)
     typed('break norm')
     typed(f'break {__file__}:{LINE}, y > 1')
-    for words in ('norm', ' norm --before'):
+    for words in ('norm', ' norm'):
         assert said(f'break {words}').startswith('breakpoint 1 is there already at norm')
     assert said(f'break {__file__}:{LINE} if y > 1').startswith('breakpoint 2 is there already at ')
     typed('disable 1')
     assert said('break norm').rstrip().endswith('off')
-    for number, words in enumerate(('norm --once', 'norm if x > 1', 'norm[1]', 'norm --after-call', 'norm --do log'), 3):
+    for number, words in enumerate(('norm --before', 'norm --once', 'norm if x > 1', 'norm[1]', 'norm --after-call',
+                                    'norm --do log'), 3):
         assert said(f'break {words}').startswith(f'breakpoint {number} set at norm')
-    assert len(debugger.breakpoints.entries) == 7
+    assert len(debugger.breakpoints.entries) == 8
 
 
 def test_the_table(typed, debugger):
     typed('break norm if has_nan(out) --every 2')
-    typed('tbreak other')
+    typed('tbreak absent_op')
     typed('disable 2')
     typed('catch')
     lines = typed('breaks').text(120).splitlines()
     assert lines[0] == '2 breakpoints   catch: on'
     assert lines[3].split() == ['1', 'norm', 'has_nan(out)', 'after', 'call', '0', 'stop,', 'every', '2']
-    assert lines[4].split() == ['2', 'other', 'before', '0', 'stop,', 'once,', 'off']
+    assert lines[4].split() == ['2', 'absent_op', 'before', '0', 'stop,', 'once,', 'off']
     answer = json.loads(typed('breaks --json').json)
     assert answer['catching'] is True
     assert [(one['number'], one['condition'], one['enabled']) for one in answer['breakpoints']] == [
@@ -232,7 +233,7 @@ def test_the_table(typed, debugger):
 
 def test_changing(typed, debugger):
     typed('break norm if x > 1')
-    typed('break other')
+    typed('break absent_op')
     typed('condition 1 out.max() > 3 -- 4')
     assert debugger.breakpoints.entry(1).breakpoint.when.text == 'out.max() > 3 -- 4'
     assert debugger.breakpoints.entry(1).breakpoint.timing == 'after-call'
@@ -246,8 +247,8 @@ def test_changing(typed, debugger):
     with pytest.raises(CommandError, match='no breakpoint 9; there are 1, 2'):
         typed('clear 1 9')
     assert list(debugger.breakpoints.entries) == [1, 2]
-    assert typed('clear other 1').text(120).splitlines() == [
-        'breakpoint 2 cleared at other   before, stop, ignores 5 more',
+    assert typed('clear absent_op 1').text(120).splitlines() == [
+        'breakpoint 2 cleared at absent_op   before, stop, ignores 5 more',
         'breakpoint 1 cleared at norm   after call, stop, off']
     assert typed('clear all').text(120) == 'no breakpoint is set\n'
     typed('catch on')

@@ -336,7 +336,7 @@ def test_op_types_stop_in_eager_code_too(graph):
 
 @pytest.mark.parametrize(('place', 'stops'), [
     ('double', ['double[0]', 'norm[0]']), ('function:double', ['norm[0]']), ('function:do*', ['norm[0]']),
-    ('function:double[1]', []), ('function:norm', []), ('function:Relu', []), ('function:f', [])])
+    ('function:double[1]', []), ('function:norm', []), ('function:Relu', [])])
 def test_a_function_is_told_apart_from_a_node_of_its_name(place, stops):
     def double(x):
         return x + x

@@ -22,7 +22,7 @@ def picked(x: Any) -> Any:
     return x * 2
 
 
-BODY = picked.__code__.co_firstlineno + 3
+BODY = picked.__code__.co_firstlineno + 2
 
 
 def called(*values: int) -> None:
@@ -74,9 +74,8 @@ LINE = {name: code.co_firstlineno for name, code in (('picked', picked.__code__)
 
 @pytest.mark.parametrize(('place', 'said'), [
     ('Tallies', 'nothing of that name ran. \'Tallies\' is a class of test_unhit.py.'),
-    ('Tallies.tally_up', f'nothing of that name ran. \'Tallies.tally_up\' is a function, test_unhit.py:{LINE["tally_up"]}.'),
-    ('inner_sum', 'nothing of that name ran. \'inner_sum\' is a function inside of tally_up, '
-                  f'test_unhit.py:{LINE["tally_up"] + 1}.'),
+    ('Tallies.tally_up', f'{__file__}:{LINE["tally_up"]} Tallies.tally_up was never called.'),
+    ('inner_sum', f'{__file__}:{LINE["tally_up"] + 1} Tallies.tally_up.<locals>.inner_sum was never called.'),
     ('summand', f'nothing of that name ran. \'summand\' is a variable of inner_sum, test_unhit.py:{LINE["tally_up"] + 1}.'),
     ('SCRATCH', "nothing of that name ran. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),
     ('function:SCRATCH', "no wrapped function of that name was called. 'SCRATCH' is a variable of test_unhit.py (ndarray)."),

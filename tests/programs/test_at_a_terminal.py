@@ -52,8 +52,9 @@ def test_newton_divides_by_zero_at_its_seventh_step(folder: Path) -> None:
 
 def test_a_metric_writes_to_its_argument(folder: Path) -> None:
     with run(folder, '--break', 'recall_at_k', 'metric.py') as terminal:
-        terminal.prompt()
-        assert 'STOPPED in recall_at_k at metric.py:8' in terminal.type('s')
+        shown = terminal.prompt()
+        assert 'STOPPED entering recall_at_k at metric.py' in shown and 'n to its first line' in shown
+        terminal.type('n')
         before = terminal.type('p scores[:3]')
         terminal.type('n')
         after = terminal.type('n')

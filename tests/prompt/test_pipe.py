@@ -158,9 +158,9 @@ def test_a_program_reads_the_lines_behind_its_commands(tmp_path: Path) -> None:
 @pytest.mark.parametrize('verb', ['step', 'next', 'return', 'until'])
 def test_steps_end_with_the_program_and_go_on_in_no_library(verb: str, tmp_path: Path) -> None:
     source = 'import atexit, logging\nhandler = logging.StreamHandler()\natexit.register(print, "bye")\n' + MODEL
-    done = run(tmp_path, '--break', 'twice', '--if', 'x[0] == 2', given='next\n' * 3 + f'{verb}\n' * 5, source=source)
+    done = run(tmp_path, '--break', 'twice', '--if', 'x[0] == 2', given='next\n' * 5 + f'{verb}\n' * 5, source=source)
     assert (done.returncode, done.stdout) == (0, '0\n2\n4\nbye\n')
-    assert done.stderr.count('STOPPED') == 4 and 'STOPPED returning from <module>' in done.stderr
+    assert done.stderr.count('STOPPED') == 6 and 'STOPPED returning from <module>' in done.stderr
     assert 'Exception ignored' not in done.stderr and 'nobody is there' not in done.stderr
 
 
@@ -202,7 +202,7 @@ def test_without_a_terminal_or_pipe_stops_are_told_and_noted(tmp_path: Path) -> 
     for options in ((), ('--ui', 'none')):
         done = run(tmp_path, '--break', 'twice', *options)
         assert (done.returncode, done.stdout) == (0, '0\n2\n4\n')
-        assert done.stderr.count('not stopped before twice') + done.stderr.count('not stopped before PyFunc') == 3
+        assert done.stderr.count('not stopped entering twice at model.py:4, PyFunc[') == 3
     with pyfuncdbg.load(tmp_path / 'model.pfd') as trace:
         assert [note.data['reason'] for note in trace.notes() if note.kind == 'stop'] == ['breakpoint 1'] * 3
 

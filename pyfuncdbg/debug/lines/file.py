@@ -37,12 +37,12 @@ class Point:
 
     Attributes:
         number: Of it.
-        line: As asked for.
+        place: As asked for: a line, or the name of functions.
         arrival: What its tests tell.
     """
 
     number: int
-    line: int
+    place: int | str
     arrival: Arrival
 
 
@@ -109,14 +109,14 @@ class File:
     def _unsettle(self, point: Point) -> None:
         """Code with lines of this breakpoint will be another."""
         lines = self._lines_of(point)
-        first, last = min(lines), max(lines)
+        first, last = min(lines, default=0), max(lines, default=0)
         self._settled = {number: (original, code) for number, (original, code) in self._settled.items()
                          if original.co_firstlineno > last or self._last_line(original) < first}
 
     def _sort_in(self, point: Point, numbers: Iterable[int]) -> None:
         for number in numbers:
             source = self.sources[number]
-            for spot in source.find(point.line):
+            for spot in source.find(point.place):
                 index = source.top(spot.line)
                 if spot.function is None:
                     self._in_module.setdefault(number, []).append((point, spot))
@@ -129,7 +129,8 @@ class File:
             del self._tested[key]
 
     def _lines_of(self, point: Point) -> set[int]:
-        return {point.line, *(spot.line for source in self.sources for spot in source.find(point.line))}
+        lines = {spot.line for source in self.sources for spot in source.find(point.place)}
+        return lines | {point.place} if isinstance(point.place, int) else lines
 
     def read_again(self) -> None:
         """The file may have another text by now."""
@@ -143,9 +144,9 @@ class File:
         self._settled.clear()
 
     # ------------------------------------------------------------------ where
-    def spots(self, line: int) -> list[Spot]:
-        """What the line means in the newest text that has code there."""
-        return next((found for source in reversed(self.sources) if (found := source.find(line))), [])
+    def spots(self, place: int | str) -> list[Spot]:
+        """What a line or a name means in the newest text that has code there."""
+        return next((found for source in reversed(self.sources) if (found := source.find(place))), [])
 
     def nearest(self, line: int, everywhere: bool = False) -> int | None:
         """The nearest line with code: of a function, or `everywhere`."""
@@ -159,7 +160,7 @@ class File:
         """
         for source in reversed(self.sources):
             errors = []
-            spots = source.find(point.line)
+            spots = source.find(point.place)
             for spot in spots:
                 try:
                     self._insertion(point, spot, source, 0)

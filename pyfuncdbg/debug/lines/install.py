@@ -13,9 +13,10 @@ from types import CodeType, FunctionType
 from pyfuncdbg.debug.lines.arrival import Arrival
 from pyfuncdbg.debug.lines.file import File, Point
 from pyfuncdbg.debug.lines.functions import Activation, Population, running
-from pyfuncdbg.debug.lines.loose import lines_in
+from pyfuncdbg.debug.lines.loose import lines_in, lines_of
 from pyfuncdbg.debug.lines.monitoring import Watch, Watched
-from pyfuncdbg.debug.lines.naming import nested, qualified
+from pyfuncdbg.debug.lines.naming import is_named, nested, owner_of
+from pyfuncdbg.debug.lines.place import qualified
 from pyfuncdbg.debug.lines.version import Version
 from pyfuncdbg.hooks.original import original, publish
 from pyfuncdbg.hooks.source_map import exact_line, program_code
@@ -138,14 +139,14 @@ class Installation:
                 for found in lines_in(code, self._line_for(point, code)) if point.number not in self.file.refused else ():
                     inner, line = found
                     self.unmade[point.number] = found
-                    _add(watch, inner, {line: ((point.arrival, _owner(inner)),)})
+                    _add(watch, inner, {line: ((point.arrival, owner_of(inner)),)})
         return watch
 
     def _watch_copy(self, watch: Watch, generated: CodeType) -> None:
         """Code that a framework runs instead of the program's: its first line of each line with a breakpoint."""
         wanted: dict[tuple[str, int], _Lines] = {}
         for point in self.file.points.values():
-            for spot in self.file.spots(point.line):
+            for spot in self.file.spots(point.place):
                 wanted.setdefault((qualified(spot.scope), spot.line), {})[point.number] = ((point.arrival, spot.owner),)
         for code in (generated, *nested(generated)):
             name = program_code(code).co_qualname
@@ -159,14 +160,19 @@ class Installation:
 
     def _line_for(self, point: Point, code: CodeType) -> int:
         if id(code) in self.file.loose:
-            return point.line                   # the text that is known is not that of the code
-        return next((spot.line for spot in self.file.spots(point.line)), point.line)
+            if isinstance(point.place, int):
+                return point.place              # the text that is known is not that of the code
+            return next((min(lines_of(one)) for one in (code, *nested(code)) if is_named(one, point.place)), 0)
+        return next((spot.line for spot in self.file.spots(point.place)),
+                    point.place if isinstance(point.place, int) else 0)
 
     def _lines_of(self, numbers: frozenset[int]) -> _Lines:
         lines: _Lines = {}
         for number in sorted(numbers):
             point = self.file.points[number]
-            for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.line)):
+            if isinstance(point.place, str):
+                continue                        # an activation that runs already has begun
+            for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.place)):
                 lines[line] = (*lines.get(line, ()), (point.arrival, owner))
         return lines
 
@@ -197,9 +203,3 @@ def _add(watch: Watch, code: CodeType, lines: _Lines) -> None:
     for line, arrivals in lines.items():
         merged[line] = tuple(dict.fromkeys((*merged.get(line, ()), *arrivals)))
     watch[id(code)] = Watched(code, merged)
-
-
-def _owner(code: CodeType) -> str:
-    """The class around it, by its name alone."""
-    parts = code.co_qualname.split('.')
-    return parts[-2] if len(parts) > 1 and parts[-2] != '<locals>' else ''

@@ -1,8 +1,9 @@
-"""Line breakpoints: tests compiled into the functions of the program, and put back.
+"""Line breakpoints: tests compiled into the functions of the program, and put back; also where functions of a name begin.
 
 `Breakpoints` sets and clears them on any thread; the debugger asks `look_again` at calls. What is set here runs on the
 program's threads at the program's speed: see `arrival`.
 """
+# long: one table of what is set, which each of its ways in brings up to date under one lock
 from __future__ import annotations
 
 import os
@@ -22,13 +23,14 @@ from pyfuncdbg.debug.lines.functions import Population, running
 from pyfuncdbg.debug.lines.install import Installation
 from pyfuncdbg.debug.lines.loose import check_names
 from pyfuncdbg.debug.lines.monitoring import Monitor, Watch
-from pyfuncdbg.debug.lines.naming import qualified
+from pyfuncdbg.debug.lines.naming import is_named, nested
+from pyfuncdbg.debug.lines.place import qualified
 from pyfuncdbg.debug.lines.tracing import tracer
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.machinery import is_machinery
-from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
+from pyfuncdbg.hooks.source_map import is_generated, program_code
 
 How = Literal['compiled', 'monitored', 'traced', 'pending']
 _MONITORING = hasattr(sys, 'monitoring')
@@ -69,6 +71,7 @@ class Lines:
         self._lock = new_rlock()
         self._files: dict[str, Installation] = {}
         self._points: dict[int, tuple[Installation, Point, str]] = {}
+        self._named: dict[int, Point] = {}
         self.waiting = False
         self._placed: dict[int, Placed] = {}
         self._monitor = Monitor()
@@ -117,9 +120,56 @@ class Lines:
             self._sum_up()
             return self._placed[number]
 
+    def set_function(self, number: int, name: str, on_hit: OnHit) -> None:
+        """Tell of each beginning of the program's functions of a name, or of a qualified name, those to come too.
+
+        Args:
+            number: By which it is cleared.
+            name: Of the functions.
+            on_hit: As in `set`, before the first line of the function.
+        """
+        with self._lock:
+            point = self._named[number] = Point(number, name, Arrival(number, None, on_hit, name, self._vocabulary))
+            population = self._look(_FRESH)
+            bodies = [activation.frame.f_code for activation in running() if activation.frame.f_code.co_name == '<module>']
+            names = {name for name in population.filenames if any(
+                self._has_named(function.__code__, point) for function in population.functions(name))}
+            for filename in names.union(code.co_filename for code in bodies if self._has_named(code, point)):
+                self._install(self._with_named(filename, point), population)
+
+    def functions(self, number: int) -> list[tuple[str, int, str]]:
+        """(file, line, qualified name) of each function whose beginnings are told."""
+        with self._lock:
+            return [(name, spot.scope[-1].lineno, qualified(spot.scope))  # type: ignore[attr-defined]
+                    for name, known in self._files.items() if (point := known.file.points.get(number)) is not None
+                    for spot in known.file.spots(point.place)]
+
+    def _has_named(self, code: CodeType, point: Point) -> bool:
+        return not is_library(code.co_filename) and not is_machinery(code.co_filename) and any(
+            is_named(one, str(point.place)) for one in (code, *nested(code)))
+
+    def _with_named(self, filename: str, point: Point) -> Installation:
+        installation = self._files.get(filename) or Installation(File(filename, self._vocabulary), self._wake)
+        self._files[filename] = installation
+        if point.number not in installation.file.points:
+            installation.file.add(point)
+        return installation
+
+    def _clear_function(self, number: int) -> None:
+        self._named.pop(number).arrival.live = False
+        for name, installation in list(self._files.items()):
+            if number in installation.file.points:
+                installation.file.remove(number)
+                self._install(installation, self._look(0 if installation.multiplied() else None))
+                if not installation.file.points:
+                    self._files.pop(name, None)
+
     def clear(self, number: int) -> None:
         """Stop there no more; functions without breakpoints have their own code again. Unknown numbers are ignored."""
         with self._lock:
+            if number in self._named:
+                self._clear_function(number)
+                return
             installation, point, _ = self._points.pop(number, (None, None, ''))
             if installation is None or point is None:
                 return
@@ -152,7 +202,7 @@ class Lines:
     def about_to_run(self, code: CodeType) -> CodeType:
         """What to run instead of the code of a module: the same with tests, for what it does itself and for the functions
         that it makes, so that none of their calls is missed."""
-        if not self._points or is_machinery(code.co_filename):
+        if not (self._points or self._named) or is_machinery(code.co_filename):
             return code
         try:
             with self._lock:
@@ -168,12 +218,15 @@ class Lines:
             waits = placed.how == 'pending' and number in installation.file.points
             if waits and installation.file.filename != name and is_meant(typed, name):
                 self._move_to(name, number)
+        for point in self._named.values():
+            if self._has_named(code, point):
+                self._with_named(name, point)
         concerned = self._files.get(name)
         if concerned is None:
             return code
         loaded = concerned.load(code)
         self._population = None                 # functions come into being now
-        for point in list(concerned.file.points.values()):
+        for point in _of_lines(concerned):
             try:
                 self._settle(concerned, point, is_loaded=False)
             except CommandError as error:
@@ -191,7 +244,7 @@ class Lines:
         Returns:
             Whether functions got tests, or lost them.
         """
-        if not self._points:
+        if not self._files:
             return False
         if self._traced and tracer.new_here:
             tracer.join([])
@@ -207,7 +260,7 @@ class Lines:
             tested = False
             for installation in list(self._files.values()):
                 tested |= self._install(installation, population)
-                for point in list(installation.file.points.values()):
+                for point in _of_lines(installation):
                     try:
                         file = installation.file
                         self._settle(installation, point, bool(file.sources) or file.filename in _filenames(population))
@@ -229,7 +282,8 @@ class Lines:
             return True
         waits = any(placed.how == 'pending' for placed in list(self._placed.values()))
         if code is not None and not self._knows(code):
-            if waits or program_code(code).co_filename in self._files:
+            concerned = self._files.get(program_code(code).co_filename)
+            if waits or (concerned is not None and (self._points or not concerned.file.loaded or is_generated(code))):
                 return True
             self._seen[id(code)] = weakref.ref(code)
         if not waits:
@@ -301,13 +355,13 @@ class Lines:
             self._settle(installation, point, is_loaded)
 
     def _settle(self, installation: Installation, point: Point, is_loaded: bool) -> None:
-        """Say where a breakpoint is.
+        """Say where a breakpoint on a line is.
 
         Raises:
             CommandError: It can be nowhere.
         """
-        file = installation.file
-        spots = file.spots(point.line)
+        file, line = installation.file, int(point.place)
+        spots = file.spots(line)
         inside = [spot for spot in spots if spot.function is not None]
         watched: How = 'traced' if self._traced else 'monitored'
         number = point.number
@@ -329,7 +383,7 @@ class Lines:
                                           f'not compiled in: {why}')
         elif not is_loaded and not os.path.isfile(file.filename):
             note = unknown(file.filename, _filenames(self._look(None)))
-            self._placed[number] = Placed('pending', file.filename, point.line, '', note)
+            self._placed[number] = Placed('pending', file.filename, line, '', note)
         elif not file.sources or (is_loaded and not inside) or (not spots):
             self._refuse(file, point, is_loaded)
         else:
@@ -338,17 +392,17 @@ class Lines:
             self._placed[number] = Placed('pending', file.filename, spots[0].line, qualified(spots[0].scope), note)
 
     def _refuse(self, file: File, point: Point, is_loaded: bool) -> None:
-        name = os.path.basename(file.filename)
+        name, line = os.path.basename(file.filename), int(point.place)
         if not file.sources:
-            raise CommandError(f'{name} has no source, and no code of it is known that has a line {point.line}.')
+            raise CommandError(f'{name} has no source, and no code of it is known that has a line {line}.')
         if not is_loaded:
-            nearest = file.nearest(point.line, everywhere=True)
-            raise CommandError(f'line {point.line} of {name} has no code.'
+            nearest = file.nearest(line, everywhere=True)
+            raise CommandError(f'line {line} of {name} has no code.'
                                f'{f" The nearest line with code is {nearest}." if nearest else ""}')
-        where = ('is at module level, which has run already' if file.spots(point.line) else 'has no code of a function')
-        nearest = file.nearest(point.line)
+        where = ('is at module level, which has run already' if file.spots(line) else 'has no code of a function')
+        nearest = file.nearest(line)
         hint = f' The nearest line with code of a function is {nearest}.' if nearest else ' No function is in it.'
-        raise CommandError(f'line {point.line} of {name} {where}.{hint}')
+        raise CommandError(f'line {line} of {name} {where}.{hint}')
 
     def _move(self, names: Set[str]) -> None:
         """Files that were waited for have perhaps been loaded, under the name that the program uses."""
@@ -383,6 +437,11 @@ class Lines:
         note = f'cannot be set: {error}'
         self._placed[point.number] = Placed('pending', before.filename, before.line, before.function, note)
         say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
+
+
+def _of_lines(installation: Installation) -> list[Point]:
+    """Its breakpoints on lines, not those on functions."""
+    return [point for point in installation.file.points.values() if isinstance(point.place, int)]
 
 
 def _filenames(population: Population) -> Set[str]:

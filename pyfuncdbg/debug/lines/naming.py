@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.debug.lines.condition import Condition, mangled
-from pyfuncdbg.debug.lines.place import Function, Scope, Spot
+from pyfuncdbg.debug.lines.place import Function, Spot, qualified
 from pyfuncdbg.errors import CommandError, nearest
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
@@ -81,14 +81,15 @@ def nested(code: CodeType) -> Iterator[CodeType]:
             yield from nested(const)
 
 
-def qualified(scope: Scope) -> str:
-    """'Net.forward.<locals>.<lambda>'."""
-    parts: list[str] = []
-    for index, node in enumerate(scope):
-        parts.append('<lambda>' if isinstance(node, ast.Lambda) else node.name)        # type: ignore[attr-defined]
-        if index + 1 < len(scope) and not isinstance(node, ast.ClassDef):
-            parts.append('<locals>')
-    return '.'.join(parts)
+def is_named(code: CodeType, name: str) -> bool:
+    """Whether code is that of a function of a name, or of a qualified name."""
+    return name in (code.co_name, code.co_qualname) and bool(code.co_flags & _OPTIMIZED)
+
+
+def owner_of(code: CodeType) -> str:
+    """The class around it, by its name alone; '' if none."""
+    parts = code.co_qualname.split('.')
+    return parts[-2] if len(parts) > 1 and parts[-2] != '<locals>' else ''
 
 
 def _title(spot: Spot) -> str:

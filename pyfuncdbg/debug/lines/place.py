@@ -23,6 +23,7 @@ class Spot:
         scope: What is around it; of a lambda, with itself.
         start, end: Lines on which it can be meant: of a statement, those of its head.
         at_top: Whether it is a statement of the module itself, in no block.
+        begins: Whether the beginning of its function is meant, and not the statement each time it is come to.
     """
 
     node: ast.stmt | ast.Lambda
@@ -31,6 +32,7 @@ class Spot:
     start: int
     end: int
     at_top: bool = False
+    begins: bool = False
 
     @property
     def line(self) -> int:
@@ -66,6 +68,31 @@ def find(candidates: list[Spot], line: int) -> list[Spot]:
     if around:
         return _in_functions([around[-1]], candidates)
     return _in_functions(_next(statements, line), candidates)
+
+
+def beginnings(candidates: list[Spot], name: str) -> list[Spot]:
+    """The first statements of the functions of a name, or of a qualified name such as 'Net.forward'."""
+    found: list[Spot] = []
+    for spot in candidates:
+        if isinstance(spot.node, Function) and name in names_in((*spot.scope, spot.node)):
+            inside = (*spot.scope, spot.node)
+            found += [replace(first, begins=True) for first in candidates if first.scope == inside and has_code(first)][:1]
+    return found
+
+
+def names_in(scope: Scope) -> tuple[str, str]:
+    """The name of the innermost function and its qualified one."""
+    return scope[-1].name, qualified(scope)  # type: ignore[attr-defined]
+
+
+def qualified(scope: Scope) -> str:
+    """'Net.forward.<locals>.<lambda>'."""
+    parts: list[str] = []
+    for index, node in enumerate(scope):
+        parts.append('<lambda>' if isinstance(node, ast.Lambda) else node.name)        # type: ignore[attr-defined]
+        if index + 1 < len(scope) and not isinstance(node, ast.ClassDef):
+            parts.append('<locals>')
+    return '.'.join(parts)
 
 
 def _next(statements: list[Spot], line: int) -> list[Spot]:

@@ -81,7 +81,7 @@ def _places(spot: Spot) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
     node = spot.node
     assert isinstance(node, ast.stmt)
     yield spot.body, node
-    if isinstance(node, _Loop):
+    if isinstance(node, _Loop) and not spot.begins:
         yield from list(_continues(node.body))
         yield node.body, None
 

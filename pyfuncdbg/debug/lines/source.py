@@ -12,7 +12,7 @@ from bisect import bisect_right
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.debug.lines.place import Spot, find, has_code, spots
+from pyfuncdbg.debug.lines.place import Spot, beginnings, find, has_code, spots
 from pyfuncdbg.debug.lines.rewrite import compiled
 
 
@@ -56,8 +56,14 @@ class Source:
             known = self._spots[index] = spots(self.statements[index], self.statements)
         return known
 
-    def find(self, line: int) -> list[Spot]:
-        """What a line means, in functions or at module level; nothing where no code is."""
+    def find(self, place: int | str) -> list[Spot]:
+        """What a line means, in functions or at module level; of a name, where its functions begin. Nothing where no code
+        is."""
+        if isinstance(place, int):
+            return self._at(place)
+        return [spot for index in range(len(self.statements)) for spot in beginnings(self.spots(index), place)]
+
+    def _at(self, line: int) -> list[Spot]:
         known = self._found.get(line)
         if known is None:
             index = self.top(line)
