@@ -39,7 +39,7 @@ def at_terminal(folder: Path, **environment: str) -> Terminal:
 def test_a_terminal_asks_for_the_rest(term: str, tmp_path: Path) -> None:
     prompt = '(pfd) '
     with at_terminal(tmp_path, TERM=term) as user:
-        user.until('before call 1', prompt)
+        user.until('entering twice', 'call 1 of', prompt)
         for line, after in (('step', prompt), ('def f(v):', '...   '), ('    return v + 40', '...   '), ('', prompt),
                             ('y = f(', '...   '), ('2)', prompt), ('for $i in range(3):', '...   '),
                             ('    $last = $i', '...   '), ('', prompt)):
@@ -58,7 +58,7 @@ def test_a_terminal_asks_for_the_rest(term: str, tmp_path: Path) -> None:
         user.child.send('end\r')
         user.until('1 command', prompt)
         user.child.send('c\r')
-        user.until('gave 0', 'before call 2', '(pfd) p x[0] + 70', '71', prompt)
+        user.until('gave 0', 'call 2 of', '(pfd) p x[0] + 70', '71', prompt)
         user.child.send('cl\r')
         user.until('[y/n] ')
         user.child.send('y\r')
@@ -110,7 +110,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split('\n')[:4]) == (0, ['gave 3', 'gave 20', 'gave 4', 'gave 6']), done.stderr
     assert '...       w = v + 3' in done.stderr and '(com) silent' in done.stderr
     assert 'Clear all breakpoints? [y/n] y' in done.stderr
-    assert done.stderr.count('before call 2') == 0          # silent
+    assert done.stderr.count('call 2 of') == 0          # silent
 
 
 def test_a_file_of_commands(tmp_path: Path) -> None:

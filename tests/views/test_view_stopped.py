@@ -30,7 +30,7 @@ def nasty_views():
     listing = Listing(NASTY, NASTY, 9, (NASTY, '\tx = 1', NASTY), 10, 11, (9,))
     rows = tuple(Row(kind, NASTY, NASTY, NASTY, 3, NASTY, False, kind == 'node') for kind in ('python', 'node', 'run'))
     raised = Raised(NASTY, NASTY * 3, (Frame(NASTY, 1, NASTY),) * 5)
-    changed = (Displayed(NASTY, nasty, NASTY, True),)
+    changed = (Displayed(NASTY, nasty, nasty, True),)
     return [stop_view(replace(card, function=NASTY, filename=NASTY, node=NASTY, op_type=NASTY, run_label=NASTY, reason=NASTY,
                               thread_name=NASTY, listing=listing, values=values, raised=raised, displayed=changed,
                               phase=phase))
