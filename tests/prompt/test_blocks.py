@@ -110,7 +110,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split('\n')[:4]) == (0, ['gave 3', 'gave 20', 'gave 4', 'gave 6']), done.stderr
     assert '...       w = v + 3' in done.stderr and '(com) silent' in done.stderr
     assert 'Clear all breakpoints? [y/n] y' in done.stderr
-    assert done.stderr.count('call 2 of') == 0          # silent
+    assert done.stderr.count('STOPPED entering') == 1       # silent
 
 
 def test_a_file_of_commands(tmp_path: Path) -> None:
