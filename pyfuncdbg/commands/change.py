@@ -1,4 +1,5 @@
-"""Commands that change what a run computes: `inject` a value, `swap` a function; and `differences`, what came of it.
+"""Commands that change what a run computes: `inject` a value, `swap` a function, `skip` a call; and `differences`, what came
+of it.
 
 They run on the stopped thread. A refused one changes nothing.
 """
@@ -22,12 +23,13 @@ from pyfuncdbg.debug.injection import stand_in
 from pyfuncdbg.debug.nodes import Rerun
 from pyfuncdbg.debug.parameters import names_of
 from pyfuncdbg.debug.scope import Tensors, scope_of
+from pyfuncdbg.debug.skipped_call import SkippedCall
 from pyfuncdbg.debug.spec import names_of as names_of_site
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.value import Value, described
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import Call, CallSite
-from pyfuncdbg.views.graph import differences_view, injected_view, swapped_view
+from pyfuncdbg.views.graph import differences_view, injected_view, skipped_view, swapped_view
 
 _LISTED = 20
 """Python nodes that a refusal names."""
@@ -68,6 +70,19 @@ class Swapped:
     again: str
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A call returns a value without its function.
+
+    Attributes:
+        node: Whose call.
+        value: What it returns.
+    """
+
+    node: str
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +254,23 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swa
     return Swapped(call.site.name, before, _name(function), 'call', inputs, changed)
 
 
+# ---------------------------------------------------------------- skip
+def _skip(context: Context, args: argparse.Namespace) -> Skipped:
+    stop = stop_of(context)
+    call, begins = stop.call, at_start(stop)
+    if call is None or call.site.kind != 'python' or not (stop.phase == 'before' or begins):
+        raise CommandError('no call of a Python function is about to be made here: skip one before it, or where its '
+                           'function begins')
+    value = _evaluated(stop, args.value)
+    try:
+        SkippedCall(call, value)
+    except ValueError as error:
+        raise CommandError(f'{error}. Nothing was changed.') from None
+    stop.anew = begins
+    stop.decide('next')
+    return Skipped(call.site.name, described(value, call.site.host))
+
+
 def _evaluated(stop: Stop, expression: str) -> Any:
     text, names = scope_of(stop, expression)
     return evaluate(text, names)
@@ -295,7 +327,10 @@ SWAP = Command('swap', "replace the Python function of this node, or of another:
                                             result.changed),
                needs_stop=True, expression='func',
                examples=('swap lambda x: x * 2', 'swap norm other_norm'), tail='[NODE] FUNC')
+SKIP = Command('skip', 'do not run the function of the call that is about to be made: it returns a value instead, several '
+               'as a tuple', 'run', _skip, lambda result: skipped_view(result.node, result.value), needs_stop=True,
+               expression='value', examples=('skip np.zeros(3, np.float32)', 'skip x * 2, 0'))
 DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
                       _draw_differences, needs_stop=True,
                       examples=('differences',))
-CHANGING: tuple[Command, ...] = (INJECT, SWAP, DIFFERENCES)
+CHANGING: tuple[Command, ...] = (INJECT, SWAP, SKIP, DIFFERENCES)

@@ -224,6 +224,8 @@ class Debugger:
             flow.stepper.begin(decided.verb, None if asks else decided)
         elif asks:                              # another function, without Python code
             self._before(call, (), decided.verb)
+        elif decided.verb in STEPS:             # skipped: there is no line to go to
+            flow.after = call.id
         else:
             self.carry_on(decided, call.run, call.thread)
 

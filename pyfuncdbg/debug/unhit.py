@@ -34,9 +34,13 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
     kind = entry.breakpoint.spec.kind
     if kind == 'name' and not state.where:
         spec = entry.breakpoint.spec
-        what = 'no wrapped function of that name was called.' if spec.function else 'nothing of that name ran.'
         known = what_is(spec.name)
-        return begin + what + (f' {spec.name!r} {known}.' if known else breakpoints.known.near(spec, functions()))
+        is_function = known.startswith('is a function')     # of code that `exec` made, or not where it begins: not watched
+        what = 'no wrapped function of that name was called.'
+        if not (spec.function or is_function):
+            what = 'nothing of that name ran.'
+        calls = '; calls that the program makes itself were not watched' if is_function else ''
+        return begin + what + (f' {spec.name!r} {known}{calls}.' if known else breakpoints.known.near(spec, functions()))
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':

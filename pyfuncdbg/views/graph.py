@@ -93,6 +93,12 @@ def swapped_view(node: str, before: str, after: str, again: str, inputs: str = '
                 *_inputs_again(inputs, changed))
 
 
+def skipped_view(node: str, value: Value) -> Page:
+    """A call that does not run its function."""
+    return Page(Text.assemble((f"'{one_line(node, 60)}'", 'bold'), ' does not run its function in this call, and returns',
+                              overflow='fold'), inline(value))
+
+
 def differences_view(found: Sequence[Difference]) -> Page:
     """Tensors before and after, those that are others first."""
     changed = [one for one in found if not one.same]

@@ -306,7 +306,8 @@ def test_the_card_of_a_call_a_line_and_a_node():
     assert line.startswith(f"STOPPED in function at test_command_frames.py:{FIRST + 1}, call 1 of node 'b'  step\n")
     assert f' > {FIRST + 1}     y = x * 2' in line
     assert 'locals\n  x ' in line
-    assert changed.endswith('changed\n  y  float32[2, 3]  [[0, 2, 4], [6, 8, 10]]\n')
+    assert changed.endswith('changed\n  y  float32[2, 3]  [[0, 2, 4], [6, 8, 10]]\n'
+                            'n next line · s into calls · r to the end · c continue · ? help\n')
     node = next(card for card in typist.cards if card.startswith("STOPPED before node 'c'"))
     assert 'inputs\n  b:0' in node
     assert max(len(card.splitlines()) for card in typist.cards) <= 20

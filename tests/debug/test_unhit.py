@@ -138,3 +138,23 @@ def test_looking_for_a_name_runs_no_code_of_the_program(monkeypatch: pytest.Monk
     assert what_is('Unmet') == 'is a class of test_unhit.py'
     assert what_is('Unmet.nothing') == ''
     assert 'called' in functions()
+
+
+@pytest.mark.parametrize(('name', 'timing'), [('made_by_exec', None), ('called', 'after-call')])
+def test_a_function_that_ran_unwatched_is_not_said_to_have_not_run(name: str, timing: Literal['after-call'] | None,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that `exec` made, and one of whose own calls only the beginning could be watched."""
+    names: dict[str, Any] = {}
+    with ScriptedUser([]):
+        debugger.start()
+        entry = debugger.breakpoints.set(name, timing=timing)
+        try:
+            exec('def made_by_exec():\n    return 1\n', names)
+            monkeypatch.setitem(globals(), 'made_by_exec', names['made_by_exec'])
+            names['made_by_exec']()
+            called(0)
+            (sentence,) = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert 'nothing of that name ran' not in sentence
+    assert sentence.endswith('; calls that the program makes itself were not watched.') and name in sentence
