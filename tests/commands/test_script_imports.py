@@ -112,11 +112,11 @@ def assert_debugged(folder: Path, launcher: tuple[str, ...]) -> str:
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
     assert 'result [2. 4.]' in done.stdout
-    assert 'STOPPED before call 1' in text
+    assert 'STOPPED entering norm' in text
     assert '***' not in text
     assert 'Traceback' not in text
     calls = next(line for line in text.splitlines() if line.startswith('{"calls"'))
-    assert json.loads(calls)['total'] == 0
+    assert json.loads(calls)['total'] == 1              # the one that has been stopped
     assert 'pyfuncdbg show prog.pfd calls' in text          # the report at the end
     stack = text[text.index('(pfd) bt'):text.index('(pfd) health')]
     assert stack.splitlines()[1].startswith('  prog.py:')   # no frame of the launcher
