@@ -4,6 +4,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -47,9 +48,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def leaves_the_process_as_it_was() -> Iterator[None]:
-    """The next test of this process finds no hook of this one, and NumPy reports its errors as before."""
-    before, state = (np.geterr(), np.geterrcall(), list(hooks._all)), errstate.current()
+    """The next test of this process finds no hook of this one and no thread that is stepped, and NumPy reports its errors as
+    before."""
+    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped()), errstate.current()
     yield
-    after = np.geterr(), np.geterrcall(), list(hooks._all)
+    after = np.geterr(), np.geterrcall(), list(hooks._all), stepped()
     errstate.state.set(state)
+    if (module := sys.modules.get('pyfuncdbg.debug.debugger')) is not None:
+        module.debugger.flows.clear()
     assert after == before
+
+
+def stepped() -> list[int]:
+    """Native ids of the threads of which the debugger still wants something."""
+    module = sys.modules.get('pyfuncdbg.debug.debugger')
+    return list(module.debugger.flows) if module is not None else []

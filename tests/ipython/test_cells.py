@@ -177,7 +177,7 @@ def test_a_breakpoint_of_a_cell_is_for_this_cell_alone(shell: Shell) -> None:
     with pyfuncdbg.load(shell.value('_info.to_dict()')['path']) as trace:
         assert trace.count(kind='python') == 1
         assert [(note.data['reason'], note.data['phase']) for note in trace.notes('stop')] == [
-            (f'breakpoint {kept[0] + 1}', 'before')]
+            (f'breakpoint {kept[0] + 1}', 'call')]
 
 
 def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(shell: Shell) -> None:

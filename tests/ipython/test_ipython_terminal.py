@@ -118,7 +118,7 @@ def test_a_typed_cell_is_recorded_and_its_breakpoint_asks(terminal: Terminal) ->
     terminal.enter('     for i in (1, 3, 5)]', MORE)
     terminal.enter('', MORE)
     text = terminal.enter('', PFD)
-    assert "STOPPED before call 2 of node 'PyFunc'" in text
+    assert 'STOPPED entering norm at ' in text and "call 2 of node 'PyFunc'" in text
     terminal.enter('p x * 111', PFD)
     text = terminal.enter('cont')
     assert '1 run, 3 calls of 1 Python function' in text

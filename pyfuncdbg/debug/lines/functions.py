@@ -15,7 +15,8 @@ from inspect import CO_OPTIMIZED
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
-from pyfuncdbg.hooks.machinery import is_machinery
+from pyfuncdbg.debug.lines.naming import function_names
+from pyfuncdbg.hooks.machinery import is_library, is_machinery
 from pyfuncdbg.hooks.objects import living
 from pyfuncdbg.hooks.source_map import is_written, program_code
 
@@ -56,11 +57,23 @@ class Population:
         self._functions = functions
         self._generated = [name for name in functions if is_written(name)]
         self.filenames = {name for name in functions if not is_machinery(name)} - set(self._generated)
+        self._named: dict[str, set[str]] | None = None
         self.made = time.monotonic()
 
     def functions(self, filename: str) -> list[FunctionType]:
         """Those of a file that live still."""
         return [function for known in self._functions.get(filename, ()) if (function := known()) is not None]
+
+    def named(self, name: str) -> set[str]:
+        """The program's own files that have functions of a name, or of a qualified name, also inside of others."""
+        if self._named is None:
+            self._named = {}
+            for filename in self.filenames:
+                if not is_library(filename):
+                    for code in {function.__code__ for function in self.functions(filename)}:
+                        for one in function_names(code):
+                            self._named.setdefault(one, set()).add(filename)
+        return self._named.get(name, set())
 
     def generated(self, filename: str) -> list[CodeType]:
         """Code that a framework generated from functions of a file, and that lives."""

@@ -23,7 +23,7 @@ from pyfuncdbg.debug.lines.functions import Population, running
 from pyfuncdbg.debug.lines.install import Installation
 from pyfuncdbg.debug.lines.loose import check_names
 from pyfuncdbg.debug.lines.monitoring import Monitor, Watch
-from pyfuncdbg.debug.lines.naming import is_named, nested
+from pyfuncdbg.debug.lines.naming import function_names
 from pyfuncdbg.debug.lines.place import qualified
 from pyfuncdbg.debug.lines.tracing import tracer
 from pyfuncdbg.errors import CommandError
@@ -132,9 +132,8 @@ class Lines:
             point = self._named[number] = Point(number, name, Arrival(number, None, on_hit, name, self._vocabulary))
             population = self._look(_FRESH)
             bodies = [activation.frame.f_code for activation in running() if activation.frame.f_code.co_name == '<module>']
-            names = {name for name in population.filenames if any(
-                self._has_named(function.__code__, point) for function in population.functions(name))}
-            for filename in names.union(code.co_filename for code in bodies if self._has_named(code, point)):
+            running_now = {code.co_filename for code in bodies if self._has_named(code, point)}
+            for filename in population.named(name) | running_now:
                 self._install(self._with_named(filename, point), population)
 
     def functions(self, number: int) -> list[tuple[str, int, str]]:
@@ -145,8 +144,8 @@ class Lines:
                     for spot in known.file.spots(point.place)]
 
     def _has_named(self, code: CodeType, point: Point) -> bool:
-        return not is_library(code.co_filename) and not is_machinery(code.co_filename) and any(
-            is_named(one, str(point.place)) for one in (code, *nested(code)))
+        return (not is_library(code.co_filename) and not is_machinery(code.co_filename)
+                and str(point.place) in function_names(code))
 
     def _with_named(self, filename: str, point: Point) -> Installation:
         installation = self._files.get(filename) or Installation(File(filename, self._vocabulary), self._wake)

@@ -86,6 +86,14 @@ def is_named(code: CodeType, name: str) -> bool:
     return name in (code.co_name, code.co_qualname) and bool(code.co_flags & _OPTIMIZED)
 
 
+def function_names(code: CodeType) -> Iterator[str]:
+    """The names and qualified names of a function and of those inside of it."""
+    for one in (code, *nested(code)):
+        if one.co_flags & _OPTIMIZED:
+            yield one.co_name
+            yield one.co_qualname
+
+
 def owner_of(code: CodeType) -> str:
     """The class around it, by its name alone; '' if none."""
     parts = code.co_qualname.split('.')
