@@ -189,9 +189,7 @@ class Debugger:
                 self._renewed(call, tests, error)
                 continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
-            flow = self.flows.get(call.thread) if self.flows else None
-            if flow is not None:
-                flow.stepper.begun_not()
+            flow = self._made(call) if self.flows else None
             hits: Sequence[Hit] = ()
             if tests is not None and tests.later:
                 hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
@@ -229,10 +227,19 @@ class Debugger:
         else:
             self.carry_on(decided, call.run, call.thread)
 
+    def _made(self, call: Call) -> Flow | None:
+        """What is wanted of the thread of a call that is over; its function may not have begun, where a stop was to be."""
+        flow = self.flows.get(call.thread)
+        if flow is not None:
+            flow.stepper.begun_not()
+            self._forget_idle(call.thread)
+        return self.flows.get(call.thread)
+
     def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
         """What is to be done about an error that came out of a call; whether the call is made again."""
         settle()
         if isinstance(error, Exception):
+            self._made(call)
             return self._failed(call, tests, error)
         flow = self.flows.get(call.thread)
         if flow is not None:

@@ -17,7 +17,9 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.stop import Stop
-from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import hooks, instrument
+from pyfuncdbg.runtime.host import host
 
 
 def scaled(x: Any, k: int = 2) -> Any:
@@ -256,3 +258,15 @@ def test_a_step_into_a_function_with_a_breakpoint_stops_at_its_start_once() -> N
         return several(1, 2)  # type: ignore[no-any-return]
     user, _ = session(['several'], ['s', 'n', 'n', 'cont'], caller)
     assert user.phases == ['line', 'call', 'line', 'return']
+
+
+def test_a_call_whose_function_does_not_begin_leaves_its_thread_alone() -> None:
+    """As where the host refuses the inputs: calls after it cost no more than before."""
+    site = CallSite('node', 'PyFunc', 'python', host, function=scaled)
+    invoke, run = instrument(site, lambda x: [-x]), Run('eager', host, 0)
+    user = ScriptedUser([])
+    with user:
+        debugger.start()
+        debugger.breakpoints.set('function:scaled')
+        assert invoke(run, [3]) == [-3]
+        assert not debugger.flows and user.stops == []

@@ -179,6 +179,7 @@ def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -
     assert cell.asked == []
     first, said, call, *_, last = cell.text.splitlines()
     assert (first, call, last) == ('first', 'in the call 2.0', 'last')
-    assert re.fullmatch(r'pyfuncdbg: not stopped entering twice at \S+:1, PyFunc\[\d+\]: breakpoint \d+ \(nobody is there to ask\)', said)
+    assert re.fullmatch(r'pyfuncdbg: not stopped entering twice at \S+:1, PyFunc\[\d+\]: '
+                        r'breakpoint \d+ \(nobody is there to ask\)', said)
     notebook.run('front_ends.install(debugger, "auto")\n[debugger.breakpoints.clear(number) '
                  'for number in list(debugger.breakpoints.entries)]')
