@@ -263,10 +263,10 @@ def test_a_step_into_a_function_with_a_breakpoint_stops_at_its_start_once() -> N
 def test_a_call_whose_function_does_not_begin_leaves_its_thread_alone() -> None:
     """As where the host refuses the inputs: calls after it cost no more than before."""
     site = CallSite('node', 'PyFunc', 'python', host, function=scaled)
-    invoke, run = instrument(site, lambda x: [-x]), Run('eager', host, 0)
+    invoke, run = instrument(site, list), Run('eager', host, 0)
     user = ScriptedUser([])
     with user:
         debugger.start()
         debugger.breakpoints.set('function:scaled')
-        assert invoke(run, [3]) == [-3]
+        assert invoke(run, [[3]]) == [3]
         assert not debugger.flows and user.stops == []
