@@ -60,6 +60,27 @@ class _Sys(ModuleType):
         delattr(sys, name)
 
 
+def _mirrored(copy: dict[str, Any]) -> type[ModuleType]:
+    """Class of `builtins` that sets in a copy too what a program sets there.
+
+    Libraries that we have loaded have the copy, and the program has those libraries too.
+    """
+
+    class Mirrored(ModuleType):
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value)
+            if name != '__import__':
+                copy[name] = value
+
+        def __delattr__(self, name: str) -> None:
+            super().__delattr__(name)
+            copy.pop(name, None)
+
+    Mirrored.__name__ = Mirrored.__qualname__ = ModuleType.__name__     # nothing of it shows
+    Mirrored.__module__ = ModuleType.__module__
+    return Mirrored
+
+
 class _Lent:
     """Loader of a module that is loaded."""
 
@@ -92,6 +113,7 @@ class OwnImports:
         self._sys = _Sys(ChainMap(self._modules, sys.modules))
         self._import: Callable[..., ModuleType] = builtins.__import__
         self._builtins = {**vars(builtins), '__import__': self.import_module}
+        self._library_builtins = dict(self._builtins)
 
     def install(self) -> None:
         """From now on what is loaded of this package imports through here."""
@@ -112,6 +134,7 @@ class OwnImports:
                 if top not in COMPILED or '._' not in f'.{rest}':
                     del sys.modules[name]
         self._withdrawn.update(names)
+        builtins.__class__ = _mirrored(self._library_builtins)
         for module in {**sys.modules, **self._modules}.values():
             if module.__name__ not in before:
                 self._rebuild(module, frozenset(names), before)
@@ -204,7 +227,7 @@ class OwnImports:
         if again is None:
             space = value.__globals__
             theirs = space.get('__builtins__')
-            space['__builtins__'] = self._builtins
+            space['__builtins__'] = self._builtins_for(space)
             again = FunctionType(value.__code__, space, value.__name__, value.__defaults__, value.__closure__)
             space['__builtins__'] = theirs
             again.__kwdefaults__ = value.__kwdefaults__
@@ -267,8 +290,13 @@ class OwnImports:
         return module
 
     def _execute(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-        vars(module)['__builtins__'] = self._builtins
+        vars(module)['__builtins__'] = self._builtins_for(vars(module))
         execute(module)
+
+    def _builtins_for(self, space: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of a module: what a program replaces changes the libraries, which it may have too, and never us."""
+        ours = str(space.get('__name__')).partition('.')[0] == _PACKAGE
+        return self._builtins if ours else self._library_builtins
 
 
 def find(name: str, path: Sequence[str]) -> ModuleSpec | None:

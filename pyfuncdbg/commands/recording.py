@@ -19,8 +19,9 @@ from pyfuncdbg.errors import NoRoomError, UsageError
 
 _POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
 
-_SHOW = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
-         'sys.exit(main(["show", sys.argv[2]]))')
+_SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
+         'code = main(["show", sys.argv[2]]); sys.stdout.flush(); '
+         'os._exit(code)')                      # without the threads and exit handlers of a `sitecustomize`
 
 
 def size(text: str) -> int:

@@ -94,7 +94,9 @@ def test_every_name_in_a_far_folder_that_the_program_adds(change: str, tmp_path:
 
 
 def test_a_program_that_shadows_every_name_is_debugged(tmp_path: Path, launcher: tuple[str, ...]) -> None:
-    write(tmp_path, {f'{name}.py': 'MINE = "mine"' for name in NAMES} | {'prog.py': SURVEY + WRAPPED, 'commands': COMMANDS})
+    # From 3.12 on the interpreter itself takes `typing` from `sys.modules` when a class of ours is made.
+    names = set(NAMES) - ({'typing'} if sys.version_info >= (3, 12) else set())
+    write(tmp_path, {f'{name}.py': 'MINE = "mine"' for name in names} | {'prog.py': SURVEY + WRAPPED, 'commands': COMMANDS})
     assert_debugged(tmp_path, launcher)
 
 
@@ -317,6 +319,52 @@ def test_our_objects_have_the_librarys_classes_and_no_module_exists_twice(tmp_pa
     assert len(errors) == 5
     assert all('line 1 column' in error for error in errors)
     assert (socket_line, field_line, twice) == ('socket socket True', 'Field True dataclasses False', 'twice []')
+
+
+PATCHED_BUILTINS = '''
+import builtins
+from unittest import mock
+import json, json.encoder, numpy, shlex
+json.encoder.c_make_encoder = None
+real, opened = open, []
+def noted(name, *rest, **options):
+    opened.append(str(name))
+    return real(name, *rest, **options)
+numpy.save('kept.npy', numpy.ones(2))
+with mock.patch('builtins.open', noted):
+    numpy.save('array.npy', numpy.load('kept.npy'))
+numpy.save('after.npy', numpy.load('kept.npy'))
+print(opened)
+builtins.sorted = lambda values: [('patched', 1)]
+print(numpy.array2string(numpy.ones(1)), json.dumps({2: 1, 1: 2}, sort_keys=True, indent=0), shlex.quote('a b'))
+builtins.later = 3
+print(later, builtins, type(builtins))
+del builtins.later
+print(hasattr(builtins, 'later'))
+'''
+
+
+AT_START = '''
+import atexit, os, sys, threading
+def leave():
+    with open('ended', 'a') as file:
+        print(os.path.basename(sys.argv[0]), file=file)
+atexit.register(leave)
+threading.Thread(target=threading.Event().wait).start()     # of an agent, for instance: the program ends without it
+'''
+
+
+def test_what_runs_before_a_program_ends_with_the_program_alone(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {'site/sitecustomize.py': AT_START, 'prog.py': 'import atexit, os, sys\nprint("end", flush=True)\n'
+                                                                   'atexit._run_exitfuncs()\nos._exit(3)\n'})
+    done = ran(tmp_path, *launcher, 'prog.py', PYTHONPATH=str(tmp_path / 'site'))
+    assert (done.stdout, done.returncode) == ('end\n', 3), done.stderr
+    assert (tmp_path / 'ended').read_text() == 'prog.py\n'
+
+
+def test_libraries_see_the_builtins_that_the_program_replaces(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {'prog.py': PATCHED_BUILTINS})
+    assert both(tmp_path, launcher, 'prog.py').startswith("['kept.npy', 'array.npy']")
 
 
 def test_stacks_have_no_frame_of_the_launcher(tmp_path: Path, launcher: tuple[str, ...]) -> None:
