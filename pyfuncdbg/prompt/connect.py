@@ -32,6 +32,8 @@ DETACH = 'detach'
 _MOST_ECHOED = 200
 _FAREWELL = 2.0
 """Seconds that the program has to let go of a user who leaves; it does so as well when the connection ends."""
+_MOST_LATER = 1_000
+"""Commands that an alias may stand for; a program that sends more keeps the user from the prompt."""
 _MOST_LEFT = 1_000
 """Numbers of stops that are remembered as over."""
 
@@ -170,9 +172,15 @@ class RemotePrompt:
 
     def _carry_out_all(self, first: list[Typed], reader: Reader) -> None:
         pending = list(first)
+        rest: list[Typed] = []                  # of what an alias stands for
+        carried = 0
         while not self._over:
-            if pending:
+            if rest:
+                typed = rest.pop(0)
+                carried += 1
+            elif pending:
                 typed = pending.pop(0)
+                carried = 0
                 if typed.place and not self._json:
                     write(f'{PROMPT}{typed.text}\n')
             else:
@@ -189,9 +197,12 @@ class RemotePrompt:
                 refuse_overlong(typed.text)
                 if self._carry_out(typed):
                     return
-                pending = [*(Typed(line, typed.place) for line in self._later), *pending]
+                if carried + len(rest) + len(self._later) > _MOST_LATER:
+                    rest = []
+                    raise CommandError(f'for one line the program wants more than {_MOST_LATER:,} others; they are left out')
+                rest = [*(Typed(line, typed.place) for line in self._later), *rest]
             except (KeyboardInterrupt, BrokenOffError):
-                pending = []
+                pending, rest = [], []
             except (LostError, SilentError):
                 raise
             except CommandError as error:

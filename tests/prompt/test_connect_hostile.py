@@ -157,6 +157,20 @@ def test_an_answer_that_is_none_ends_the_connection_in_one_line(tmp_path: Path, 
     assert 'does not keep to the protocol' in lines[1] or 'half' in answer.decode('latin1')
 
 
+@pytest.mark.parametrize('later', [['bt'], ['bt'] * 2_000], ids=['without end', 'at once'])
+def test_a_program_cannot_send_commands_without_end(tmp_path: Path, later: list[str]) -> None:
+    received: list[str] = []
+
+    def answer(request: dict[str, Any]) -> bytes:
+        received.append(request.get('line', ''))
+        return sent({'id': request['id'], 'text': 'shown\n', 'later': later if request.get('line') != 'p 2' else []})
+    with serving(tmp_path, answering(answer)) as env:
+        said = connected(env, lines=b'p 1\np 2\n')
+    assert said.returncode == 0 and said.stderr == b''
+    assert said.stdout.count(b'more than 1,000 others') == 1
+    assert received.count('bt') <= 1_000 and received[-2:] == ['p 2', '']
+
+
 def resident(pid: int) -> int:
     """Most memory that a process has had, in kB."""
     status = Path(f'/proc/{pid}/status').read_text()
