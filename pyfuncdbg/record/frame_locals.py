@@ -126,7 +126,10 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
 def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> Variables:
     values = {name: value for name, value in variables(frame.f_code, values).items()
               if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
-    order = order_of(program_code(frame.f_code))
+    order: dict[str, int] = {}
+    for one in blocks(frame):
+        for name in sorted((known := order_of(program_code(one.f_code))), key=known.__getitem__):
+            order.setdefault(name, len(order))
     names = sorted(values, key=lambda name: order.get(name, len(order)))
     kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
     return Variables(index, kept, len(names) - len(kept))

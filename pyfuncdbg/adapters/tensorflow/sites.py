@@ -16,7 +16,7 @@ import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.ensured import Promise, ensured
-from pyfuncdbg.adapters.tensorflow.functions import is_gradient, takes_element, user_function
+from pyfuncdbg.adapters.tensorflow.functions import is_gradient, output_specs, takes_element, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
@@ -182,7 +182,7 @@ class Sites:
                         inputs=[name_of(tensor, outer) for tensor in op.inputs],
                         outputs=[prefix(op.graph) + tensor.name for tensor in op.outputs], attrs=attrs)
         entry = Entry(site, False, id(outermost(op.graph)))
-        entry.generated, entry.ensured = generated, ensured(op)
+        entry.generated, entry.ensured = generated, ensured(op, output_specs(registered))
         if not eager:
             entry.types = tuple([(_array_type(tensor.dtype), tensor.dtype) for tensor in op.outputs])
         return entry
