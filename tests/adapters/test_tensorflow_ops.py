@@ -440,3 +440,23 @@ def test_a_dataset_that_goes_on_beside_a_function_is_no_part_of_it(tf: Any, tmp_
         calls = [(runs[call.run], call.site.name) for call in trace.calls() if call.site.kind in ('op', 'python')]
     assert calls.count(('f', 'next_one')) == 2
     assert {label for label, name in calls if name == 'tenfold'} == {'functions and datasets'}
+
+
+def test_a_name_means_the_node_before_what_a_backward_pass_takes_of_it(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.reduce_sum(tf.py_function(lambda a: a * a, [tf.sin(x, name='bent')], tf.float32, name='squared'))
+
+    def work() -> None:
+        x = tf.constant([1.0, 2.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            made = f(x)
+        tape.gradient(made, x)
+    with Trace.open(recorded(tmp_path, work)) as trace:
+        found = find_node(trace, 'squared')
+        backward = next(run.id for run in trace.runs() if '(backward)' in run.label)
+        (given,) = node_card(trace, found).inputs
+        text = execute(f'li squared --run {backward}', Context(trace)).text(120)
+    assert found.graph.plan is not None and found.graph.plan.label == 'f' and given.use.node == 'bent'
+    assert 'what goes in is not known' in text
