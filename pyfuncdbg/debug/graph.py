@@ -160,7 +160,8 @@ def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], Sit
 
 def _full_name(site: SiteRecord) -> str:
     """The name that those who take its outputs know it by: inside of a branch the branch's name is in front."""
-    return owner(site.outputs[0]) if site.kind == 'python' and site.outputs else site.name
+    name = owner(site.outputs[0]) if site.kind == 'python' and site.outputs else ''
+    return name if name.endswith(f'/{site.name}') else site.name
 
 
 def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str, str], SiteRecord]:
