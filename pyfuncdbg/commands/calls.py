@@ -70,7 +70,7 @@ def _draw_list(result: CallList) -> RenderableType:
 
 
 def _one(context: Context, args: argparse.Namespace) -> CallRecord:
-    return find_call(context.trace, args.call)
+    return find_call(context.trace, args.call, context.stop)
 
 
 def _one_argument(parser: argparse.ArgumentParser) -> None:

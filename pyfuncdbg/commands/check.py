@@ -51,7 +51,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
     recorded, steps = len(steps), [step for step in steps if not is_foreign(step)]
     if args.call is not None:
-        steps = _of_call(steps, find_call(trace, args.call))
+        steps = _of_call(steps, find_call(trace, args.call, context.stop))
     if recorded and not steps:
         raise CommandError("only backward steps of TensorFlow's own ops were recorded; check is for py_function and "
                            'tf.custom_gradient')

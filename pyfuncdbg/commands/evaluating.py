@@ -135,7 +135,7 @@ def recorded(context: Context, name: str, run: int | None = None) -> np.ndarray:
     """
     spec = parse_tensor(name)
     try:
-        values = elements(context.trace, spec, find_tensor(context.trace, spec, run=run))
+        values = elements(context.trace, spec, find_tensor(context.trace, spec, run=run, stop=context.stop))
     except TraceError as error:
         raise CommandError(str(error)) from None
     return values if spec.index is None else sliced(values, spec.index, spec.name)

@@ -57,10 +57,8 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
         if args.run is not None or args.call is not None:
             raise CommandError('--line makes one call again and takes no further filter')
         at = context.stop.call if context.stop is not None else None
-        # Other threads may have called the function since: what has the name of the call at the stop is that call.
-        meant = f'#{at.id}' if at is not None and at.finished and args.line.strip() == at.site.name else args.line
-        return lines_of(trace, find_call(trace, meant), at)
-    asked = None if args.call is None else find_call(trace, args.call).number
+        return lines_of(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
+    asked = None if args.call is None else find_call(trace, args.call, context.stop).number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):
         trace.run(args.run)                     # says which runs there are
     health = judge(trace)

@@ -113,7 +113,7 @@ def live_value(context: Context, spec: TensorSpec) -> LiveValue | None:
 def _recorded(context: Context, spec: TensorSpec, stop: Stop) -> bool:
     """Whether the trace has it from this very run."""
     try:
-        call = find_tensor(context.trace, spec).call
+        call = find_tensor(context.trace, spec, stop=context.stop).call
     except CommandError:
         return False
     return stop.run is not None and call.run == stop.run.id

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyfuncdbg.commands.index import Index, parse_index
+from pyfuncdbg.debug.node_values import call_at
 from pyfuncdbg.debug.queries import Queries
+from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
 from pyfuncdbg.record.records import CallRecord, TensorRecord
 
@@ -44,24 +46,30 @@ class Found:
     call: CallRecord
 
 
-def find_call(trace: Queries, text: str) -> CallRecord:
-    """The call of that number or label; for a bare node name its newest call.
+def find_call(trace: Queries, text: str, stop: Stop | None = None) -> CallRecord:
+    """The call of that number or label; for a bare node name that of the stop, if it is of that node, else the newest.
+
+    At a stop other threads may go on calling it.
 
     Raises:
         CommandError: There is none, with the nearest names.
     """
     name = text.strip()
     if name and not _NUMBERED.fullmatch(name):
-        newest = _newest(trace, name)
+        newest = _newest(trace, name, stop=stop)
         if newest:
             return newest[0]
     return trace.call(name)
 
 
-def _newest(trace: Queries, name: str, run: int | None = None) -> list[CallRecord]:
-    """The newest calls of a node; where no node has that name, of the function or the op type."""
+def _newest(trace: Queries, name: str, run: int | None = None, stop: Stop | None = None) -> list[CallRecord]:
+    """The newest calls of a node, that of a stop first; where no node has that name, of the function or the op type."""
     calls = trace.calls(site=glob.escape(name), run=run, newest_first=True, limit=RECENT)
-    return [call for call in calls if call.site.name == name] or calls
+    calls = [call for call in calls if call.site.name == name] or calls
+    here = call_at(trace, stop)
+    if here is None or run not in (None, here.run) or not any(call.site.id == here.site.id for call in calls):
+        return calls
+    return [here, *(call for call in calls if call.number != here.number)]
 
 
 def parse_tensor(text: str) -> TensorSpec:
@@ -79,27 +87,29 @@ def parse_tensor(text: str) -> TensorSpec:
     return TensorSpec(match['owner'], match['side'] or '', int(match['slot']), index)
 
 
-def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, other_than: int | None = None) -> Found:
-    """The tensor that is meant; where several calls made one of that name, the newest.
+def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, other_than: int | None = None,
+                stop: Stop | None = None) -> Found:
+    """The tensor that is meant; where several calls made one of that name, that of the call at the stop, else the newest.
 
     Args:
         trace: Where to look.
         spec: As typed.
         run: In this run only.
         other_than: In any run but this.
+        stop: Where the user is.
 
     Raises:
         CommandError: There is none, with the nearest names.
     """
     if _NUMBERED.fullmatch(spec.owner) or (spec.side and run is None):
-        call = find_call(trace, spec.owner)
+        call = find_call(trace, spec.owner, stop)
         if run not in (None, call.run):
             raise CommandError(f'call #{call.number} {call.label} is of run {call.run}, not of run {run}')
         return of_call(call, spec)
-    for call in _newest(trace, spec.owner, run):
+    for call in _newest(trace, spec.owner, run, stop):
         if call.run != other_than and (spec.side or spec.slot < len(call.outputs)):
             return of_call(call, spec)
-    found = _as_input(trace, spec, run, other_than) or _in_runs(trace, spec, run, other_than)
+    found = _as_input(trace, spec, run, other_than, stop) or _in_runs(trace, spec, run, other_than)
     if found is None and (run is not None or other_than is not None):
         raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}')
     if found is None:
@@ -178,13 +188,14 @@ def of_call(call: CallRecord, spec: TensorSpec) -> Found:
     return Found(tensors[spec.slot], f'{side} {spec.slot} of call #{call.number} {call.label}', call)
 
 
-def _as_input(trace: Queries, spec: TensorSpec, run: int | None, other_than: int | None) -> Found | None:
+def _as_input(trace: Queries, spec: TensorSpec, run: int | None, other_than: int | None,
+              stop: Stop | None) -> Found | None:
     """A tensor that no recorded call made, as the newest call that got it."""
     for site in trace.sites():
         if spec.name not in site.inputs:
             continue
         slot = site.inputs.index(spec.name)
-        for call in _newest(trace, site.name, run):
+        for call in _newest(trace, site.name, run, stop):
             if call.run != other_than and slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
                 return Found(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
     return None

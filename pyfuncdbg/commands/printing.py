@@ -75,7 +75,7 @@ def value_of(context: Context, expression: str) -> Any:
 
 def _is_recorded(context: Context, text: str) -> bool:
     try:
-        find_tensor(context.trace, parse_tensor(text))
+        find_tensor(context.trace, parse_tensor(text), stop=context.stop)
     except PyfuncdbgError:
         return False
     return True

@@ -87,7 +87,7 @@ def _elements_of_last(text: str) -> str:
 
 def _recorded(context: Context, spec: TensorSpec, run: int | None) -> Found:
     try:
-        return find_tensor(context.trace, spec, run=run)
+        return find_tensor(context.trace, spec, run=run, stop=context.stop)
     except CommandError as error:
         if context.stop is None or not _is_variable(context.stop, spec.owner):
             raise
@@ -111,7 +111,7 @@ def _typed(text: str) -> str:
 
 def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, found: Found | LiveValue) -> Change:
     if args.against:
-        call = find_call(context.trace, args.against)
+        call = find_call(context.trace, args.against, context.stop)
         slot, side = spec.slot, spec.side
         if isinstance(found, Found) and found.call.site.kind != 'run' and not side:
             side = 'in' if any(found.tensor is given for given in found.call.inputs) else ''

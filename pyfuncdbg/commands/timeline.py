@@ -43,7 +43,7 @@ def _window(context: Context, args: argparse.Namespace) -> Window:
     kind = None if args.kind == 'all' else args.kind
     first, last = trace.extent(args.run)
     if args.call is not None:
-        call = find_call(trace, args.call)
+        call = find_call(trace, args.call, context.stop)
         around = max(call.duration or 0.0, 1e-6)
         first, last = call.started - 2 * around, call.started + 3 * around
     first = max(0.0, first) if args.start is None else args.start

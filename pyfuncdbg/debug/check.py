@@ -66,6 +66,8 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[Ch
     try:
         if step.site.op_type in READS:
             outcomes = {slot: _passed_on(step, slot) for slot in wanted}
+        elif all(step.outputs[slot].dtype == 'object' for slot in wanted):
+            raise CommandError('it made nodes of a backward pass, which have values where that runs')
         else:
             forward = forward_call(trace, step)
             outcomes, calls = _outcomes(trace, step, forward, wanted, at)

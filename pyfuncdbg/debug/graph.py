@@ -62,6 +62,11 @@ class Node:
         return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
 
     @property
+    def is_unseen(self) -> bool:
+        """Whether its calls are never seen, such as a write to a variable, which makes no tensor."""
+        return self.site.attrs.get('_unseen') is True
+
+    @property
     def is_handle(self) -> bool:
         """Whether it names what only its host can hold, such as a variable: it has no calls to tell of."""
         return self.site.attrs.get('_handle') is True
@@ -150,7 +155,13 @@ def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
 
 
 def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], SiteRecord]) -> dict[str, Node]:
-    return {site.name: Node(site, twins.get(twin_key(site)) if site.kind == 'python' else None) for site in sites}
+    return {_full_name(site): Node(site, twins.get(twin_key(site)) if site.kind == 'python' else None) for site in sites}
+
+
+def _full_name(site: SiteRecord) -> str:
+    """The name that those who take its outputs know it by: inside of a branch the branch's name is in front."""
+    name = owner(site.outputs[0]) if site.kind == 'python' and site.outputs else ''
+    return name if name.endswith(f'/{site.name}') else site.name
 
 
 def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str, str], SiteRecord]:
@@ -224,7 +235,7 @@ def find_node(trace: Queries, text: str, run: int | None = None) -> Found:
     name = text.strip()
     if not name:
         raise CommandError("no node named: expected something like 'norm', 'norm:0', 'norm[3]' or '#17'")
-    for way in (_exactly, _by_end, _by_function):
+    for way in (_of_node, _exactly, _by_end, _by_function):
         for graph in graphs:
             names = way(graph, name)
             if len(names) > 1:
@@ -294,6 +305,10 @@ def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
 def _plan_of(record: RunRecord) -> PlanRecord:
     return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds), record.asked,
                       record.sites, 1, record.id)
+
+
+def _of_node(graph: Graph, name: str) -> list[str]:
+    return [known] if (known := name if name in graph.nodes else owner(name)) in graph.nodes else []
 
 
 def _exactly(graph: Graph, name: str) -> list[str]:

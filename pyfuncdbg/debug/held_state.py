@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.debug.module_reads import module_reads
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
@@ -29,6 +30,8 @@ _MOST = 2_000
 _ITEMS = 100
 _PLAIN = (str, bytes, int, float, complex, type, np.ndarray, np.generic, CodeType, type(None))
 _RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_OF_NUMPY = ('ranf', 'sample', 'seed')
+"""Functions of np.random that use its global generator and are no methods of that."""
 _QUEUES = (('put', 'get', 'empty'), ('enqueue', 'dequeue'))
 """Methods by which queues are known, also those of processes, of asyncio and of frameworks."""
 _RECEIVING = ('recv', 'getresponse')
@@ -54,15 +57,32 @@ def obstacle(site: CallSite) -> str:
 def as_left(function: Any) -> tuple[str, ...]:
     """What a function holds that each call takes from, such as 'lines, an open file': a further call goes on there."""
     around = getattr(function, '__globals__', {})
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for name, value in held(function):
         what = _used_up(value)
         # What a module has, such as np.random, the function need not take: only the name is known to be in its code.
-        if _is(value, *_RANDOM) and not _is(around.get(name.partition('.')[0]), ModuleType):
+        first, dot, _ = name.partition('.')
+        if _is(value, *_RANDOM) and not _is(around.get(first, sys.modules.get(first) if dot else None), ModuleType):
             what = 'a random generator'
         if what:
-            found[f'{name}, {what}'] = None
-    return tuple(found)
+            found[name] = what
+    return tuple(f'{name}, {what}' for name, what in (found | _module_generators(function)).items())
+
+
+def _module_generators(function: Any) -> dict[str, str]:
+    """The random generators of modules that a function's code reads, such as that of `np.random`: by `np.random.rand`,
+    `random.random`, `config.rng`."""
+    found: dict[str, str] = {}
+    for _, one in (('', function), *held(function, functions=True)):
+        if not _is(one, FunctionType) or is_machinery(one.__code__.co_filename) or is_library(one.__code__.co_filename):
+            continue
+        for base, name, value in module_reads(one):
+            if _is(value, *_RANDOM):
+                found[name] = 'a random generator'
+            elif _is(getattr(value, '__self__', None), *_RANDOM) or (
+                    getattr(base, '__name__', '') == 'numpy.random' and name.rpartition('.')[2] in _OF_NUMPY):
+                found[name] = 'of the global random generator'
+    return found
 
 
 def taken(source: str) -> str:
@@ -117,8 +137,9 @@ def _refill(line: deque[Any], items: tuple[Any, ...]) -> None:
 
 
 # ---------------------------------------------------------------- what a function holds
-def held(function: Any) -> Iterator[tuple[str, Any]]:
-    """The objects that a function can reach by its closure, globals, defaults and instance, with names, each once."""
+def held(function: Any, *, functions: bool = False) -> Iterator[tuple[str, Any]]:
+    """The objects that a function can reach by its closure, globals, defaults and instance, with names, each once; functions
+    among them if they are asked for."""
     waiting: deque[tuple[str, Any, int]] = deque([('', function, 0)])
     met: set[int] = set()
     while waiting and len(met) < _MOST:
@@ -126,7 +147,8 @@ def held(function: Any) -> Iterator[tuple[str, Any]]:
         if id(value) in met or (_is(value, *_PLAIN) and value is not builtins.input):
             continue
         met.add(id(value))
-        if depth and not _is(value, FunctionType, MethodType, partial, ModuleType):
+        if depth and (not _is(value, FunctionType, MethodType, partial, ModuleType) or (
+                functions and _is(value, FunctionType))):
             yield name, value
         if depth < _DEEPEST:
             waiting.extend((inner, part, depth + 1) for inner, part in _parts(name, value))

@@ -23,7 +23,7 @@ DUMPS = 20
 """Newest calls that are listed."""
 _SEARCHED = 500
 """Calls of nodes of one name that are searched for the first with NaN."""
-_SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle'))
+_SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen'))
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 

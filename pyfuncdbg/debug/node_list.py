@@ -25,6 +25,7 @@ class NodeRow:
         time: What its calls cost, in the graph's run if it is of one; None if it did not run.
         value: What its first output held last.
         handle: It names what only its host can hold, such as a variable: it has no calls to tell of.
+        unseen: Its calls are never seen: it makes no tensor.
     """
 
     position: int
@@ -34,6 +35,7 @@ class NodeRow:
     time: SiteTime | None
     value: TensorRecord | None = None
     handle: bool = False
+    unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +73,5 @@ def node_rows(trace: Queries, graph: Graph) -> list[NodeRow]:
         found = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
         users = {use.node for use in graph.users.get(name, ())}
         rows.append(NodeRow(position, node.site, node.inputs, len(users), found[0] if found else None,
-                            handle=node.is_handle))
+                            handle=node.is_handle, unseen=node.is_unseen))
     return rows

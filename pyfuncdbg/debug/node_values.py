@@ -11,6 +11,7 @@ from pyfuncdbg.debug.queries import Queries
 from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.debug.tensors import view_of
 from pyfuncdbg.debug.value import described
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.record.dtypes import little_endian
 from pyfuncdbg.record.records import CallRecord, TensorRecord
@@ -38,7 +39,10 @@ class NodeValues:
         self._given: dict[str, TensorRecord] | None = None
 
     def call(self, node: Node) -> CallRecord | None:
-        """Its newest call, of the graph's run if it is of one; None if none was recorded."""
+        """The call of the stop, or its newest one, of the graph's run if it is of one; None if there is none."""
+        here = call_at(self._trace, self._stop)
+        if here is not None and self._graph.run in (None, here.run) and here.site.id in (site.id for site in node.sites):
+            return here
         if node.name not in self._calls:
             found = [call for site in node.sites for call in self._trace.newest(site, run=self._graph.run)]
             self._calls[node.name] = max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
@@ -81,3 +85,17 @@ class NodeValues:
                 self._given = {tensor.name: tensor for tensor in self._trace.run(run, plan.process).feeds
                                if not tensor.absent}
         return self._given
+
+
+def call_at(trace: Queries, stop: Stop | None) -> CallRecord | None:
+    """The record of the call that a thread is stopped at; None if it is in none, or that was not recorded."""
+    if stop is None or stop.call is None or not stop.call.id:
+        return None
+    call = stop.call
+    try:
+        record = trace.call(call.id)
+    except CommandError:
+        return None
+    # Of a forked process the parent's call may have the number.
+    same = (record.site.name, record.ordinal, record.thread) == (call.site.name, call.ordinal, call.thread)
+    return record if same else None

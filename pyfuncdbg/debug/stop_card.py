@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from traceback import walk_tb
 from types import FrameType
 from typing import Any
 
@@ -24,7 +25,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.machinery import is_library
 from pyfuncdbg.hooks.program_traceback import whole_traceback
-from pyfuncdbg.hooks.source_map import blocks, frame_line, function_variables, is_relay, place, program_code
+from pyfuncdbg.hooks.source_map import blocks, enclosing, frame_line, function_variables, is_relay, place, program_code
 from pyfuncdbg.record.frame_locals import order_of
 
 NAMES = 8
@@ -229,11 +230,8 @@ def _raised(error: BaseException) -> Raised:
         message = str(error)
     except Exception as broken:                 # the program's own __str__ may raise anything
         message = f'its __str__ raised {type(broken).__name__}'
-    frames = []
-    traceback = whole_traceback(error)
-    while traceback is not None:
-        if not is_relay(traceback.tb_frame.f_code.co_filename):
-            frames.append(place(traceback.tb_frame, traceback.tb_lineno))
-        traceback = traceback.tb_next
-    return Raised(type(error).__name__, message, tuple(frames))
+    went = [(frame, line) for frame, line in walk_tb(whole_traceback(error)) if not is_relay(frame.f_code.co_filename)]
+    same = enclosing(frame for frame, _ in went)
+    frames = tuple(place(frame, line) for frame, line in went if id(frame) not in same)
+    return Raised(type(error).__name__, message, frames)
 

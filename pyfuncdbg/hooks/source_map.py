@@ -6,7 +6,7 @@ function. Any thread. What Python itself prints to the program stays as the fram
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -168,6 +168,12 @@ def blocks(frame: FrameType) -> Sequence[FrameType]:
                 return found[::-1]
         outer = outer.f_back
     return frame,
+
+
+def enclosing(frames: Iterable[FrameType]) -> frozenset[int]:
+    """Ids of those frames that are, for the program, the same as a later one: of a function, and of the blocks around the
+    block that it is in."""
+    return frozenset(id(outer) for frame in frames if is_part(frame.f_code) for outer in blocks(frame)[:-1])
 
 
 def function_variables(frame: FrameType) -> dict[str, Any]:

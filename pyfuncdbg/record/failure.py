@@ -15,7 +15,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.machinery import is_package
-from pyfuncdbg.hooks.source_map import is_generated, is_part, is_relay, place
+from pyfuncdbg.hooks.source_map import enclosing, is_generated, is_part, is_relay, place
 from pyfuncdbg.record.frame_locals import Variables, variables_of
 from pyfuncdbg.record.loaded_source import LoadedSources
 from pyfuncdbg.record.snapshot import Copied, Snapshot, Snapshots
@@ -137,9 +137,11 @@ def _translate(text: traceback.TracebackException, error: BaseException, trace: 
         one, raised, trace = waiting.pop()
         frames = list(traceback.walk_tb(trace))[-_MOST_FRAMES:]
         if len(frames) == len(one.stack) and any(is_generated(frame.f_code) or is_part(frame.f_code) for frame, _ in frames):
+            same = enclosing(frame for frame, _ in frames)
             one.stack[:] = [
                 traceback.FrameSummary(*place(frame, line), lookup_line=False) if is_generated(frame.f_code) else summary
-                for (frame, line), summary in zip(frames, one.stack, strict=True) if not is_relay(frame.f_code.co_filename)]
+                for (frame, line), summary in zip(frames, one.stack, strict=True)
+                if not is_relay(frame.f_code.co_filename) and id(frame) not in same]
         pairs = [(one.__cause__, raised.__cause__), (one.__context__, raised.__context__),
                  *zip(one.exceptions or (), getattr(raised, 'exceptions', ()), strict=False)]
         for part, inner in pairs:
@@ -175,9 +177,14 @@ def _unparsed(text: traceback.TracebackException) -> traceback.TracebackExceptio
 
 
 def walked(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frames that an exception went through, outermost first, with their lines; both ends of a deep recursion."""
+    """The frames that an exception went through, outermost first, with their lines; both ends of a deep recursion.
+
+    Of a function and the blocks of it that run as functions it is the innermost.
+    """
     found = [(frame, line or 0) for frame, line in traceback.walk_tb(_without_machinery(error.__traceback__))]
     found = [(frame, line) for frame, line in found if not is_relay(frame.f_code.co_filename)] or found
+    same = enclosing(frame for frame, _ in found)
+    found = [(frame, line) for frame, line in found if id(frame) not in same]
     return found if len(found) <= _MOST_FRAMES else found[:_MOST_FRAMES // 2] + found[-_MOST_FRAMES // 2:]
 
 

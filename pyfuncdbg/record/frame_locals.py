@@ -16,7 +16,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.machinery import is_library, is_machinery
-from pyfuncdbg.hooks.source_map import program_code, variables
+from pyfuncdbg.hooks.source_map import blocks, program_code, variables
 from pyfuncdbg.hooks.traced import OURS
 from pyfuncdbg.record.dtypes import dtype_name
 from pyfuncdbg.record.safe_text import module_of, safe_text, type_name
@@ -66,7 +66,7 @@ def order_of(code: CodeType) -> dict[str, int]:
 
 def variables_of(frames: Sequence[FrameType], host: Host | None,
                  read: Callable[[FrameType], dict[str, Any]] = values_of) -> list[Variables]:
-    """The variables of the innermost frames of the program, outermost first.
+    """The variables of the innermost frames of the program, outermost first; of a block those of its function too.
 
     Args:
         frames: Of an exception, outermost first.
@@ -78,7 +78,8 @@ def variables_of(frames: Sequence[FrameType], host: Host | None,
         filename = frames[index].f_code.co_filename
         if is_machinery(filename) or is_library(filename):
             continue
-        found.append(_of_frame(index, frames[index], read(frames[index]), host))
+        values = {name: value for one in blocks(frames[index]) for name, value in variables(one.f_code, read(one)).items()}
+        found.append(_of_frame(index, frames[index], values, host))
         if len(found) == MOST_FRAMES:
             break
     return found[::-1]
@@ -125,7 +126,10 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
 def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> Variables:
     values = {name: value for name, value in variables(frame.f_code, values).items()
               if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
-    order = order_of(program_code(frame.f_code))
+    order: dict[str, int] = {}
+    for one in blocks(frame):
+        for name in sorted((known := order_of(program_code(one.f_code))), key=known.__getitem__):
+            order.setdefault(name, len(order))
     names = sorted(values, key=lambda name: order.get(name, len(order)))
     kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
     return Variables(index, kept, len(names) - len(kept))

@@ -39,7 +39,9 @@ def _heading(found: Lineage) -> Text:
     text.append('   control: yes' if found.control else '   control: no', 'dim')
     text.append(f'   values: {f"run #{found.run}" if found.run else "newest"}', 'dim')
     if not found.reached:
-        missing = 'no inputs' if found.direction == 'inputs' else 'nobody takes its outputs'
+        unknown = bool(found.rows) and found.rows[0].sort == 'elsewhere'
+        missing = 'no node of this graph: what goes in is not known' if unknown and found.direction == 'inputs' else (
+            'no inputs') if found.direction == 'inputs' else 'nobody takes its outputs'
         text.append(f'   {missing}' + ('' if found.label else ': an eager call is in no graph'))
     return text
 

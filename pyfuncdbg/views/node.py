@@ -66,6 +66,8 @@ def _title(card: NodeCard) -> Text:
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
     if card.newest is None and card.site.attrs.get('_handle') is True:
         return text.append(f'  held by {one_line(card.site.host, 40)}: it has no calls', 'dim')
+    if card.newest is None and card.site.attrs.get('_unseen') is True:
+        return text.append('  its calls are not seen', 'dim')
     if card.newest is None:
         missing = 'its calls were not recorded: --ops' if not card.recorded else 'has not run yet' if card.live else (
             'did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'))

@@ -20,6 +20,7 @@ from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.breakpoint_list import state_of
 from pyfuncdbg.debug.debugger import debugger
 from pyfuncdbg.debug.stop_card import stop_card
+from pyfuncdbg.record.trace import Trace
 
 pytestmark = pytest.mark.timeout(200)
 REAL = pytest.mark.tensorflow
@@ -81,16 +82,15 @@ def test_an_error_went_through_their_lines(recorded: tuple[str, Path, str, str])
         (call,) = [call for call in trace.calls() if call.error is not None and call.site.name == 'PyFunc_4']
     error = call.error
     assert error is not None
-    way = [line('for v in a:'), line('if v < 0'), line('raise ValueError')]
+    raising = line('raise ValueError')          # of the function and its blocks the innermost
     assert [(frame.line, frame.function) for frame in error.frames if frame.filename == str(PROGRAM)] == [
-        (number, 'failing') for number in way]
+        (raising, 'failing')]
     assert not [frame for frame in error.frames if 'autograph' in frame.filename]
-    assert [int(number) for number in re.findall(r'converted_program.py", line (\d+), in failing', error.traceback)] == way
+    assert re.findall(r'converted_program.py", line (\d+), in failing', error.traceback) == [str(raising)]
     assert 'raise ValueError' in error.traceback
     assert not re.search('autograph', error.traceback)
-    names = [{one.name for one in frame.variables} for frame in error.locals]
-    assert 'a' in names[0] and 'v' in names[2]
-    assert set().union(*names) <= {'a', 'v'}            # and none that only the copy has
+    (names,) = [[one.name for one in frame.variables] for frame in error.locals]
+    assert names == ['a', 'v']                  # and none that only the copy has
 
 
 def test_the_report_names_the_program_alone(recorded: tuple[str, Path, str, str]) -> None:
@@ -245,3 +245,38 @@ def test_a_block_knows_the_variables_of_the_function_around_it(which: str, condi
         names = [row.split()[0] for row in listed.splitlines()]
         assert names[:2] == ['x', 'k'] and sorted(names) == ['extra', 'i', 'k', 'scale', 'x', 'y', 'z']
         assert f'p sorted(locals())\n{sorted(names)}' in done.stderr and re.search(r'scale +3\.0', listed)
+
+
+_BROKEN_BLOCK = """
+import {library} as tf
+
+def inner(b, scale):
+    if tf.reduce_sum(b) > 0:
+        for i in tf.range(3):
+            b = b + tf.constant([1., 2., 3., 4., 5.])           # the line
+    return b * scale
+
+def load(a):
+    return tf.function(inner)(a, 3.)
+
+tf.py_function(load, [tf.constant([1., 2., 3.])], tf.float32)
+"""
+
+
+@pytest.mark.parametrize('library', [pytest.param('tensorflow', marks=REAL), 'pyfuncdbg.tf'])
+def test_an_error_in_a_block_goes_through_its_function_once(library: str, tmp_path: Path) -> None:
+    script, path = tmp_path / 'broken.py', tmp_path / 'broken.pfd'
+    script.write_text(_BROKEN_BLOCK.format(library=library))
+    run(tmp_path, '-m', 'pyfuncdbg', 'run', '--record', str(path), str(script))
+    with Trace.open(path) as trace:
+        (call,) = trace.calls(failed=True)
+    error = call.error
+    assert error is not None
+    broken = next(number for number, text in enumerate(script.read_text().splitlines(), 1) if '# the line' in text)
+    assert re.findall(r'line (\d+), in inner\n', error.traceback) == [str(broken)]
+    if library == 'tensorflow':             # ours tells the lines of the block in the message alone
+        frames = [frame for frame in error.frames if frame.filename == str(script)]
+        assert [(frame.function, frame.line) for frame in frames] == [('load', 11), ('inner', broken)]
+        names = [variable.name for frame in error.locals if error.frames[frame.frame].function == 'inner'
+                 for variable in frame.variables]
+        assert names == ['b', 'scale', 'i']

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.debug.graph import find_node
 from pyfuncdbg.debug.health import Finding, judge
+from pyfuncdbg.debug.node_card import node_card
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.record.records import CallRecord
@@ -358,3 +361,102 @@ def test_a_saved_model_is_as_without_us(tf: Any, tmp_path: Path) -> None:
     loaded = tf.saved_model.load(str(tmp_path / 'model'))
     gc.collect()
     assert loaded.branching(tf.constant([9.0, 16.0])).numpy().tolist() == [3.0, 8.0]
+
+
+def test_what_a_wrapped_function_takes_is_of_the_execution_that_calls_it(tf: Any, tmp_path: Path) -> None:
+    kept = tf.Variable([0.0, 0.0])
+
+    @tf.function
+    def inner(x: Any) -> Any:
+        return tf.numpy_function(lambda a: a - 1, [x], tf.float32, name='inner_py')
+
+    @tf.function
+    def f(x: Any) -> Any:
+        doubled = tf.multiply(x, 2.0, name='doubled')
+        kept.assign(tf.add(x, 7.0, name='stored'))
+        made = tf.numpy_function(lambda a: a + 1, [tf.identity(doubled)], tf.float32, name='parse')
+        if tf.reduce_sum(x) > 0.0:
+            made = tf.py_function(lambda a: a * 3, [doubled], tf.float32, name='triple')
+        return inner(made)
+
+    inner(tf.constant([5.0, 5.0]))          # traced by itself, before it is called by another
+    path = recorded(tmp_path, lambda: [f(tf.constant([1.0, n])) for n in (2.0, 3.0)])
+    with Trace.open(path) as trace:
+        calls = trace.calls(kind='python')
+        runs = {run.id: run for run in trace.runs() if run.label == 'f'}
+        card = node_card(trace, find_node(trace, 'doubled'))
+        taken = node_card(trace, find_node(trace, 'parse'))
+        stored = node_card(trace, find_node(trace, 'stored'))
+        inside = node_card(trace, find_node(trace, 'triple'))
+    assert [call.run for call in calls] == sorted(run for run in runs for _ in range(3))
+    assert {use.node for use in card.outputs[0].users} == {'parse', 'cond'}
+    assert [use.node for use in stored.outputs[0].users] == ['AssignVariableOp']
+    (given,) = taken.inputs
+    assert (given.use.node, given.sort, given.op_type) == ('doubled', 'node', 'Mul')
+    assert given.value is not None and given.value.to_numpy().tolist() == [2, 6]
+    assert [given.use.tensor for given in inside.inputs] == ['doubled:0']
+
+
+def test_of_two_executions_at_once_a_call_is_in_neither(tf: Any, tmp_path: Path) -> None:
+    together = threading.Barrier(1)
+
+    def wait(a: Any) -> Any:
+        together.wait()
+        return a
+
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.numpy_function(wait, [tf.multiply(x, 2.0, name='doubled')], tf.float32, name='waiting') + 1.0
+
+    def work() -> None:
+        threads = [threading.Thread(target=f, args=(tf.constant(float(n)),)) for n in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    f(tf.constant(0.0))                     # traced once
+    together = threading.Barrier(2, timeout=60)
+    path = recorded(tmp_path, work)
+    with Trace.open(path) as trace:
+        runs = {run.id: run.label for run in trace.runs()}
+        calls = trace.calls(kind='python')
+    assert sorted(call.inputs[0].to_numpy().item() for call in calls) == [2, 4]
+    assert [runs[call.run] for call in calls] == ['functions and datasets'] * 2
+
+
+def test_a_dataset_that_goes_on_beside_a_function_is_no_part_of_it(tf: Any, tmp_path: Path) -> None:
+    elements: Any = None
+
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.numpy_function(lambda a: np.int64(next(elements)) + a, [x], tf.int64, name='next_one')
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'ops.pfd', ops=True):
+        elements = iter(tf.data.Dataset.range(3).map(lambda i: tf.multiply(i, 10, name='tenfold')))
+        assert [int(f(tf.constant(1, tf.int64))) for _ in range(2)] == [1, 11]
+    with Trace.open(tmp_path / 'ops.pfd') as trace:
+        runs = {run.id: run.label for run in trace.runs()}
+        calls = [(runs[call.run], call.site.name) for call in trace.calls() if call.site.kind in ('op', 'python')]
+    assert calls.count(('f', 'next_one')) == 2
+    assert {label for label, name in calls if name == 'tenfold'} == {'functions and datasets'}
+
+
+def test_a_name_means_the_node_before_what_a_backward_pass_takes_of_it(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.reduce_sum(tf.py_function(lambda a: a * a, [tf.sin(x, name='bent')], tf.float32, name='squared'))
+
+    def work() -> None:
+        x = tf.constant([1.0, 2.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            made = f(x)
+        tape.gradient(made, x)
+    with Trace.open(recorded(tmp_path, work)) as trace:
+        found = find_node(trace, 'squared')
+        backward = next(run.id for run in trace.runs() if '(backward)' in run.label)
+        (given,) = node_card(trace, found).inputs
+        text = execute(f'li squared --run {backward}', Context(trace)).text(120)
+    assert found.graph.plan is not None and found.graph.plan.label == 'f' and given.use.node == 'bent'
+    assert 'what goes in is not known' in text

@@ -10,13 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted_user import ScriptedUser
+from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
 from pyfuncdbg.commands.command import Context
 from pyfuncdbg.commands.execute import execute
 from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.debug.graph import find_node
+from pyfuncdbg.debug.node_card import node_card
 from pyfuncdbg.debug.otherwise import otherwise
+from pyfuncdbg.debug.scope import node_inputs
+from pyfuncdbg.debug.stack import NodeEntry, stack_of
+from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.debug.tensors import view_of
 from pyfuncdbg.record.records import CallRecord
 from pyfuncdbg.record.trace import Trace
 
@@ -125,6 +131,43 @@ def test_what_control_dependencies_put_in_order_is_shown_as_the_session_had_it(
             call = shown[tensor.op.name]
             assert call.outputs[0].level == 'full', f'{tensor.name}: {call.outputs[0].note}'
             np.testing.assert_allclose(call.outputs[0].to_numpy(), value, rtol=1e-5, err_msg=tensor.name)
+
+
+@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('resource', [False, True])
+def test_what_a_stop_before_a_node_shows_is_what_the_session_had(tf: Any, seed: int, resource: bool) -> None:
+    """`pt`, `ni` and the card of every stop, node by node, through a step whose order is fixed."""
+    program = Program(tf, seed, resource, ordered=True)
+    fetches = [program.reads, program.writes]
+    expected = {tensor.name: value for tensor, value in zip(program.reads, program.run(fetches)[0], strict=True)}
+    shown, wrong = dict.fromkeys(expected, 0), []
+
+    def compare(where: str, name: str, value: Any) -> None:
+        shown[name] += 1
+        if value is None or not np.allclose(value, expected[name], rtol=1e-5):
+            wrong.append((where, name, value, expected[name]))
+
+    def look(stop: Stop) -> None:
+        context, view = context_of(stop), view_of(stop)
+        if view is not None and stop.phase == 'node':
+            for name in filter(view.holds, expected):
+                compare('pt', name, execute(f'pt {name}', context).result.values)
+                made = node_card(context.trace, find_node(context.trace, name, stop.run.id), stop).outputs[0].value
+                compare('ni', name, made and made.to_numpy())
+            for entry in stack_of(stop):
+                inputs = node_inputs(stop, entry) if isinstance(entry, NodeEntry) else ()
+                for _, name, read in inputs:
+                    if name in expected and view.holds(name):
+                        compare('input', name, read())
+        execute('cont' if stop.phase == 'end' else 'node', context)
+    with ScriptedUser(repeat(look)), tf.compat.v1.Session(graph=program.graph) as session:
+        session.run(program.init)
+        session.run(program.writes[-1:] or program.x, {program.x: 0.5})
+        debugged = pyfuncdbg.DebugSession(session)
+        results = debugged.run(fetches, {program.x: 1.5})[0]
+    for tensor, value in zip(program.reads, results, strict=True):
+        np.testing.assert_allclose(value, expected[tensor.name], rtol=1e-5)
+    assert wrong == [] and min(shown.values()) > 1
 
 
 def test_where_the_order_is_open_what_a_node_used_is_shown_or_nothing(tf: Any, tmp_path: Any) -> None:

@@ -160,8 +160,9 @@ def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> N
     first = {'call': '0-th value returned by pyfunc_0 is double, but expects float (call #1)',
              'shape': 'Incompatible shapes: [3] vs. [2]'}.get(which, 'StringToNumberOp could not correctly convert string: ')
     assert re.search(r'\(\S+ \S?B\) The program ended with InvalidArgumentError: ' + re.escape(first), report)
-    assert ('InvalidArgumentError in call #1 PyFunc[0]' in report) is (which in ('call', 'handled'))
-    assert ('No call raised' in report) is (which == 'shape')
+    assert ('InvalidArgumentError in call #1 PyFunc[0]' in report) is (which != 'node')
+    assert 'No call raised' not in report or which == 'node'
+    assert ('output 0 has shape [3], and its graph (set_shape) says [2]: Incompatible' in report) is (which == 'shape')
 
 
 def test_a_shape_that_ensure_shape_refuses_is_the_error_of_its_call(tf: Any, tmp_path: Path) -> None:
@@ -270,7 +271,51 @@ def test_an_element_that_an_iterator_refuses_is_the_error_of_its_call(tf: Any, t
     calls, raised = told(tf, tmp_path, lambda: list(data.map(loose)))               # TensorFlow does not look at the spec
     assert raised == '' and {error for _, error in calls} == {''}
     calls, raised = told(tf, tmp_path, lambda: list(data.map(lambda size: pair(size)[1] + 1)))
-    assert 'Incompatible shapes' in raised and {error for _, error in calls} == {''}, 'a later node made that element'
+    text = 'Incompatible shapes at component 0: expected [2] but got [3].'
+    assert text in raised and {error for size, error in calls if size == 3} == {text}, 'a later node hands the shape on'
+
+
+def untrue(tf: Any, size: Any) -> Any:
+    made = shaped(tf, size)
+    made.set_shape([2])
+    return made
+
+
+def specified(tf: Any, size: Any) -> Any:
+    return tf.py_function(lambda count: tf.ones([int(count)]), [size], tf.TensorSpec([2], tf.float32))
+
+
+@pytest.mark.parametrize(('function', 'says'), [(untrue, 'its graph (set_shape)'), (specified, 'the TensorSpec in Tout')],
+                         ids=['set_shape', 'Tout'])
+def test_what_a_shape_that_is_not_true_breaks_later_is_the_error_of_its_call(tf: Any, tmp_path: Path, function: Any,
+                                                                             says: str) -> None:
+    begin, ones = f'output 0 has shape [3], and {says} says [2]: ', tf.constant([1.0, 1.0])
+    data = tf.data.Dataset.from_tensor_slices(np.float32([2, 3, 2]))
+
+    def error_of(run: Callable[[], Any]) -> str:
+        """The error of the calls for 3, which the program's tells too; others have none."""
+        calls, raised = told(tf, tmp_path, run)
+        assert {error for size, error in calls if size == 2} <= {''}
+        (error,) = {error for size, error in calls if size == 3}
+        assert error.startswith(begin) and error.removeprefix(begin) in raised
+        return error.removeprefix(begin)
+    summed = 'Incompatible shapes: ['           # TensorFlow may turn the operands round
+    assert error_of(lambda: tf.function(lambda size: function(tf, size) * 2.0 + ones)(tf.constant(3.0))).startswith(summed)
+    assert error_of(lambda: list(data.map(lambda size: ones * function(tf, size)))).startswith(summed)
+    assert error_of(lambda: list(data.map(lambda size: function(tf, size)).batch(3))).startswith('Cannot add tensor to the')
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        node = function(tf, tf.constant(3.0)) + tf.compat.v1.placeholder_with_default([1.0, 1.0], [2])
+        assert error_of(lambda: session.run(node)).startswith(summed)
+
+
+def test_a_shape_that_is_not_true_and_breaks_nothing_is_no_error(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def others(size: Any) -> Any:
+        with tf.control_dependencies([untrue(tf, size)]):
+            return tf.range(size) + tf.range(size + 1.0)
+    assert told(tf, tmp_path, lambda: tf.function(lambda size: untrue(tf, size))(tf.constant(3.0))) == ([(3, '')], '')
+    calls, raised = told(tf, tmp_path, lambda: others(tf.constant(3.0)))
+    assert 'Incompatible shapes: [3] vs. [4]' in raised and calls == [(3, '')], 'of another node'
 
 
 def test_the_debugger_stops_at_a_shape_that_a_map_refuses(tf: Any) -> None:

@@ -14,6 +14,7 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.commands.tape import TAPE
+from pyfuncdbg.debug.check import checked
 from pyfuncdbg.debug.diagram import tape_diagram
 from pyfuncdbg.debug.summary import summarized
 from pyfuncdbg.debug.tape import Tape, tape_of
@@ -553,6 +554,24 @@ def test_the_backward_function_of_a_traced_one(tf: Any, tmp_path: Path) -> None:
     assert {(name.rpartition('/')[2], to) for name, to in edges(inner)} >= {('Sum', 'mul'), ('ReadVariableOp', '->w')}
     (source,) = [source for source in inner.sources if source.name == 'w']
     assert source.gradient and source.gradient.magnitude == largest(found)
+
+
+def test_a_step_that_made_nodes_of_a_backward_function_is_unchecked_for_that(tf: Any, tmp_path: Path) -> None:
+    w = tf.Variable([1.0, 2.0], name='w')
+
+    @tf.function
+    def forward(v: Any) -> Any:
+        return tf.reduce_sum(tf.py_function(lambda a: a * a, [v * w], tf.float32))
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'tape.pfd', ops=True):
+        with tf.GradientTape() as tape:
+            loss = forward(tf.constant([0.5, 0.25]))
+        tape.gradient(loss, w)
+    with Trace.open(tmp_path / 'tape.pfd') as trace:
+        steps = [step for step in trace.calls(kind='gradient') if step.site.op_type == 'EagerPyFunc']
+        reasons = [[edge.outcome.reason for edge in checked(trace, step)] for step in steps
+                   if all(tensor.dtype == 'object' for tensor in step.outputs)]
+    assert reasons == [['it made nodes of a backward pass, which have values where that runs']]
 
 
 UNNAMED = """

@@ -19,7 +19,7 @@ from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
 from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.held_state import held, obstacle
+from pyfuncdbg.debug.held_state import as_left, held, obstacle
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.record.recorder import Recorder
 
@@ -260,3 +260,28 @@ def test_what_is_only_written_to_or_named_is_no_obstacle() -> None:
     names = {name for name, _ in held(plain)}
     assert {'log', 'closed', 'NUMBERS'} <= names
     assert 'np' not in names and 'tf' not in names
+
+
+def by_local_import() -> float:
+    from random import gauss
+    return gauss(0, 1)
+
+
+def by_a_helper() -> np.ndarray:
+    return np.array([of_numpy() for _ in range(2)])
+
+
+def of_numpy() -> float:
+    return np.random.normal()
+
+
+@pytest.mark.parametrize(('function', 'names'), [
+    (of_numpy, ['np.random.normal, of the global random generator']),
+    (by_a_helper, ['np.random.normal, of the global random generator']),
+    (by_local_import, ['random.gauss, of the global random generator']),
+    (lambda: random.random(), ['random.random, of the global random generator']),
+    (lambda: np.random.sample(), ['np.random.sample, of the global random generator']),
+    (lambda: np.random.default_rng(0).normal(), []),        # `normal` is a name of np.random too, but it is not read there
+    (lambda: (np.random.RandomState(1).rand(), random.Random(1).gauss(0, 1)), [])])
+def test_the_global_random_generators_that_a_function_reads_are_named(function: Callable[[], Any], names: list[str]) -> None:
+    assert list(as_left(function)) == names

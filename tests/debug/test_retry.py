@@ -1,6 +1,7 @@
 """`retry`: on which inputs a call is executed again, and what the trace says of its executions."""
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -349,3 +350,25 @@ def test_a_retried_call_is_hit_once_whatever_it_counts(place, user):
         for value in range(4):
             tf.numpy_function(f, [tf.constant(float(value))], tf.float64, name='f')
     assert stopped == [(1, 2, 1), (1, 2, 1), (1, 2, 1), (2, 3, 1)]
+
+
+def test_at_a_stop_the_name_of_a_node_is_the_call_of_the_stop(user):
+    """Another thread has called it since."""
+    def call(x: float) -> None:
+        tf.numpy_function(lambda x: np.float64(x * 10), [tf.constant(x)], tf.float64, name='parse')
+    execute('break parse --after-call if x == 1', Context(debugger.live.trace(), None, 80, debugger))
+    said: dict[str, str] = {}
+
+    def look(stop: Any) -> None:
+        other = threading.Thread(target=call, args=(2.0,))
+        other.start()
+        other.join()
+        for line in ('call parse', 'pt parse:in0', 'pt parse:0', 'ni parse', 'calls'):
+            said[line] = ' '.join(execute(line, Context(debugger.live.trace(), stop, 200, debugger)).text(200).split())
+    with user(look, 'cont'):
+        call(1.0)
+    assert said['calls'].startswith('2 calls')
+    assert ' parse[0] PyFunc' in said['call parse'][:40]
+    assert re.search(r'input 0 of call #\d+ parse\[0\]', said['pt parse:in0'])
+    assert re.search(r'output 0 of call #\d+ parse\[0\]', said['pt parse:0'])
+    assert 'float64[] = 10' in said['ni parse'] and '= 20' not in said['ni parse']

@@ -71,7 +71,7 @@ class TensorFlowAttachment:
             self._calls.install(self._patches)
             going.install(found, self._patches, self._calls.sites)
             self._tapes.install(self._patches)
-            self._ops.install(self._patches)
+            self._ops.install(self._patches, self._calls.sites)
             self._frames.install()
             if self._examination is not None:
                 self._examination.install(self._patches, self._calls.sites)

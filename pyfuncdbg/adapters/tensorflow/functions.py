@@ -76,6 +76,21 @@ def takes_element(registered: Any) -> bool:
     return False
 
 
+def output_specs(registered: Any) -> list[Any]:
+    """The TensorSpecs in a function's `Tout`, by output, which TensorFlow does not look at; empty where it has none."""
+    function = getattr(registered, '_func', registered)
+    while isinstance(code := getattr(function, '__code__', None), CodeType) and _TENSORFLOW in code.co_filename:
+        place = code.co_name, os.path.basename(code.co_filename)
+        if place not in _WRAPPERS:
+            break
+        specs = _closed_over(function, 'out_structure')
+        if specs is not _NONE:                  # of a composite, which has several outputs, it is not told which is which
+            plain = all(type(spec).__name__ in ('DType', 'TensorSpec') for spec in specs)
+            return list(specs) if plain else []
+        function = _closed_over(function, _WRAPPERS[place])
+    return []
+
+
 def is_gradient(registered: Any) -> bool:
     """Whether it is the backward step of another one."""
     return bool(getattr(registered, '_is_grad_func', False))

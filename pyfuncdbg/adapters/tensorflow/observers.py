@@ -13,15 +13,19 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
+from pyfuncdbg.adapters.tensorflow.graphs import PYTHON
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import plain_attrs, surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.tensor_names import is_function, maker, name_of, outer_tensors, outermost, prefix, reached
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.summary import Summary
 
 _UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc',
                      'PyFuncStateless', 'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))
 """Nodes that compute nothing, and those whose function is a call by itself."""
+_PASSED = frozenset(('Identity', 'IdentityN', 'NoOp', '_Retval'))
+"""Nodes that use nothing: who takes what they pass on is what uses it."""
 _UNREADABLE = frozenset(('resource', 'variant'))
 _SEEN = '_pyfuncdbg_observed'
 SCOPE = 'pyfuncdbg/'
@@ -36,7 +40,8 @@ class Observed:
     Attributes:
         ops: Names of the nodes that were looked at, and of ours.
         nodes: The observer of a node, by the node's name.
-        sites: Of the nodes that have one.
+        sites: Of the nodes, those without an observer too: they use what others make.
+        roots: Ids of the outermost graphs whose nodes a call of the function may run; None before its first call.
         observers: TensorFlow's registry keeps them weakly, the graph through this.
     """
 
@@ -44,6 +49,7 @@ class Observed:
         self.ops: set[str] = set()
         self.nodes: dict[str, Any] = {}
         self.sites: list[CallSite] = []
+        self.roots: tuple[int, ...] | None = None
         self.observers: list[Observer] = []
 
 
@@ -103,6 +109,7 @@ class Observers:
         self._host = host
         self._register = register
         self._seen = seen
+        self.python_site: Callable[[Any], CallSite | None] = lambda op: None
 
     def observe(self, graph: Any, health: bool) -> None:
         """Give an observer to every node of a function's graph that has none yet."""
@@ -113,13 +120,15 @@ class Observers:
         arguments = {tensor.op.name for tensor in graph.inputs}
         new = [op for op in graph.get_operations() if op.name not in known.ops and op.name not in arguments]
         known.ops.update(op.name for op in new)
-        outer = _outer_tensors(graph)
+        outer = outer_tensors(graph)
         for op in new:
-            before = [known.nodes[made.op.name] for made in map(_maker, op.inputs) if made.op.name in known.nodes]
+            before = [known.nodes[made.op.name] for made in map(maker, op.inputs) if made.op.name in known.nodes]
             if before and (op.type == 'Identity' or _calls_function(op)):
                 op._add_control_inputs(before)  # values are seen in the order in which they are made, whatever they go into
             if op.type not in _UNSEEN and any(_readable(tensor) for tensor in op.outputs):
                 known.nodes[op.name] = self._add(graph, op, known, health, before, outer)
+            elif op.type not in _PASSED and any(_readable(tensor) for tensor in op.inputs):
+                known.sites.append(self._site_without_observer(graph, op, outer))
 
     def _add(self, graph: Any, op: Any, known: Observed, health: bool, after: Sequence[Any], outer: dict[str, Any]) -> Any:
         site = self._site(graph, op, outer)
@@ -148,7 +157,7 @@ class Observers:
         known.sites.append(site)
         known.observers.append(observer)
         holder = graph
-        while (holder := getattr(holder, 'outer_graph', None)) is not None and _is_function(holder):
+        while (holder := getattr(holder, 'outer_graph', None)) is not None and is_function(holder):
             around = getattr(holder, _SEEN, None)
             if around is not None:              # the graph of a branch may go; its function is run by the one around it
                 around.observers.append(observer)
@@ -164,11 +173,16 @@ class Observers:
             parts.append(math.cast(arrays.shape(tensor), double))
         return parts[0] if len(parts) == 1 else arrays.concat_v2(parts, 0)
 
-    def _site(self, graph: Any, op: Any, outer: dict[str, Any]) -> CallSite:
-        return CallSite(_prefix(graph) + op.name, op.type, 'op', self._host, stack=creation(op),
-                        inputs=[_name(tensor, outer) for tensor in op.inputs],
-                        outputs=[_prefix(graph) + tensor.name for tensor in op.outputs],
-                        attrs={**plain_attrs(op), **surroundings(op), 'function': str(graph.name)})
+    def _site_without_observer(self, graph: Any, op: Any, outer: dict[str, Any]) -> CallSite:
+        """Of a node that makes no tensor to look at, or whose function is a call by itself."""
+        python = self.python_site(op) if op.type in PYTHON else None
+        return python if python is not None else self._site(graph, op, outer, _unseen=True)
+
+    def _site(self, graph: Any, op: Any, outer: dict[str, Any], **more: Any) -> CallSite:
+        return CallSite(prefix(graph) + op.name, op.type, 'op', self._host, stack=creation(op),
+                        inputs=[name_of(tensor, outer) for tensor in op.inputs],
+                        outputs=[prefix(graph) + tensor.name for tensor in op.outputs],
+                        attrs={**plain_attrs(op), **surroundings(op), 'function': str(graph.name), **more})
 
 
 def is_observed(graph: Any) -> bool:
@@ -182,45 +196,16 @@ def sites_of(graph: Any) -> Sequence[CallSite]:
     return known.sites if known is not None else ()
 
 
-def outermost(graph: Any) -> Any:
-    """The graph of the function that a program calls, of which this one is a part."""
-    while _is_function(outer := getattr(graph, 'outer_graph', None)):
-        graph = outer
-    return graph
-
-
-def names_of(tensors: Sequence[Any]) -> list[str]:
-    """Names of what a function gets or gives, as its nodes are named."""
-    return [_name(tensor, {}) for tensor in tensors]
-
-
-def _maker(tensor: Any) -> Any:
-    """The tensor that this one only passes on."""
-    while tensor.op.type == 'Identity':
-        tensor = tensor.op.inputs[0]
-    return tensor
-
-
-def _outer_tensors(graph: Any) -> dict[str, Any]:
-    """By name of a graph's argument: the tensor of a graph around it that comes in there."""
-    return {inner.name: outer for outer, inner in graph.captures if hasattr(outer, 'op') and _is_function(outer.graph)}
-
-
-def _name(tensor: Any, outer: dict[str, Any]) -> str:
-    tensor = _maker(tensor)
-    while (found := outer.get(tensor.name)) is not None:
-        tensor = _maker(found)
-        outer = _outer_tensors(tensor.graph)
-    return _prefix(tensor.graph) + str(tensor.name)
-
-
-def _prefix(graph: Any) -> str:
-    """Nodes of branches, of loops and of functions that a function calls are named after these too."""
-    return f'{graph.name}/' if _is_function(getattr(graph, 'outer_graph', None)) else ''
-
-
 def _calls_function(op: Any) -> bool:
     return any(attr.type in ('func', 'list(func)') for attr in op.op_def.attr)
+
+
+def roots_of(graph: Any) -> tuple[int, ...]:
+    """Ids of the outermost graphs whose nodes run in a call of an observed function."""
+    known: Observed = getattr(graph, _SEEN)
+    if known.roots is None:
+        known.roots = tuple(id(root) for root in reached(graph))
+    return known.roots
 
 
 @contextmanager
@@ -228,10 +213,6 @@ def _only_after(graph: Any, nodes: Sequence[Any]) -> Iterator[None]:
     """Nodes that are made here wait for these, and for no others that the program asks for."""
     with graph.control_dependencies(None), graph.control_dependencies(nodes):
         yield
-
-
-def _is_function(graph: Any) -> bool:
-    return graph is not None and hasattr(graph, 'control_outputs')
 
 
 def _readable(tensor: Any) -> bool:

@@ -16,16 +16,16 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, is_observed, names_of, outermost, sites_of
+from pyfuncdbg.adapters.tensorflow.observers import Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.adapters.tensorflow.parts import Parts
 from pyfuncdbg.adapters.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.adapters.tensorflow.runs import Runs
-from pyfuncdbg.adapters.tensorflow.sites import frames_of
+from pyfuncdbg.adapters.tensorflow.sites import Sites, frames_of
+from pyfuncdbg.adapters.tensorflow.tensor_names import names_of
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
-from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.machinery import is_machinery
 from pyfuncdbg.hooks.objects import living
 
@@ -64,9 +64,6 @@ class OpCalls:
         self._host = host
         self._runs = runs
         self._observers = Observers(parts, host, parts.scripts.FuncRegistry.insert, self._seen)
-        self._going: dict[int, list[Run]] = {}
-        self._last: Run | None = None
-        self._lock = new_lock()
         self._inside = threading.local()
         self._sites: dict[tuple[Any, ...], CallSite] = {}
         self._told: set[str] = set()
@@ -74,8 +71,9 @@ class OpCalls:
         self._end_following: Callable[[], None] = lambda: None
 
     # ------------------------------------------------------------------ coming and going
-    def install(self, patches: Patches) -> None:
+    def install(self, patches: Patches, sites: Sites) -> None:
         """Take TensorFlow's places."""
+        self._observers.python_site = sites.of_node
         functions, tracing = self._parts.functions, self._parts.tracing
         patches.replace(tracing, 'make_function_context', self._keyed(tracing.make_function_context))
         patches.replace(functions, 'from_func_graph', self._defined(functions.from_func_graph))
@@ -174,17 +172,8 @@ class OpCalls:
     def _run(self, function: Any, graph: Any, call: Callable[..., Any], args: list[Any]) -> Any:
         run = Run(_plain_name(function), self._host, perf_counter_ns(), sites=lambda: sites_of(graph),
                   feeds=names_of(graph.inputs), fetches=names_of(graph.outputs))
-        key = id(outermost(graph))
-        with self._lock:
-            self._going.setdefault(key, []).append(run)
-            self._last = run
-        try:
+        with self._runs.executing(run, roots_of(graph)):
             return self._whole(run, call, args)
-        finally:
-            with self._lock:
-                self._going[key].remove(run)
-                if not self._going[key]:
-                    del self._going[key]
 
     def _whole(self, run: Run, call: Callable[..., Any], args: list[Any]) -> Any:
         """A run's own call."""
@@ -204,16 +193,6 @@ class OpCalls:
         return kept[0]
 
     # ------------------------------------------------------------------ ops
-    def _run_of(self, graph: int) -> Run:
-        going = self._going.get(graph)
-        if going:
-            try:
-                return going[-1]
-            except IndexError:                  # it has ended meanwhile
-                pass
-        last = self._last
-        return last if last is not None and self._going else self._runs.graphs
-
     def _seen(self, observer: Observer, values: Sequence[Any]) -> None:
         """A node of a traced function has run; on a thread of TensorFlow's."""
         if self._wanted():
@@ -232,7 +211,8 @@ class OpCalls:
         values = [observer.summary(i, value) for i, value in enumerate(values)] if observer.health else values
         inputs = [values[place] if place >= 0 else None for place in observer.inputs]
         outputs = [values[place] if place >= 0 else None for place in observer.outputs]
-        around(observer.site, lambda *_: outputs, self._run_of(observer.graph), inputs, thread=threading.get_native_id())
+        run = self._runs.of_function(observer.graph)
+        around(observer.site, lambda *_: outputs, run, inputs, thread=threading.get_native_id())
         # TensorFlow hands a string of no dimensions over as bytes.
         size = 0 if observer.health else sum(len(value) if isinstance(value, bytes) else value.nbytes for value in values)
         op_cost.add((perf_counter_ns() - began) / 1e9, size)

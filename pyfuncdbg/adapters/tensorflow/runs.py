@@ -1,12 +1,13 @@
 """Which run a call belongs to: a `Session.run`, the eager code of a thread, or the graphs that TensorFlow runs elsewhere.
 
-TensorFlow does not tell its threads for whom they work. A call in the graph of a session that runs is that run's; calls of
-traced functions and datasets are one run together.
+TensorFlow does not tell its threads for whom they work. A call in the graph of a session that runs is that run's; so is one
+of a traced function whose ops are seen, while it executes once at a time. Other calls of functions and datasets are one run.
 """
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from time import perf_counter_ns
 from types import FrameType
@@ -24,6 +25,7 @@ from pyfuncdbg.hooks import cell
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.entrance import Entrance, begins_call
+from pyfuncdbg.hooks.locks import new_lock
 
 if TYPE_CHECKING:
     from pyfuncdbg.adapters.tensorflow.quick import Quick
@@ -50,6 +52,8 @@ class Runs:
         self.graphs = self._endless('functions and datasets')
         self._writing: set[int] = set()         # ids of those that write to v1 variables
         self._going: dict[int, list[Run]] = {}      # by id of the graph; what no thread removes needs no lock
+        self._executing: dict[int, tuple[Run, ...]] = {}    # of traced functions; replaced whole, under the lock
+        self._lock = new_lock()
         self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
         self._plans: Plans | None = None
         self.quick: Quick | None = None
@@ -81,7 +85,32 @@ class Runs:
             if run.control is not None and isinstance(run.control, (Pending, Walk)) and entry.site is not None:
                 run.control.calls.began(entry.site, inputs)
             return run
-        return self.graphs
+        return self.of_function(entry.root)
+
+    def of_function(self, root: int) -> Run:
+        """That of what a traced function does, by its outermost graph.
+
+        Of several executions at once, TensorFlow does not tell which one it is: then it is no run's.
+        """
+        runs = self._executing.get(root, ())
+        return runs[0] if len(runs) == 1 else self.graphs
+
+    @contextmanager
+    def executing(self, run: Run, roots: Sequence[int]) -> Iterator[None]:
+        """A call of a traced function whose ops are seen goes on; `roots` are the graphs whose nodes it may run."""
+        with self._lock:
+            for root in roots:
+                self._executing[root] = *self._executing.get(root, ()), run
+        try:
+            yield
+        finally:
+            with self._lock:
+                for root in roots:
+                    others = tuple(other for other in self._executing[root] if other is not run)
+                    if others:
+                        self._executing[root] = others
+                    else:                       # another graph may have the number later
+                        del self._executing[root]
 
     # ------------------------------------------------------------------ sessions
     def install(self, parts: Parts, patches: Patches, sites: Sites) -> None:

@@ -16,10 +16,11 @@ import numpy as np
 
 from pyfuncdbg.adapters.tensorflow.creation import creation
 from pyfuncdbg.adapters.tensorflow.ensured import Promise, ensured
-from pyfuncdbg.adapters.tensorflow.functions import is_gradient, takes_element, user_function
+from pyfuncdbg.adapters.tensorflow.functions import is_gradient, output_specs, takes_element, user_function
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.node_facts import surroundings
 from pyfuncdbg.adapters.tensorflow.parts import Parts
+from pyfuncdbg.adapters.tensorflow.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.exhausted import SOURCE
 from pyfuncdbg.hooks.installed import Gate
@@ -136,7 +137,8 @@ class Sites:
             return known
         function = None if is_gradient(registered) else user_function(registered)
         if function is None:
-            entry = Entry(None, self.eager_caller(frame) is not None)
+            graph = getattr(registered, _GRAPH, lambda: None)()
+            entry = Entry(None, self.eager_caller(frame) is not None, id(outermost(graph)) if graph is not None else 0)
         else:
             caller = self.eager_caller(frame)
             entry = (self._node_entry(registry, token, registered, function) if caller is None
@@ -175,11 +177,12 @@ class Sites:
         attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
         attrs.update(surroundings(op))
         attrs.update(self.describe(op))
+        outer = outer_tensors(op.graph) if is_function(op.graph) else {}
         site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=creation(op),
-                        inputs=[tensor.name for tensor in op.inputs], outputs=[tensor.name for tensor in op.outputs],
-                        attrs=attrs)
-        entry = Entry(site, False, id(_outermost(op.graph)))
-        entry.generated, entry.ensured = generated, ensured(op)
+                        inputs=[name_of(tensor, outer) for tensor in op.inputs],
+                        outputs=[prefix(op.graph) + tensor.name for tensor in op.outputs], attrs=attrs)
+        entry = Entry(site, False, id(outermost(op.graph)))
+        entry.generated, entry.ensured = generated, ensured(op, output_specs(registered))
         if not eager:
             entry.types = tuple([(_array_type(tensor.dtype), tensor.dtype) for tensor in op.outputs])
         return entry
@@ -273,12 +276,6 @@ def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:
         if op.type in TYPES:
             token = op.get_attr('token')
             yield op, token.decode() if isinstance(token, bytes) else token
-
-
-def _outermost(graph: Any) -> Any:
-    while getattr(graph, 'outer_graph', None) is not None and getattr(graph.outer_graph, 'building_function', False):
-        graph = graph.outer_graph
-    return graph
 
 
 def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:

@@ -9,8 +9,8 @@ from pyfuncdbg.adapters.tensorflow.forward import Log, Made, attr_text
 from pyfuncdbg.adapters.tensorflow.gradients import Gradients
 from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
 from pyfuncdbg.adapters.tensorflow.listed import Listed, listed
-from pyfuncdbg.adapters.tensorflow.observers import names_of
 from pyfuncdbg.adapters.tensorflow.passes import Pass
+from pyfuncdbg.adapters.tensorflow.tensor_names import names_of
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import around, current_call
 

@@ -103,19 +103,25 @@ class Units:
         return 'pure'
 
     def _reached(self, op: Any) -> tuple[set[Any], list[Any]]:
-        """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else."""
+        """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else.
+
+        TensorFlow's optimizer makes a NoOp of a node that only control edges lead to, which then waits for those whose
+        tensors it took; a feed cuts none of these edges. So what such a node takes runs, fed or not.
+        """
         effects: set[Any] = set()
-        seen: dict[Any, None] = {}
-        stack = [*op.control_inputs, *(tensor.op for tensor in op.inputs if not self.is_given(tensor, op))]
+        seen: dict[Any, bool] = {}              # whether control edges alone lead there
+        stack = [*((other, True) for other in op.control_inputs),
+                 *((tensor.op, False) for tensor in op.inputs if not self.is_given(tensor, op))]
         while stack:
-            other = stack.pop()
-            if other in seen or other not in self.sorts or other is op:
+            other, awaited = stack.pop()
+            if other not in self.sorts or other is op or (other in seen and (seen[other] or not awaited)):
                 continue
             if self.sorts[other] == 'effect':
                 effects.add(other)
                 continue
-            seen[other] = None
-            stack += [*other.control_inputs, *(tensor.op for tensor in other.inputs if not self.is_given(tensor, other))]
+            seen[other] = awaited
+            stack += [*((before, True) for before in other.control_inputs),
+                      *((tensor.op, awaited) for tensor in other.inputs if awaited or not self.is_given(tensor, other))]
         return effects, list(seen)
 
     def is_given(self, tensor: Any, op: Any) -> bool:
@@ -137,6 +143,9 @@ class Units:
         for op in (*unit.nodes, *beside):
             unit.feeds += [t for t in op.inputs if t.op not in own and self.is_given(t, op) and not is_constant(t.op)]
             unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not self.is_given(t, op)]
+        # A feed is for all of them: one that comes after an assignment would get what was there before it.
+        late = {tensor.name for tensor in unit.current}
+        unit.feeds = [tensor for tensor in unit.feeds if tensor.name not in late]
         for op in unit.nodes:
             if self.sorts[op] in ('nothing', 'handle'):
                 continue
