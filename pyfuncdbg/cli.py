@@ -47,8 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = visible(str(error)) if marked else one_line(str(error))
         print(f'pyfuncdbg: {text}', file=sys.stderr)
         return 2
+    except KeyboardInterrupt:                   # no program runs yet
+        return _interrupted()
     # Outside of the try: an error of the user's program is the program's, whatever its class.
     return action()
+
+
+def _interrupted() -> int:
+    print('pyfuncdbg: interrupted', file=sys.stderr)
+    return 130
 
 
 def _read(args: Sequence[str]) -> Action:
@@ -319,8 +326,13 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     from pyfuncdbg.commands.plain import to_json
     from pyfuncdbg.commands.verify import verify
     from pyfuncdbg.views.page import print_page
+    from pyfuncdbg.views.progress import working
     from pyfuncdbg.views.verify import verify_view
-    found = verify(target, repeats)
+    try:
+        with working('verifying, runs of the program') as tell:
+            found = verify(target, repeats, tell)
+    except KeyboardInterrupt:
+        return _interrupted()
     if as_json:
         print(to_json(found))
     else:

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from prompt.pseudo_terminal import Terminal
 
 from pyfuncdbg import cli
 from pyfuncdbg.commands import verify as command
@@ -297,3 +299,17 @@ def test_a_module_and_the_picture(tmp_path):
 def test_bad_command_lines(tmp_path, args, message):
     code, out, err = verify(tmp_path, *args)
     assert (code, out) == (2, '') and message in err and len(err.splitlines()) == 1
+
+
+def test_a_terminal_sees_how_far_it_is_and_ctrl_c_ends_it_and_the_program(tmp_path):
+    """The program leaves its number, and would sleep for an hour from its second run on."""
+    (tmp_path / 'program.py').write_text('import os, pathlib, time\nbegun = pathlib.Path("begun")\n'
+                                         'again = begun.exists()\nbegun.write_text(str(os.getpid()))\n'
+                                         'time.sleep(3600 * again)\n')
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'verify', 'program.py') as terminal:
+        terminal.until('verifying, runs of the program', '1 of 25')
+        terminal.child.sendintr()
+        assert terminal.end() == 130
+        assert 'pyfuncdbg: interrupted' in terminal.text and 'Traceback' not in terminal.text
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / 'begun').read_text()), 0)
