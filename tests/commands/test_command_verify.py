@@ -257,7 +257,7 @@ def test_exit_codes_and_the_two_claims(answer, code, monkeypatch, capsys):
     near = command.Difference('debugger', 'results', 'Session.run number 1', '0.5', '0.50000006', 1.2e-7)
     answered = command.Verification(('train.py',), answer, 'bit for bit', 'to the last bits', 1, 1, 0, 0, 0, '', (near,),
                                     (), 3)
-    monkeypatch.setattr(command, 'verify', lambda target, repeats: answered)
+    monkeypatch.setattr(command, 'verify', lambda target, repeats, tell: answered)
     monkeypatch.setenv('COLUMNS', '200')
     assert cli._verified(['train.py'], 3, False) == code
     assert '\nrecorded (without --ops): bit for bit\nstepped (--ops, breakpoints on nodes): to the last bits\n' in (
