@@ -58,6 +58,7 @@ class Command:
             command without one.
         tail: How the usage line shows the expression; by default its name in capitals.
         examples: Lines to type, at least one; `help` shows them.
+        answer: The class of its result, where `help` shows the keys that `--json` gives: the attributes of its docstring.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Command:
     expression: str = ''
     tail: str = ''
     examples: tuple[str, ...] = ()
+    answer: type | None = None
 
 
 def is_usable(command: Command, context: Context) -> bool:
