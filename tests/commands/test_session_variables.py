@@ -162,3 +162,10 @@ def test_what_has_a_value_at_a_stop_only_is_refused_in_a_condition():
     assert typist.shown('break norm if $_exception') == (
         '*** bad condition: $_exception has a value at a stop only\n  $_exception\n  ^')
     assert '$_ has a value at a stop only' in typist.shown(f'break {__file__}:20 if $_ > 1')
+
+
+def test_what_is_cleared_is_not_watched_any_more():
+    line = f'break {__file__}:20'
+    typist = typed('into', line, 'clear all')
+    assert 'calls of it that run already' in typist.shown(line)         # this one runs
+    assert ' cleared at ' in typist.shown('clear all') and 'calls of it' not in typist.shown('clear all')
