@@ -108,7 +108,8 @@ def test_long_names_in_the_last_lines_are_shortened_not_broken(draw):
     call = sample().call(3)
     call = replace(call, site=replace(call.site, name='encoder/layer_with_a_long_name/attention/normalized_columns'))
     last = lines_of(reported(draw, trace_of(call), 40))[-4:]
-    assert [line for line in last if '...' in line] == ['encoder/layer_with...malized_columns[1]', 'encoder/layer_with...normalized_columns,']
+    assert [line for line in last if '...' in line] == [
+        'encoder/layer_with...malized_columns[1]', 'encoder/layer_with...normalized_columns,']
 
 
 def test_births_in_a_loop_are_one_line(draw):
