@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         action = _read(sys.argv[1:] if argv is None else argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()                  # what was answered so far; `| head` may have had enough
     except PyfuncdbgError as error:
         from pyfuncdbg.views.escape import one_line, visible
         # A mistake in an expression is marked on a line of its own; of anything else a name may hold line breaks.
@@ -47,8 +49,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = visible(str(error)) if marked else one_line(str(error))
         print(f'pyfuncdbg: {text}', file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        return _without_reader()
+    except KeyboardInterrupt:                   # no program runs yet
+        return _interrupted()
     # Outside of the try: an error of the user's program is the program's, whatever its class.
     return action()
+
+
+def _without_reader() -> int:
+    """Nobody reads our output any more: what is left of it goes nowhere, also at the interpreter's end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _interrupted() -> int:
+    print('pyfuncdbg: interrupted', file=sys.stderr)
+    return 130
 
 
 def _read(args: Sequence[str]) -> Action:
@@ -230,14 +247,10 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
             raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None
         if answer.command.name not in ('report', 'info'):           # these two list it
             _warn_of_damage(trace)
-        try:
-            if answer.as_json:
-                print(answer.json, flush=True)                  # a console would break the line at its width
-            else:
-                answer.show(console)            # uncropped: a diagram is for another program
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return lambda: 1
+        if answer.as_json:
+            print(answer.json, flush=True)      # a console would break the line at its width
+        else:
+            answer.show(console)                # uncropped: a diagram is for another program
     return lambda: 0
 
 
@@ -319,8 +332,13 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     from pyfuncdbg.commands.plain import to_json
     from pyfuncdbg.commands.verify import verify
     from pyfuncdbg.views.page import print_page
+    from pyfuncdbg.views.progress import working
     from pyfuncdbg.views.verify import verify_view
-    found = verify(target, repeats)
+    try:
+        with working('verifying, runs of the program') as tell:
+            found = verify(target, repeats, tell)
+    except KeyboardInterrupt:
+        return _interrupted()
     if as_json:
         print(to_json(found))
     else:

@@ -27,9 +27,21 @@ class DebugAdapterClient:
 
     def attach(self, breakpoints: dict[Path, list[int]], *, only_own_code: bool = False) -> None:
         """Do what VS Code does when it attaches to a program that waits for it."""
+        self._begin(breakpoints, 'attach', justMyCode=only_own_code)
+
+    def launch(self, configuration: dict[str, Any], breakpoints: dict[Path, list[int]]) -> None:
+        """Do what VS Code does with a configuration of `launch.json`."""
+        self._begin(breakpoints, 'launch', **configuration)
+
+    def output(self) -> str:
+        """What the program has written so far."""
+        return ''.join(one['body']['output'] for one in self._early if one['type'] == 'event' and one['event'] == 'output'
+                       and one['body'].get('category') in ('stdout', 'stderr'))
+
+    def _begin(self, breakpoints: dict[Path, list[int]], command: str, **arguments: Any) -> None:
         self.ask('initialize', clientID='test', adapterID='debugpy', pathFormat='path', linesStartAt1=True,
                  columnsStartAt1=True)
-        attaching = self._send('attach', justMyCode=only_own_code)
+        attaching = self._send(command, **arguments)
         self.event('initialized')
         for path, lines in breakpoints.items():
             self.ask('setBreakpoints', source={'path': str(path)}, breakpoints=[{'line': line} for line in lines])

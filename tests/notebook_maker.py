@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import nbformat
 from jupyter_client.manager import AsyncKernelManager
@@ -22,6 +23,7 @@ from notebook_kernel import sockets
 from notebook_pictures import pictures
 
 import pyfuncdbg
+from pyfuncdbg.commands.svg import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'notebooks'
@@ -131,12 +133,17 @@ def masked(output: Any) -> Any:
     texts = {'': output.text} if output.output_type == 'stream' else dict(output.get('data', {}))
     for kind, text in texts.items():
         if kind.startswith('image/'):
-            texts[kind] = 'a picture'
-        else:
-            for pattern, word in _MASKS:
-                text = pattern.sub(word, text)
-            texts[kind] = text.strip()
+            text = _words(text) if text.startswith(MARK) else 'a picture'
+        for pattern, word in _MASKS:
+            text = pattern.sub(word, text)
+        texts[kind] = text.strip()
     return output.output_type, output.get('name', ''), texts
+
+
+def _words(picture: str) -> str:
+    """What stands in a picture of a terminal, line by line."""
+    return '\n'.join(''.join(node.itertext()).replace('\xa0', ' ') for node in ElementTree.fromstring(picture).iter()
+                     if node.tag.endswith('}text'))
 
 
 def write(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The pictures of the inspector in README, exported by the app from a recording of the demo.
+"""The pictures in README: of the inspector, exported by the app from a recording of the demo, and of a stop in the demo.
 
     python tests/screenshots.py
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,20 @@ async def exported(picture: Picture, trace: Path) -> str:
     return re.sub(r'terminal-\d+', f'pyfuncdbg-{picture.name}', seen[-1])
 
 
+def stop_picture(folder: Path) -> str:
+    """A stop in the demo's loss, as the prompt writes it."""
+    for name in ('train.py', 'digits.csv.gz'):
+        shutil.copyfile(ROOT / 'pyfuncdbg' / 'demo' / name, folder / name)
+    script = folder / 'train.py'
+    line = next(number for number, text in enumerate(script.read_text(encoding='utf-8').splitlines(), 1)
+                if text.endswith('return (pixels - mean) / std'))
+    subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--break', f'train.py:{line}', '--if', 'std.min() == 0',
+                    'train.py'], cwd=folder, env=dict(os.environ, PYTHONPATH=str(ROOT)), check=False, timeout=100,
+                   input='stop >> stop.svg\nabort\n', text=True, capture_output=True)
+    picture = (folder / 'stop.svg').read_text(encoding='utf-8')
+    return re.sub(r'terminal-\d+', 'pyfuncdbg-stop', picture)
+
+
 def main() -> None:
     """Make them all."""
     PICTURES.mkdir(exist_ok=True)
@@ -58,6 +73,7 @@ def main() -> None:
             path = PICTURES / f'{picture.name}.svg'
             path.write_text(asyncio.run(exported(picture, Path('demo.pfd'))), encoding='utf-8')
             print(path.relative_to(ROOT))
+        (PICTURES / 'stop.svg').write_text(stop_picture(Path(place)), encoding='utf-8')
         os.chdir(ROOT)
 
 

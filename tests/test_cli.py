@@ -423,3 +423,18 @@ def test_what_a_program_printed_shows_in_any_encoding(tmp_path: Path) -> None:
     shown = call(*OURS, 'show', 'prog.pfd', 'out', '1', cwd=tmp_path, env=ENVIRONMENT | {'PYTHONIOENCODING': 'ascii'})
     assert (shown.returncode, shown.stderr) == (0, b'')
     assert b'\\u2192 \\U0001f600' in shown.stdout
+
+
+@pytest.mark.parametrize('args', [('traces', '.'), ('completion', 'zsh'), ('show', 'x.pfd', 'calls', '--json'),
+                                  ('show', 'x.pfd')])
+def test_a_reader_that_has_had_enough_is_no_error(args: tuple[str, ...], tmp_path: Path) -> None:
+    """As with `| head`: nothing on stderr, neither now nor when the interpreter ends."""
+    with pyfuncdbg.record(tmp_path / 'x.pfd'):
+        pass
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = call(*OURS, *args, cwd=tmp_path, capture_output=False, stdout=writing, stderr=subprocess.PIPE)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b'')

@@ -7,6 +7,9 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
+
+import screenshots
 
 import pyfuncdbg
 from pyfuncdbg.commands.table import TABLE
@@ -20,8 +23,10 @@ def blocks(language: str = '') -> list[str]:
     return [text for kind, text in found if kind == language]
 
 
-def test_the_two_commands_stand_there_alone() -> None:
-    assert blocks()[:2] == ['python -m venv .venv && . .venv/bin/activate\n', 'pip install . && pyfuncdbg demo\n']
+def test_the_commands_of_the_first_steps_stand_there_alone() -> None:
+    clone, rest = blocks()[0].split('\n', 1)
+    assert clone.startswith('git clone ') and clone.endswith(' pyfuncdbg && cd pyfuncdbg')
+    assert [rest, blocks()[1]] == ['python -m venv .venv && . .venv/bin/activate\n', 'pip install . && pyfuncdbg demo\n']
     assert "pip install '.[test]' && pytest -n logical\n" in blocks()      # .ci/run types this line
 
 
@@ -50,3 +55,15 @@ def test_every_row_of_the_table_of_differences_has_its_test() -> None:
     for row in rows:
         file, _, name = row.split('|')[-2].strip(' `').partition('::')
         assert f'def {name}(' in next(tests.rglob(file)).read_text(), row
+
+
+def test_the_picture_of_a_stop_is_what_a_stop_shows(tmp_path: Path) -> None:
+    kept = (screenshots.PICTURES / 'stop.svg').read_text(encoding='utf-8')
+    assert '(.pictures/stop.svg)' in README
+    assert words_in(screenshots.stop_picture(tmp_path)) == words_in(kept)
+
+
+def words_in(picture: str) -> list[str]:
+    """The lines in a picture of a terminal, without the number of the thread."""
+    texts = [''.join(node.itertext()) for node in ElementTree.fromstring(picture).iter() if node.tag.endswith('}text')]
+    return re.sub(r'thread\s\d+', 'thread', '\n'.join(texts)).split('\n')

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pyfuncdbg.commands.command import Command
 from pyfuncdbg.commands.plain import to_json
+from pyfuncdbg.commands.svg import svg
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.page import print_page, unpadded
 
@@ -48,6 +49,10 @@ class Answer:
         with console.capture() as captured:
             console.print(self.command.view(self.result), crop=False)
         return unpadded(captured.get())
+
+    def picture(self, title: str, width: int = 100) -> str:
+        """What a terminal would show, with its colours, as an SVG document."""
+        return svg(self.command.view(self.result), title, width)
 
     def show(self, console: Console) -> None:
         """Print it. `console.print` alone would crop a JSON document at the console's width."""

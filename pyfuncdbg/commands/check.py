@@ -5,6 +5,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import RenderableType
 
@@ -64,7 +65,10 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
         raise CommandError("check makes calls again, and a finished trace holds no functions. Run the program, stop after "
                            f"the gradients and ask there: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
     at = context.stop.call if context.stop is not None else None
-    edges = [edge for step in steps[:args.n] for edge in checked(trace, step, at)]
+    edges: list[CheckedEdge] = []
+    with context.progress('checking gradients, backward steps') as tell:
+        for number, step in enumerate(steps[:args.n]):
+            edges += checked(trace, step, at, None if tell is None else partial(tell, number, len(steps[:args.n])))
     _keep(trace, edges)
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
                        filters_of(args, 'run', 'call'), recorded - len(steps) if args.call is None else 0)

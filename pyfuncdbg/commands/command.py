@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:                               # the report of a run, which eve
     from pyfuncdbg.debug.debugger import Debugger
     from pyfuncdbg.debug.queries import Queries
     from pyfuncdbg.debug.stop import Stop
+    from pyfuncdbg.views.progress import Tell
 
 Group = Literal['run', 'stop', 'look', 'judge', 'keep']
 
@@ -28,12 +30,14 @@ class Context:
         stop: The stop that the user is at, None without one; its commands run on the stopped thread.
         debugger: Of the program that runs in this process, None where a finished trace is shown.
         width: Columns for text that goes to a file and for help; views on a console take its width.
+        progress: Begins work, named for the user, and gives what takes how far it has come; None where nobody looks.
     """
 
     trace: Queries
     stop: Stop | None = None
     width: int = 100
     debugger: Debugger | None = None
+    progress: Callable[[str], AbstractContextManager[Tell | None]] = lambda what: nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Command:
             command without one.
         tail: How the usage line shows the expression; by default its name in capitals.
         examples: Lines to type, at least one; `help` shows them.
+        answer: The class of its result, where `help` shows the keys that `--json` gives: the attributes of its docstring.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Command:
     expression: str = ''
     tail: str = ''
     examples: tuple[str, ...] = ()
+    answer: type | None = None
 
 
 def is_usable(command: Command, context: Context) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from pyfuncdbg.commands.alias import aliases, expanded
 from pyfuncdbg.commands.answer import Answer
@@ -24,6 +25,7 @@ from pyfuncdbg.commands.line import (
 )
 from pyfuncdbg.commands.object_info import as_command
 from pyfuncdbg.commands.printing import PYTHON
+from pyfuncdbg.commands.svg import MARK
 from pyfuncdbg.commands.table import TABLE
 from pyfuncdbg.debug.stack import selected_frame
 from pyfuncdbg.errors import CommandError, Typed, nearest
@@ -61,7 +63,7 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
     command = find_command(first.text, table, context)
     answer = _carried_out(command, text[first.end:], context, first.text)
     if redirect:
-        _append(redirect, answer.text(context.width))
+        _write(redirect, answer, text.strip(), context.width)
         return Answer(answer.command, answer.result, answer.as_json, redirect)
     return answer
 
@@ -151,12 +153,28 @@ def _carried_out(command: Command, rest: str, context: Context, typed: str = '')
     return Answer(command, command.run(context, args), args.json)
 
 
-def _append(name: str, text: str) -> None:
+def _write(name: str, answer: Answer, line: str, width: int) -> None:
+    """At the end of a file; a picture is a file of its own, in which another one of ours is replaced."""
     try:
+        if name.lower().endswith('.svg') and not answer.as_json:
+            _refuse_foreign(name)
+            Path(name).write_text(answer.picture(f'(pfd) {line}', width), encoding='utf-8')
+            return
         with open(name, 'a', encoding='utf-8') as file:
-            file.write(text)
+            file.write(answer.text(width))
     except OSError as error:
         raise CommandError(f'cannot write {name!r}: {error.strerror or error}') from None
+
+
+def _refuse_foreign(name: str) -> None:
+    path = Path(name)
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise CommandError(f'cannot write {name!r}: it is no regular file')
+    with path.open('rb') as file:
+        if file.read(len(MARK)) not in (MARK.encode(), b''):
+            raise CommandError(f'{name!r} is there already, and is no picture of pyfuncdbg: choose another name')
 
 
 _SHOWS_HELP = Command('help', 'show all about one command', 'keep', lambda context, args: None,

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -37,8 +40,31 @@ def described(command: Command, width: int = 100) -> CommandHelp:
     also = f'\nalso: {", ".join(command.aliases)}' if command.aliases else ''
     body = parser.format_help().partition('\n\n')[2]
     examples = ''.join(f'\n  {example}' for example in command.examples)
+    keys = _keys(command.answer, width) if command.answer is not None else ''
     return CommandHelp(command.name, command.aliases, command.group, line, command.help, command.needs_stop,
-                       command.examples, f'usage: {line}{also}\n\n{body}\nsuch as:{examples}\n')
+                       command.examples, f'usage: {line}{also}\n\n{body}{keys}\nsuch as:{examples}\n')
+
+
+def attributes_of(answer: type) -> dict[str, str]:
+    """What the docstring of a class says of each attribute, in its order."""
+    section = inspect.cleandoc(answer.__doc__ or '').partition('Attributes:\n')[2]
+    texts: dict[str, str] = {}
+    for line in section.splitlines():
+        match = re.match(r'    (\w+(?:, \w+)*): (.*)', line)
+        if match is not None:
+            names = match[1].split(', ')
+            texts.update(dict.fromkeys(names, match[2]))
+        elif texts and line.strip():
+            texts.update({name: f'{texts[name]} {line.strip()}' for name in names})
+    return texts
+
+
+def _keys(answer: type, width: int) -> str:
+    texts = attributes_of(answer)
+    room = max(map(len, texts), default=0) + 4
+    return '\nkeys of --json:\n' + ''.join(
+        textwrap.fill(f'  {name}'.ljust(room) + text, max(width - 2, room + 20), subsequent_indent=' ' * room) + '\n'
+        for name, text in texts.items())
 
 
 def find_command(name: str, table: Sequence[Command], context: Context | None = None) -> Command:

@@ -16,6 +16,7 @@ from pathlib import Path
 from pyfuncdbg.adapters import await_imports
 from pyfuncdbg.commands.uncaught import uncaught
 from pyfuncdbg.errors import NoRoomError, UsageError
+from pyfuncdbg.hooks.own_process import unfollowed
 
 _POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
 
@@ -127,7 +128,8 @@ def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
             getattr(sys, name).flush()
     command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(path)]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)
+        with unfollowed():
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)
         if done.returncode != 0:
             os.write(2, f'pyfuncdbg: recorded to {path}\n'.encode(errors='backslashreplace'))
     except OSError:

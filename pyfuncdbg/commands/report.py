@@ -20,6 +20,6 @@ def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
 
 
 REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report,
-                 examples=('report',))
+                 examples=('report', 'report --json'), answer=Summary)
 INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view,
-               examples=('info',))
+               examples=('info',), answer=TraceInfo)

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.machinery import PathFinder
 
 from pyfuncdbg.commands.own_imports import COMPILED, find, is_same
+from pyfuncdbg.hooks.own_process import unfollowed
 from pyfuncdbg.hooks.search_path import is_standard
 
 _PACKAGE = __name__.partition('.')[0]
@@ -79,12 +80,19 @@ def _names(folder: str) -> set[str]:
 
 @cache
 def loaded_at_start() -> frozenset[str]:
-    """What an interpreter like this one has loaded when a program begins; from one that is started to tell."""
+    """What an interpreter like this one has loaded when a program begins; from one that is started to tell.
+
+    Where another tool has started us, as `python -m debugpy -m pyfuncdbg run` does, also what was there before us: the tool
+    works on with its modules, and the program would meet them without us too.
+    """
     names = _asked()
-    if names is not None:
-        return names
     loaded = list(sys.modules)                  # in the order in which they came: those before us, or few more
-    return frozenset(loaded[:loaded.index(_PACKAGE)])
+    before = frozenset(loaded[:loaded.index(_PACKAGE)])
+    if names is None:
+        return before
+    tops = {name.partition('.')[0] for name in before - names}
+    foreign = tops - sys.stdlib_module_names - {'__main__', _PACKAGE}
+    return names | before if foreign else names
 
 
 def _asked() -> frozenset[str] | None:
@@ -95,8 +103,10 @@ def _asked() -> frozenset[str] | None:
         files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
                                                      for number in (0, 2))]
         try:
-            number = os.posix_spawn(sys.executable or '', [sys.executable, *_flags(), _LIST], os.environ,
-                                    file_actions=files)
+            flags = _flags()
+            with unfollowed():
+                number = os.posix_spawn(sys.executable or '', [sys.executable, *flags, _LIST], os.environ,
+                                        file_actions=files)
         finally:
             os.close(theirs)
     except OSError:

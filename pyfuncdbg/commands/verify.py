@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, in .*\n(?:\1  .*\n)*' % re.escape(
     bytes(_PACKAGE)), re.MULTILINE)
 
+_LOOK = 0.25
+"""Seconds between two looks at a run, where somebody is told how far all have come."""
 _STEPPED = ('ops', 'debugger')
 """Levels at which TensorFlow computes node by node what it else runs in one go."""
 _RUN = 'Session.run'
@@ -124,14 +126,15 @@ class _Outcome:
     said: Mapping[str, Said]
 
 
-def verify(target: Sequence[str], repeats: int = 3) -> Verification:
+def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], None] | None = None) -> Verification:
     """Run a program with and without being watched.
 
     Args:
         target: As on the command line: SCRIPT or '-m' MODULE, and its arguments.
         repeats: Of each level, for the times.
+        tell: Takes how many runs of the program are over, and of how many, before each of them.
     """
-    given = Given()
+    given = Given(1 + len(LEVELS) * (1 + repeats), tell)
     plain = _run(target, 'plain', given, noted=True)
     again = _first_difference('plain', plain, _run(target, 'plain', given, noted=True))
     levels = LEVELS[1:] if again is None else ()
@@ -178,7 +181,7 @@ def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Ou
                                                   stdout=stdout, stderr=stderr, env=environment, bufsize=0) as child:
             given.feed(child)
             try:
-                code = child.wait()
+                code = given.wait(child)
             except BaseException:                   # Ctrl-C ends the program too
                 child.kill()
                 raise
@@ -197,15 +200,32 @@ class Given:
     """What the program reads from stdin: the first run as it comes, each later one the same bytes.
 
     Nothing is read that nobody asks for, but for what fits into a pipe: a stdin that never ends holds nobody up.
+
+    Args:
+        runs: How many there will be at most.
+        tell: Takes how many are over, and `runs`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, runs: int, tell: Callable[[int, int], None] | None = None) -> None:
+        self._runs, self._over, self._tell = runs, 0, tell
         self._seen: list[bytes] = []
         self._bytes: bytes | None = None
         try:
             self._none = os.isatty(0) or os.fstat(0) is None
         except OSError:                                 # closed
             self._none = True
+
+    def wait(self, child: subprocess.Popen[bytes]) -> int:
+        """The exit code of a run, when it is over; meanwhile it is told how many were over before."""
+        while self._tell is not None:
+            self._tell(self._over, self._runs)
+            try:
+                child.wait(_LOOK)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self._over += 1
+        return child.wait()
 
     @contextlib.contextmanager
     def source(self, place: Path) -> Iterator[Any]:

@@ -4,7 +4,7 @@ Runs on the thread of the command; hooks see nothing of it, and variables and ra
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -57,8 +57,16 @@ class CheckedEdge:
     calls: int = 0
 
 
-def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[CheckedEdge]:
-    """Check every gradient that one gradient call gave; `at` is the call that a thread is stopped at."""
+def checked(trace: Queries, step: CallRecord, at: Call | None = None,
+            before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
+    """Check every gradient that one gradient call gave.
+
+    Args:
+        trace: Has both calls.
+        step: The gradient call.
+        at: The call that a thread is stopped at.
+        before_each: Is called each time the forward call is made again.
+    """
     wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
     if not wanted or is_source(step):
         return []
@@ -70,7 +78,7 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None) -> list[Ch
             raise CommandError('it made nodes of a backward pass, which have values where that runs')
         else:
             forward = forward_call(trace, step)
-            outcomes, calls = _outcomes(trace, step, forward, wanted, at)
+            outcomes, calls = _outcomes(trace, step, forward, wanted, at, before_each)
     except CommandError as error:
         outcomes = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}
     name = forward_name(step)
@@ -138,8 +146,8 @@ def _why_missing(trace: Queries, step: CallRecord) -> str:
     return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 
-def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
-              wanted: Sequence[int], at: Call | None) -> tuple[dict[int, Outcome], int]:
+def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Sequence[int], at: Call | None,
+              before_each: Callable[[], None] | None) -> tuple[dict[int, Outcome], int]:
     site = live_site(trace, forward, at)
     gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
@@ -149,7 +157,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord,
     seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
              _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
     found: dict[int, Outcome] = {}
-    with again(site) as maker:
+    with again(site, before_each) as maker:
         function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
         if forward.site.op_type in SYMMETRIC:
             function = partial(_of_symmetric, function)

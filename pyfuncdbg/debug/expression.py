@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pyfuncdbg.debug.call_attributes import unknown
+from pyfuncdbg.debug.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.debug.vocabulary import BARE, VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 
@@ -89,9 +90,11 @@ class Expression:
             CommandError: It is no expression; with a mark under the place.
         """
         self.text = text.strip()
-        tree = _parsed(self.text)
-        names = _free_names(self.text)
-        found = sorted((_column(self.text, node), node.id) for node in ast.walk(tree) if isinstance(node, ast.Name))
+        source = translated(self.text)          # of the same length, with other letters for '$'
+        tree = _parsed(source)
+        names = frozenset(name for name in _free_names(source) if not name.startswith(MARK))
+        tree = AsCalls(lambda node, why: refuse(source, _column(source, node), why)).visit(tree)
+        found = sorted((_column(source, node), node.id) for node in ast.walk(tree) if isinstance(node, ast.Name))
         self.parameters = {name: column for column, name in reversed(found)
                            if name in names and name not in KNOWN and not hasattr(builtins, name)}
         self.parameters = dict(sorted(self.parameters.items(), key=lambda item: item[1]))
@@ -99,12 +102,12 @@ class Expression:
         called = {name for name in names if name not in KNOWN and hasattr(builtins, name)}
         self.repeatable = called <= _REPEATABLE and 'random' not in self.attributes
         if 'call' in names:
-            _check_call(self.text, tree)
-        taken = _Taken(self.text, names)
+            _check_call(source, tree)
+        taken = _Taken(source, names)
         body = taken.visit(tree.body)
         self.series = tuple(taken.series)
         self.changes = tuple(taken.changes)
-        self.whole = _compiled(body, names | {_SERIES, _CHANGED}, self.text)
+        self.whole = _compiled(body, names | {_SERIES, _CHANGED}, source)
         used = {name for part in (self.whole, *self.changes, *(s.of for s in self.series)) for name in part.names}
         self.reads = frozenset(name for name in (*OF_CALL, 'tensors')
                                if name in used or f'_{name}' in used or (name == 'history' and self.series)
@@ -129,6 +132,7 @@ def refuse(text: str, column: int, why: str) -> NoReturn:
     Raises:
         CommandError: Always.
     """
+    text = as_typed(text)
     _, _, line = text[:column].rpartition('\n')
     rest = text[column:].partition('\n')[0]
     shown, at = line + rest, len(line)
@@ -272,7 +276,7 @@ class _Taken(ast.NodeTransformer):
         inner = node.args[0]
         own = {part.id for part in ast.walk(inner) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
         for part in ast.walk(inner):
-            if isinstance(part, ast.Name) and part.id not in self._names | own and not hasattr(builtins, part.id):
+            if isinstance(part, ast.Name) and part.id not in self._names | own | {MARK} and not hasattr(builtins, part.id):
                 refuse(self._text, _column(self._text, part),
                        f'{name}() is evaluated by itself, where {part.id!r} is unknown')
         self._inside = f'{name}()'
@@ -300,7 +304,7 @@ def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
         code = compile(tree, '<condition>', 'eval')
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         refuse(text, 0, str(error))
-    return Evaluation(tuple(given), eval(code, {**VOCABULARY, 'np': np, _NOT: _negated, _SORTED: sorted}))
+    return Evaluation(tuple(given), eval(code, {**VOCABULARY, 'np': np, _NOT: _negated, _SORTED: sorted, MARK: value_of}))
 
 
 def _negated(value: Any) -> Any:

@@ -113,10 +113,11 @@ class Made:
 class Again:
     """Makes calls of one site, inside `again`."""
 
-    __slots__ = ('_capture', '_site', 'changed')
+    __slots__ = ('_before_each', '_capture', '_site', 'changed')
 
-    def __init__(self, site: CallSite, capture: Capture, changed: Changed) -> None:
+    def __init__(self, site: CallSite, capture: Capture, changed: Changed, before_each: Callable[[], None] | None) -> None:
         self._site = site
+        self._before_each = before_each
         self._capture = capture
         self.changed = changed
 
@@ -128,6 +129,8 @@ class Again:
             within: Calls what it is given, and may watch it meanwhile.
         """
         site = self._site
+        if self._before_each is not None:
+            self._before_each()
         call = _unnumbered(site, list(inputs))
 
         def made() -> Any:
@@ -148,7 +151,7 @@ class Again:
 
 
 @contextmanager
-def again(site: CallSite) -> Iterator[Again]:
+def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[Again]:
     """Make calls of a site; at the end the program is as it was, and NumPy has warned of nothing."""
     capture = Capture('only')
     capture.start(chained=False)
@@ -156,7 +159,7 @@ def again(site: CallSite) -> Iterator[Again]:
     put_back = kept(site) if site.kind == 'python' else None
     try:
         with site.host.untouched() as changed:
-            yield Again(site, capture, changed)
+            yield Again(site, capture, changed, before_each)
     finally:
         if put_back is not None:
             put_back()

@@ -1,10 +1,12 @@
 """Convenience variables of a debugging session: `$name`, as in pdb, and what is assigned at a node of the graph.
 
 `$name` is Python's to none: the text is translated to an identifier of the same length before it is compiled. The preset
-ones (`$_`, `$_exception`, `$_retval`, `$_frame`) come from the stop. Read and set on stopped threads.
+ones (`$_`, `$_exception`, `$_retval`, `$_frame`) come from the stop. Set on stopped threads; conditions of breakpoints read
+them on the threads of the program, each time anew.
 """
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -83,3 +85,40 @@ class SessionVariables:
 
 session_variables = SessionVariables()
 """Those of this process."""
+
+
+def value_of(name: str) -> Any:
+    """The value of `$name` where nothing is stopped.
+
+    Raises:
+        LookupError: It has none; a condition that raises stops once, and shows why.
+    """
+    try:
+        return session_variables.get(name, {})
+    except CommandError as error:
+        raise LookupError(str(error)) from None
+
+
+class AsCalls(ast.NodeTransformer):
+    """In the tree of translated text, each variable as a call of `value_of`, under the name MARK.
+
+    Args:
+        refuse: Is called for a preset one, which has a value at a stop only, with its node and what is wrong.
+
+    Attributes:
+        used: Whether there is one.
+    """
+
+    def __init__(self, refuse: Callable[[ast.expr, str], Any]) -> None:
+        self._refuse = refuse
+        self.used = False
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not node.id.startswith(MARK):
+            return node
+        name = node.id.removeprefix(MARK)
+        if name in PRESETS:
+            self._refuse(node, f'${name} has a value at a stop only')
+        self.used = True
+        call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(name)], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))

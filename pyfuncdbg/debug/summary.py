@@ -58,7 +58,7 @@ class Summary:
     """The whole trace.
 
     Attributes:
-        info: Of the trace.
+        info: What the trace is and holds; `help info` lists its keys.
         calls: By kind ('python', 'op', 'gradient'); of gradients the backward steps.
         bad: How many of them met non-finite values.
         retries: How many of the Python calls were executed once more by `retry`.
@@ -66,10 +66,10 @@ class Summary:
         origins: Where non-finite values began, in order of time.
         masked: How many calls met non-finite inputs and made finite outputs.
         unjudged: Calls with non-finite values that were not looked at, there being too many.
-        failures: Of the first `LISTED` calls that raised: grouped, in order of time.
+        failures: The first calls that raised, grouped, in order of time; `failed` counts all.
         failed: How many calls raised.
         unfinished: How many calls had not finished when the log ended.
-        fetches: Of the first `LISTED` runs that met non-finite values: fetched tensors that were not finite, by name.
+        fetches: Fetched tensors that were not finite, by name, of the first such runs; `bad_runs` counts all.
         bad_runs: How many runs fetched, or were fed, non-finite values.
         ask: How a line begins that asks more of this trace; '' for a shell's.
         live: Whether the program runs here and is asked, so that more may come.

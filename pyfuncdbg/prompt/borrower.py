@@ -23,6 +23,7 @@ from typing import Any
 
 from pyfuncdbg.commands.socket import adopt
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.own_process import unfollowed
 from pyfuncdbg.prompt.held_output import HeldOutput
 from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 
@@ -193,7 +194,8 @@ def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[byte
     place = Path(__file__).resolve().parents[2]
     command = [sys.executable, '-P', '-c', _START, str(place), *map(str, (*descriptors, os.getpid()))]
     try:
-        return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment,
-                                pass_fds=[one for one in descriptors if one >= 0])
+        with unfollowed():
+            return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment,
+                                    pass_fds=[one for one in descriptors if one >= 0])
     except OSError as error:
         raise CommandError(f'it cannot be started: {error}') from None

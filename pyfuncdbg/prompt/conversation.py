@@ -4,7 +4,8 @@ Runs on the stopped thread, whatever reads the lines: a terminal, a pipe, a note
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyfuncdbg.commands.answer import Answer
@@ -20,6 +21,7 @@ from pyfuncdbg.debug.stop import Stop
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.prompt.interrupt import interruptible
 from pyfuncdbg.prompt.pending import Pending, Typed
+from pyfuncdbg.views.progress import Tell
 
 PROMPT = '(pfd) '
 REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
@@ -59,6 +61,9 @@ class Display(Protocol):
         Raises:
             EOFError: Nobody is there any more.
         """
+
+    def progress(self, what: str) -> AbstractContextManager[Tell | None]:
+        """Begin work that may take long; what it gives takes how far the work has come."""
 
 
 class Reader(Protocol):
@@ -119,10 +124,11 @@ class Conversation:
 
     def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
         """How a line could go on, after others of the same command; on the stopped thread."""
-        return completions(text, self._context(stop, 100), before)
+        return completions(text, self._context(stop), before)
 
-    def _context(self, stop: Stop, width: int) -> Context:
-        return Context(self._debugger.live.trace(), stop, width, self._debugger)
+    def _context(self, stop: Stop, display: Display | None = None) -> Context:
+        context = Context(self._debugger.live.trace(), stop, debugger=self._debugger)
+        return context if display is None else replace(context, width=display.width, progress=display.progress)
 
     def _read(self, stop: Stop, broker: Broker, reader: Reader) -> Typed | None:
         """The next command, with all its lines; the commands behind a ';;' wait."""
@@ -147,7 +153,7 @@ class Conversation:
         """One command, and its answer or what is wrong with it."""
         try:
             with interruptible():
-                answer = execute(typed.text, self._context(stop, display.width))
+                answer = execute(typed.text, self._context(stop, display))
                 display.show(answer)
             self._pending.put_first([Typed(line, typed.place) for line in answer.later])
         except KeyboardInterrupt:

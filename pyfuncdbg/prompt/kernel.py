@@ -28,6 +28,7 @@ from pyfuncdbg.prompt.pending import Typed
 from pyfuncdbg.prompt.signal_pipe import signals
 from pyfuncdbg.prompt.terminal import TerminalReader
 from pyfuncdbg.views.escape import visible
+from pyfuncdbg.views.progress import Tell, announced
 
 _WIDTH = 100
 _PATIENCE = 0.02
@@ -154,6 +155,10 @@ class Page:
     def say(self, text: str) -> None:
         """One line of ours; what it quotes of the program is escaped."""
         self.put(visible(text) + '\n')
+
+    def progress(self, what: str) -> contextlib.AbstractContextManager[Tell]:
+        """One line, where it takes long: a cell's output is not drawn again."""
+        return announced(what, self.say)
 
     def show(self, answer: Answer) -> None:
         """Draw the answer to a command, in colours, which notebooks show."""

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from pyfuncdbg.commands.answer import Answer
 from pyfuncdbg.views.escape import visible
+from pyfuncdbg.views.progress import Tell, working
 
 
 class Size(NamedTuple):
@@ -72,6 +73,10 @@ class Screen:
         """Draw the answer to a command."""
         with self._reaching():
             answer.show(self.console())
+
+    def progress(self, what: str) -> contextlib.AbstractContextManager[Tell | None]:
+        """A bar where a person looks; nothing of it is left."""
+        return working(what, self.console(), threads=False)
 
     def console(self) -> Console:
         """A console of the present width; colour only on a terminal that has it."""

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyfuncdbg.hooks.own_process import unfollowed
+
 _WATCHDOG = str(Path(__file__).with_name('watchdog.py'))
 _FLAGS = getattr(socket, 'MSG_NOSIGNAL', 0) | socket.MSG_DONTWAIT
 """A watchdog that was killed must not take a program along, nor one that is suspended hold it."""
@@ -95,8 +97,10 @@ def _started(terminal: int) -> socket.socket | None:
         device = os.open(os.ttyname(terminal), os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             command = [sys.executable, '-I', '-S', _WATCHDOG, str(theirs.fileno()), str(os.getpid())]
-            subprocess.Popen(command, stdin=device, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd='/',
-                             pass_fds=[theirs.fileno()], start_new_session=True).wait()
+            with unfollowed():
+                guard = subprocess.Popen(command, stdin=device, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                         cwd='/', pass_fds=[theirs.fileno()], start_new_session=True)
+            guard.wait()
         except BaseException:
             ours.close()
             raise

@@ -344,7 +344,17 @@ class TraceInfo:
     """What `info` shows.
 
     Attributes:
+        path: Of the trace.
+        version: Of its format.
+        argv: The program and its arguments.
+        python: The version of Python that ran it.
+        host_name: The machine.
+        started: When, as Unix time in seconds.
+        duration: Seconds from there to the last record.
         processes: Process ids, in order of their logs.
+        runs, calls, sites: How many were recorded; of calls those of Python functions.
+        nbytes: Size of the logs in bytes.
+        budget: How many bytes they may have.
         dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
         damage: One line for each log that ended in the middle of a record, with file and byte position.
         complete: Every log was closed by its process.
@@ -359,7 +369,6 @@ class TraceInfo:
     python: str
     host_name: str
     started: float
-    """Unix time, seconds."""
     duration: float
     processes: tuple[int, ...]
     runs: int

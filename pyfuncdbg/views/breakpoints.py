@@ -71,7 +71,7 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
         text.append(f', {does}', 'dim')
     if state.where and state.where != (state.spec,) and verb in ('', 'set'):
         text.append(f'   {", ".join(one_line(place, 80) for place in state.where)}', 'dim')
-    notes = _notes(state)
+    notes = _notes(state) if verb != 'cleared' else Text()      # how it was watched is over
     commands = [label(f'  {line}', 'dim', 200) for line in state.commands]
     return Page(text, *([notes] if notes.plain else []), *commands)
 

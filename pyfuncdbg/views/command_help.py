@@ -26,7 +26,8 @@ def command_list(rows: Sequence[tuple[str, str, str]]) -> Page:
         for _, names, line in members:
             grid.add_row(label(f'  {names}', 'cyan'), label(line))
         parts += [label(group, 'bold'), grid]
-    parts.append(Text("'help COMMAND' for more; every command takes --json, and '>> FILE' at its end", 'dim'))
+    parts.append(Text("'help COMMAND' for more; every command takes --json, and '>> FILE' at its end (.svg: a picture)",
+                      'dim'))
     return Page(*parts)
 
 

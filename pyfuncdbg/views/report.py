@@ -93,7 +93,7 @@ def _aligned(rows: Sequence[tuple[str, str]]) -> Table:
     return grid
 
 
-def _numbering(summary: Summary) -> list[Text]:
+def _numbering(summary: Summary) -> list[Part]:
     """What the numbers above count."""
     calls = [origin.finding.call for origin in summary.origins[:1]] + [failure.call for failure in summary.failures[:1]]
     first = next((call for call in calls if call.site.kind != 'run'), None)
@@ -102,9 +102,13 @@ def _numbering(summary: Summary) -> list[Text]:
     others = _others(summary)
     process = first.number.rpartition('.')[0]
     whose = f'the calls of process {one_line(process, 20)}' if process else 'all calls'
-    return [Text.assemble((f'#{one_line(first.number, 20)} counts {whose}{f", {others} too" if others else ""}; ', 'dim'),
-                          label(first.label, 'dim', 60), (' those of ', 'dim'), label(first.site.name, 'dim', 60),
-                          (', from 0; run #N counts runs', 'dim'), overflow='fold')]
+
+    def draw(options: ConsoleOptions) -> Text:
+        room = min(60, options.max_width - 1)   # a name is shortened rather than broken between lines
+        return Text.assemble((f'#{one_line(first.number, 20)} counts {whose}{f", {others} too" if others else ""}; ', 'dim'),
+                             label(first.label, 'dim', room), (' those of ', 'dim'), label(first.site.name, 'dim', room),
+                             (', from 0; run #N counts runs', 'dim'), overflow='fold')
+    return [draw]
 
 
 def _suggestions(summary: Summary) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -215,6 +216,28 @@ def test_redirection_appends_plain_text(context, tmp_path):
     assert json.loads(written.splitlines()[-1])['total'] == 5
     with pytest.raises(CommandError, match='cannot write'):
         execute(f'calls >> {tmp_path}', context)
+
+
+def test_a_picture_of_an_answer_is_a_document_of_its_own(context, tmp_path):
+    file = tmp_path / 'bad.svg'
+    assert execute(f'calls --bad >> {file}', context).written == str(file)
+    first = file.read_text()
+    shown = [''.join(node.itertext()).replace('\xa0', ' ') for node in ElementTree.fromstring(first).iter()
+             if node.tag.endswith('}text')]
+    assert shown[0] == '(pfd) calls --bad' and 'norm[1]' in ' '.join(shown)
+    assert 'http' not in first.replace('http://www.w3.org/2000/svg', '')        # nothing is loaded from anywhere
+    execute(f'out 3 >> {file}', context)                                        # another picture, not behind the first
+    assert 'row 1 constant' in file.read_text().replace('&#160;', ' ') and 'norm[1]:0' not in file.read_text()
+    ElementTree.parse(file)
+
+
+@pytest.mark.parametrize('kept', ['<svg>mine</svg>', 'text'])
+def test_a_picture_replaces_nothing_but_a_picture_of_ours(kept, context, tmp_path):
+    file = tmp_path / 'mine.svg'
+    file.write_text(kept)
+    with pytest.raises(CommandError, match='is no picture of pyfuncdbg'):
+        execute(f'calls >> {file}', context)
+    assert file.read_text() == kept
 
 
 def test_words_from_a_shell_are_not_redirected(context, tmp_path):

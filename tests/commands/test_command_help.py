@@ -1,13 +1,15 @@
 """Help: every command has examples that can be read, and a usage line that is right."""
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
 
 import pytest
 
-from pyfuncdbg.commands.command import Command, parser_of
-from pyfuncdbg.commands.execute import is_for_python, name_of
-from pyfuncdbg.commands.help import described
+from pyfuncdbg.commands.command import Command, Context, parser_of
+from pyfuncdbg.commands.execute import execute, is_for_python, name_of
+from pyfuncdbg.commands.help import attributes_of, described
 from pyfuncdbg.commands.line import split_expression, words
 from pyfuncdbg.commands.object_info import as_command
 from pyfuncdbg.commands.table import TABLE
@@ -62,3 +64,19 @@ def test_metavars_that_tab_completes_by_are_ones_it_knows() -> None:
              'ALIAS', 'COMMAND', 'N', 'COUNT', 'LINE', 'on|off', 'DEBUGGER'}
     places = {action.metavar for command in TABLE for action in parser_of(command)._actions if not action.option_strings}
     assert places <= known
+
+
+@pytest.mark.parametrize('name', ['report', 'info'])
+def test_the_keys_of_json_are_those_that_help_lists(name: str, context: Context) -> None:
+    """One text says it: the docstring of the class, which help shows."""
+    text = described(BY_NAME[name]).text
+    listed = re.findall(r'^  (\w+)  ', text.partition('keys of --json:\n')[2].partition('\nsuch as:')[0], re.MULTILINE)
+    assert sorted(listed) == sorted(json.loads(execute(f'{name} --json', context).json))
+
+
+def test_every_class_that_help_tells_of_describes_all_its_keys() -> None:
+    for command in TABLE:
+        if command.answer is not None:
+            fields = {field.name for field in dataclasses.fields(command.answer) if field.repr}
+            assert set(attributes_of(command.answer)) == fields, command.name
+            assert all(text.endswith('.') for text in attributes_of(command.answer).values())

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from prompt.pseudo_terminal import Terminal
 
 from pyfuncdbg import cli
 from pyfuncdbg.commands import verify as command
@@ -255,7 +257,7 @@ def test_exit_codes_and_the_two_claims(answer, code, monkeypatch, capsys):
     near = command.Difference('debugger', 'results', 'Session.run number 1', '0.5', '0.50000006', 1.2e-7)
     answered = command.Verification(('train.py',), answer, 'bit for bit', 'to the last bits', 1, 1, 0, 0, 0, '', (near,),
                                     (), 3)
-    monkeypatch.setattr(command, 'verify', lambda target, repeats: answered)
+    monkeypatch.setattr(command, 'verify', lambda target, repeats, tell: answered)
     monkeypatch.setenv('COLUMNS', '200')
     assert cli._verified(['train.py'], 3, False) == code
     assert '\nrecorded (without --ops): bit for bit\nstepped (--ops, breakpoints on nodes): to the last bits\n' in (
@@ -297,3 +299,17 @@ def test_a_module_and_the_picture(tmp_path):
 def test_bad_command_lines(tmp_path, args, message):
     code, out, err = verify(tmp_path, *args)
     assert (code, out) == (2, '') and message in err and len(err.splitlines()) == 1
+
+
+def test_a_terminal_sees_how_far_it_is_and_ctrl_c_ends_it_and_the_program(tmp_path):
+    """The program leaves its number, and would sleep for an hour from its second run on."""
+    (tmp_path / 'program.py').write_text('import os, pathlib, time\nbegun = pathlib.Path("begun")\n'
+                                         'again = begun.exists()\nbegun.write_text(str(os.getpid()))\n'
+                                         'time.sleep(3600 * again)\n')
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'verify', 'program.py') as terminal:
+        terminal.until('verifying, runs of the program', '1 of 25')
+        terminal.child.sendintr()
+        assert terminal.end() == 130
+        assert 'pyfuncdbg: interrupted' in terminal.text and 'Traceback' not in terminal.text
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / 'begun').read_text()), 0)

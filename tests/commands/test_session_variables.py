@@ -135,3 +135,37 @@ def test_in_a_frame_assignments_are_the_frames():
     assert typist.shown('p a').splitlines()[-1].split() == ['[0]', '2', '12', '22']
     assert typist.shown('p new').strip() == '7'
     assert typist.shown('new = 7') == ''
+
+
+@pytest.mark.parametrize('condition', [
+    'norm --before if x[0] > $limit and all(v < $limit + 9 for v in [1.0])',
+    f'{__file__}:20 if x[0] > $limit and all(v < $limit + 9 for v in [1.0])'])
+def test_conditions_read_the_variables_of_the_session_each_time(condition):
+    """Of a call and of a line; a comprehension, which has a scope of its own, knows them too."""
+    with typing('$limit = 2.5', f'break {condition}', 'c', 'p x[0]', '$limit = 5.5', 'c', 'p x[0]',
+                'clear all', 'quit') as typist:
+        for value in range(9):
+            tf.numpy_function(norm, [np.full(3, float(value))], tf.float64, name='norm')
+    assert [text.strip() for typed_line, text in typist.said if typed_line == 'p x[0]'] == ['float64 3.0', 'float64 6.0']
+
+
+@pytest.mark.parametrize('place', ['norm --before', f'{__file__}:20'])
+def test_a_condition_on_a_variable_that_is_not_set_stops_once_and_says_so(place):
+    with typing(f'break {place} if x[0] > $limit', 'c', 'clear all', 'quit') as typist:
+        call(4)
+    why = "LookupError: $limit has no value: '$limit = EXPR' sets it"
+    assert [why in ' '.join(card.split()) for card in typist.cards] == [False, True]
+
+
+def test_what_has_a_value_at_a_stop_only_is_refused_in_a_condition():
+    typist = typed('break norm if $_exception', f'break {__file__}:20 if $_ > 1')
+    assert typist.shown('break norm if $_exception') == (
+        '*** bad condition: $_exception has a value at a stop only\n  $_exception\n  ^')
+    assert '$_ has a value at a stop only' in typist.shown(f'break {__file__}:20 if $_ > 1')
+
+
+def test_what_is_cleared_is_not_watched_any_more():
+    line = f'break {__file__}:20'
+    typist = typed('into', line, 'clear all')
+    assert 'calls of it that run already' in typist.shown(line)         # this one runs
+    assert ' cleared at\n' in typist.shown('clear all') and 'calls of it' not in typist.shown('clear all')

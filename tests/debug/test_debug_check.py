@@ -1,6 +1,7 @@
 """`check`: planted wrong gradients are found, kinks are called kinks, and no registered op gives a false alarm."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 from pathlib import Path
@@ -377,3 +378,20 @@ def test_a_run_of_which_no_node_was_recorded_says_so(report):
     (edge,) = report(in_a_graph(tf.square, X), ops=False)
     assert (edge.outcome.verdict, edge.outcome.reason.partition('#')[0]) == ('unchecked', NOT_LINKED + 'nodes of run ')
     assert edge.outcome.reason.endswith(' were not recorded: --ops (ops=True) does that')
+
+
+def test_each_call_that_is_made_again_is_told_of(tmp_path):
+    def square(x):
+        return x * x
+    told = []
+
+    @contextlib.contextmanager
+    def progress(what):
+        yield lambda done, total: told.append((what, done, total))
+    with pyfuncdbg.record(tmp_path / 't.pfd', ops=True) as recorder:
+        slope_of(lambda x: tf.py_function(square, [x], tf.float64), np.ones(3))()
+    with pyfuncdbg.load(recorder.path) as trace:
+        report = execute('check', Context(trace, progress=progress)).result
+    (edge,) = [edge for edge in report.edges if edge.op_type == 'EagerPyFunc']
+    assert edge.outcome.verdict == 'OK' and len(told) >= edge.calls > 2
+    assert {(what, total) for what, _, total in told} == {('checking gradients, backward steps', report.steps)}

@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,3 +186,93 @@ def test_a_program_without_debugpy_has_no_hook() -> None:
             'print("debugpy" in sys.modules, len(hooks.python), end=" "); import debugpy; print(len(hooks.python))')
     said = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert said.stdout.split() == ['False', '0', '1']
+
+
+UNDER_RUN = '''import sys
+import numpy as np
+from pyfuncdbg import tf
+
+def norm(x):
+    mu = x.mean()
+    return x - mu               # the breakpoint
+
+for value in range(2):
+    print(tf.numpy_function(norm, [np.arange(4.) + value], tf.float64).numpy().tolist(), flush=True)
+print('debugpy' in sys.modules, flush=True)
+'''
+
+
+def configurations() -> list[dict[str, Any]]:
+    """Those of the launch.json in README."""
+    text = (ROOT / 'README.md').read_text().partition('```json\n')[2].partition('```')[0]
+    found: list[dict[str, Any]] = json.loads(text)['configurations']
+    return found
+
+
+@contextlib.contextmanager
+def listening(tmp_path: Path, *command: str) -> Iterator[tuple[Any, DebugAdapterClient]]:
+    """A process of debugpy that listens on a free port, and a client there."""
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    env = {**os.environ, 'PYTHONPATH': str(ROOT), 'PYDEVD_DISABLE_FILE_VALIDATION': '1'}
+    with (tmp_path / 'said').open('w') as said, subprocess.Popen(
+            [sys.executable, '-m', *(word.replace('PORT', str(port)) for word in command)], cwd=tmp_path, env=env,
+            stdin=subprocess.DEVNULL, stdout=said, stderr=said) as process:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                client = DebugAdapterClient(port)
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < deadline and process.poll() is None, (tmp_path / 'said').read_text()
+                time.sleep(0.05)
+        try:
+            yield process, client
+        finally:
+            client.close()
+            process.kill()
+
+
+def stops_to_the_end(client: DebugAdapterClient) -> list[tuple[str, int]]:
+    """Function and line of each stop; the client lets each go on."""
+    met = []
+    while (event := client.event('stopped', 'terminated'))['event'] == 'stopped':
+        thread = event['body']['threadId']
+        frame = client.ask('stackTrace', threadId=thread)['stackFrames'][0]
+        met.append((frame['name'], frame['line']))
+        client.ask('continue', threadId=thread)
+    return met
+
+
+def test_the_launch_configuration_of_readme_starts_a_program_under_run(tmp_path: Path) -> None:
+    """Nothing that we start for ourselves waits for the client, and debugpy keeps its modules up to its end."""
+    script = tmp_path / 'model.py'
+    script.write_text(UNDER_RUN)
+    launch = next(one for one in configurations() if one['request'] == 'launch')
+    given = {'${file}': str(script), '${fileDirname}': str(tmp_path)}
+    launch |= {'args': ['run', '--break', 'norm if x[0] == 1', *(given.get(word, word) for word in launch['args'][1:])],
+               'cwd': given[launch['cwd']], 'console': 'internalConsole', 'redirectOutput': True, 'python': [sys.executable],
+               'env': {'PYTHONPATH': str(ROOT)}}
+    with listening(tmp_path, 'debugpy.adapter', '--host', '127.0.0.1', '--port', 'PORT') as (_, client):
+        client.launch(launch, {script: [7]})
+        met = stops_to_the_end(client)
+        said = client.output()
+    assert met == [('norm', 7), ('norm', 6), ('norm', 7)]
+    assert '[-1.5, -0.5, 0.5, 1.5]' in said and 'True\n' in said and '2 calls of 1 Python function' in said
+    assert 'Traceback' not in said
+
+
+def test_the_attach_configuration_of_readme_reaches_a_program_under_run(tmp_path: Path) -> None:
+    script = tmp_path / 'model.py'
+    script.write_text(UNDER_RUN)
+    attach = next(one for one in configurations() if one['request'] == 'attach')
+    assert f"--listen {attach['connect']['port']} --wait-for-client -m pyfuncdbg run" in (ROOT / 'README.md').read_text()
+    with listening(tmp_path, 'debugpy', '--listen', '127.0.0.1:PORT', '--wait-for-client', '-m', 'pyfuncdbg', 'run',
+                   'model.py') as (process, client):
+        client.attach({script: [7]}, only_own_code=True)
+        met = stops_to_the_end(client)
+        assert process.wait(60) == 0
+    said = (tmp_path / 'said').read_text()
+    assert met == [('norm', 7)] * 2
+    assert '2 calls of 1 Python function' in said and 'Traceback' not in said

@@ -11,7 +11,7 @@ from rich.console import Console
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.record.trace import Trace
-from pyfuncdbg.views.progress import PATIENCE, reading
+from pyfuncdbg.views.progress import PATIENCE, announced, reading, working
 
 
 def terminal() -> Console:
@@ -73,3 +73,33 @@ def test_the_path_is_shown_escaped() -> None:
         clock[0] = 9.0
         progress(1, 2)
     assert '\x1b[5m' not in drawn(console) and '[bold]x' in drawn(console)
+
+
+def test_work_is_counted_and_a_dumb_terminal_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    console, clock = terminal(), [0.0]
+    with working('checking', console, lambda: clock[0], threads=False) as tell:
+        assert tell is not None
+        clock[0] = PATIENCE
+        tell(1, 1200)
+        clock[0] += 0.05
+        tell(2, 1200)                           # not drawn: too soon
+        clock[0] += 0.1
+        tell(1199, 1200)
+    assert 'checking' in drawn(console) and '1 of 1,200' in drawn(console) and '1,199 of 1,200' in drawn(console)
+    assert '2 of 1,200' not in drawn(console)
+    dumb = Console(file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False, color_system=None,
+                   _environ={'TERM': 'dumb'})
+    clock[0] = 0.0
+    with working('checking', dumb, lambda: clock[0]) as tell:
+        assert tell is not None
+        for number in range(5):
+            clock[0] = number * PATIENCE / 2
+            tell(number, 5)
+    assert drawn(dumb) == 'checking: 2 of 5 so far, Ctrl-C ends it\n'
+
+
+def test_what_takes_no_time_says_nothing() -> None:
+    said: list[str] = []
+    with announced('checking', said.append, lambda: 0.0) as tell:
+        tell(1, 2)
+    assert not said

@@ -104,6 +104,14 @@ def test_at_40_columns_no_word_is_broken_and_no_command(draw):
     assert any(line.split()[:2] == ['norm', '3'] for line in lines)
 
 
+def test_long_names_in_the_last_lines_are_shortened_not_broken(draw):
+    call = sample().call(3)
+    call = replace(call, site=replace(call.site, name='encoder/layer_with_a_long_name/attention/normalized_columns'))
+    last = lines_of(reported(draw, trace_of(call), 40))[-4:]
+    assert [line for line in last if '...' in line] == [
+        'encoder/layer_with...malized_columns[1]', 'encoder/layer_with...normalized_columns,']
+
+
 def test_births_in_a_loop_are_one_line(draw):
     birth = sample().call(3)
     calls = [replace(birth, number=str(n), ordinal=n, run=n, started=float(n)) for n in range(1, 41)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
+from pyfuncdbg.debug.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.debug.vocabulary import BARE
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import function_variables, is_generated, is_part
@@ -49,10 +50,12 @@ class Condition:
         Raises:
             CommandError: It is no expression, or one that would change the function.
         """
-        self._source = source.strip()
-        self.text = text or self._source
+        self._source = translated(source.strip())
+        self.text = text or as_typed(self._source)
         self.functions = dict(functions or {})
         tree = self._parse()
+        if any(isinstance(node, ast.Name) and node.id == MARK for node in ast.walk(tree)):
+            self.functions[MARK] = value_of
         self.names = frozenset(_free(tree, frozenset())) - set(self.functions)
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         self.bare = frozenset(node.id for node in ast.walk(tree)
@@ -68,7 +71,7 @@ class Condition:
         try:
             body = ast.parse(f'({self._source}\n)', mode='eval').body
         except SyntaxError as error:
-            raise CommandError(_pointed(self._source, error)) from None
+            raise CommandError(as_typed(_pointed(self._source, error))) from None
         except ValueError as error:             # a NUL
             raise CommandError(f'the condition {self.text!r} cannot be read: {error}') from None
         for node in ast.walk(body):
@@ -77,7 +80,10 @@ class Condition:
                 reason = _REFUSED[ast.Await]
             if reason is not None:
                 raise CommandError(f'the condition {self.text!r} cannot be used: {reason}')
-        return body
+        return AsCalls(self._refuse).visit(body)  # type: ignore[no-any-return]
+
+    def _refuse(self, node: ast.expr, reason: str) -> NoReturn:
+        raise CommandError(f'the condition {self.text!r} cannot be used: {reason}')
 
     def needs_value(self, word: str) -> CommandError:
         """Says that a word stands alone: of a line there is nothing that it would be asked of."""
