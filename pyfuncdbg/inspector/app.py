@@ -22,7 +22,7 @@ from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.keyboard import KeyByKey
-from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
+from pyfuncdbg.inspector.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
 from pyfuncdbg.inspector.moves import CALL, call_after, flagged_after
 from pyfuncdbg.inspector.no_colour import readable
@@ -37,6 +37,7 @@ from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.seeker import Seeker
 from pyfuncdbg.inspector.sheet import NOT_HERE, Sheet
+from pyfuncdbg.inspector.type_ahead import CARD_PATIENCE, PATIENCE
 from pyfuncdbg.prompt.paste_limit import REFUSAL
 
 _STEP = 0.3
@@ -283,9 +284,29 @@ class Inspector(KeyByKey):
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that act on a program exist only where one runs; a line that is typed has all keys but two."""
-        if action == 'typed' and parameters and acts_on_stop(str(parameters[0])):
-            return self.desk.live
-        return action in ('leave', 'cancel') or not isinstance(self.focused, Input)
+        if action == 'typed' and parameters and acts_on_stop(line := str(parameters[0])):
+            return self.desk.live and (line not in IN_FUNCTION or self._in_function)
+        if action == 'explain':
+            return not self.desk.live
+        return action in ('leave', 'cancel', 'suspend') or not isinstance(self.focused, Input)
+
+    @property
+    def at_stop(self) -> bool:  # type: ignore[override]
+        """Whether a thread has stopped."""
+        return self.desk.stop() is not None
+
+    @property
+    def patience(self) -> float:  # type: ignore[override]
+        """At the card of a run words are typed."""
+        return CARD_PATIENCE if self.at_stop and not self._in_function else PATIENCE
+
+    @property
+    def _in_function(self) -> bool:
+        return (self.desk.stop() or {'phase': 'run'}).get('phase') not in ('run', 'end')
+
+    def action_explain(self, key: str) -> None:
+        """A key that acts on stops, where there can be none."""
+        self.say(ELSEWHERE[key], 'yellow')
 
     def action_typed(self, line: str) -> None:
         """A key that types a command: carried out, or offered to be completed."""
