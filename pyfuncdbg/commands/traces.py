@@ -11,9 +11,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pyfuncdbg.commands.configuration import configuration, traces_folder
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.debug.trace_list import size_of, trace_list
 from pyfuncdbg.errors import TraceError, UsageError, nearest
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.record.folder import MANIFEST, Manifest
 from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
 from pyfuncdbg.views.escape import one_line
@@ -115,16 +117,21 @@ def trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def newest_here(command: str) -> str:
-    """The newest trace of the current folder, for a command line that names none; says on stderr which that is.
+    """The newest trace of the folder of traces, for a command line that names none; says on stderr which that is.
 
     Raises:
         UsageError: There is none.
     """
-    newest = newest_in(Path())
+    folder = traces_folder(configuration(say))
+    try:
+        newest = newest_in(folder)
+    except TraceError:
+        newest = None                           # a configured folder that is not there yet
     if newest is None:
-        raise UsageError(f"{command}: {none_in(Path())}; 'pyfuncdbg run SCRIPT' records one, "
+        raise UsageError(f"{command}: {none_in(folder)}; 'pyfuncdbg run SCRIPT' records one, "
                          f"'pyfuncdbg {command} TRACE' takes one from elsewhere")
-    print(f'pyfuncdbg: {one_line(str(newest), 200)}, the newest trace here', file=sys.stderr)
+    place = 'here' if folder == Path() else 'there'
+    print(f'pyfuncdbg: {one_line(str(newest), 200)}, the newest trace {place}', file=sys.stderr)
     return str(newest)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, cast
 
+from rich.console import RenderableType
 from textual import constants, events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
@@ -23,6 +24,7 @@ from pyfuncdbg.inspector.desk import Desk, Event, Reply
 from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.keyboard import KeyByKey
 from pyfuncdbg.inspector.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
+from pyfuncdbg.inspector.layout import FIRST, Layout, theme_of
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
 from pyfuncdbg.inspector.moves import CALL, call_after, flagged_after
 from pyfuncdbg.inspector.no_colour import readable
@@ -51,6 +53,10 @@ class Inspector(KeyByKey):
         desk: What answers: a saved trace or a program.
         past: Command lines of earlier sessions, the oldest first.
         keep: Keeps a command line for later sessions.
+        layout: Theme and panes to begin with.
+
+    Attributes:
+        arrangement: Theme and panes at the end.
     """
 
     TITLE = 'pyfuncdbg'
@@ -59,9 +65,12 @@ class Inspector(KeyByKey):
     COMMANDS = App.COMMANDS | {Everything}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 
-    def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None,
+                 layout: Layout = FIRST) -> None:
         super().__init__()
         readable(self)
+        self._begun = self.arrangement = layout
+        self.theme = layout.theme or self.theme
         self.desk = desk
         self._past, self._keep = past, keep
         self._lines = CommandQueue(self, desk)
@@ -84,7 +93,7 @@ class Inspector(KeyByKey):
         """Header, panes or a result, what was said, the command line, the keys."""
         yield place_bar.Heading()
         with ContentSwitcher(initial='panes', id='places'):
-            yield Panes(self.desk)
+            yield Panes(self.desk, self._begun.pane)
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
@@ -94,6 +103,7 @@ class Inspector(KeyByKey):
     def on_mount(self) -> None:
         """Begin where something went wrong."""
         arrange(self.screen, self.size)
+        self.screen.set_class(self._begun.zoomed, '-zoomed')
         self._title()
         self._show()
         self.desk.listen(self._heard)
@@ -415,6 +425,13 @@ class Inspector(KeyByKey):
     def action_shade(self) -> None:
         """Light or dark."""
         self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'
+
+    def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """End, and remember how the screen was arranged."""
+        if self.query('Panes'):
+            zoomed = self.screen_stack[0].has_class('-zoomed')
+            self.arrangement = Layout(theme_of(self, self._begun), self.panes.chosen, zoomed)
+        super().exit(result, return_code, message)
 
     def action_leave_inspector(self) -> None:
         """Leave; a program that runs goes on."""

@@ -16,6 +16,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.app import Inspector
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.layout import FIRST, Layout
 from pyfuncdbg.inspector.messages import Happened
 from pyfuncdbg.inspector.panes.program import ProgramPane
 
@@ -30,7 +31,7 @@ class HostedInspector(Inspector):
         desk: Of the program.
         pane: Its screen.
         commands: Carried out at the first stop.
-        past, keep: As for any inspector.
+        past, keep, layout: As for any inspector.
     """
 
     CSS = """
@@ -42,8 +43,8 @@ class HostedInspector(Inspector):
     """
 
     def __init__(self, desk: Desk, pane: ProgramPane, commands: Sequence[str] = (), *, past: tuple[str, ...] = (),
-                 keep: Callable[[str], None] = lambda line: None) -> None:
-        super().__init__(desk, past=past, keep=keep)
+                 keep: Callable[[str], None] = lambda line: None, layout: Layout = FIRST) -> None:
+        super().__init__(desk, past=past, keep=keep, layout=layout)
         self._terminal = pane
         self._commands = list(commands)
         self._handing: Timer | None = None

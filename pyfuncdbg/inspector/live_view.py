@@ -21,6 +21,7 @@ from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.guest import Guest
+from pyfuncdbg.inspector.layout import FIRST, Layout
 from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.panes.program import TO_PROGRAM, ProgramPane
 from pyfuncdbg.record.trace import Trace
@@ -40,6 +41,7 @@ class LiveView(App[int]):
         path: Folder of the trace, which may still be about to come.
         title: What the user called the program.
         guest: The program.
+        layout: Has the theme.
     """
 
     TITLE = 'pyfuncdbg'
@@ -63,9 +65,10 @@ class LiveView(App[int]):
             super().__init__()
             self.pulse = pulse
 
-    def __init__(self, path: str, title: str, guest: Guest) -> None:
+    def __init__(self, path: str, title: str, guest: Guest, layout: Layout = FIRST) -> None:
         super().__init__()
         readable(self)
+        self.theme = layout.theme or self.theme
         self._path = path
         self._called = one_line(title, 60)
         self._guest = guest

@@ -120,10 +120,10 @@ def test_enter_runs_what_the_card_offers_first_and_a_word_typed_there_is_a_comma
 
 
 def test_pdbs_letters_at_a_stop_in_a_function(tmp_path: Path) -> None:
-    (tmp_path / 'commands').write_text('break norm\nrun\n')
+    (tmp_path / 'commands').write_text('break function:norm\nrun\n')
     source = MANY_RUNS.replace('lambda x: x / x.max()', 'norm').replace('graph = tf.Graph()', NORM + 'graph = tf.Graph()')
     with under(tmp_path, source, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
-        person.until('STOPPED call norm')
+        person.until('5 def norm')
         for keys, shown in (('n', 'top = x.max()'), ('n', 'return x / top'), ('a', 'x = '), ('w', 'Session.run'),
                             ('\x1b', '2 source'), ('l', 'top = x.max()'), ('u', 'session.run(b'), ('d', 'return x / top'),
                             ('ptop', 'ptop')):
