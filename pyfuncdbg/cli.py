@@ -69,8 +69,8 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(ours)
     program = _program('run', target)
     from pyfuncdbg.commands import recording
-    settings = _settings(options, quiet=options.hosted is not None)
-    budget = None if options.budget is None else recording.size(options.budget)
+    settings = recording.settings(quiet=options.hosted is not None)
+    budget = recording.budget_of(options.budget, settings)
     if options.hosted is None:
         _tell_misplaced(target, parser)
         _prefer(options, settings)
@@ -83,29 +83,12 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         raise
 
 
-def _settings(options: argparse.Namespace, *, quiet: bool = False) -> Configuration:
-    """The user's configuration, whose mistakes are said; the budget is as there where the command line names none."""
-    from pyfuncdbg.commands.configuration import configuration
-    from pyfuncdbg.hooks.aside import say
-    settings = configuration((lambda text: None) if quiet else say)
-    if options.budget is None:
-        options.budget = settings.budget or None
-    return settings
-
-
 def _prefer(options: argparse.Namespace, settings: Configuration) -> None:
     """Open the inspector for the program where the user wants that always, nothing says otherwise, and it can be."""
     wanted = settings.ui == 'inspector' and options.ui is None and not os.environ.get('PYFUNCDBG_UI')
     if wanted and not (options.live or options.listen or options.wait):
         from pyfuncdbg.inspector.host import refusal
         options.ui = 'inspector' if not refusal() else None
-
-
-def _folder(named: str | None) -> Path:
-    """The folder of traces that a command line names, or else the configuration."""
-    from pyfuncdbg.commands.configuration import configuration, traces_folder
-    from pyfuncdbg.hooks.aside import say
-    return Path(named) if named is not None else traces_folder(configuration(say))
 
 
 def _recorded(options: argparse.Namespace, program: Program, path: Path, budget: int | None,
@@ -299,7 +282,7 @@ def _open(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _traces(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     from pyfuncdbg.commands.traces import list_traces
-    code = list_traces(_folder(options.folder), options.json)
+    code = list_traces(options.folder, options.json)
     return lambda: code
 
 
@@ -309,7 +292,7 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         raise UsageError(f'clean: --keep {options.keep!r} is no whole number from 0 on')
     from pyfuncdbg.commands.traces import clean
     asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    code = clean(_folder(options.folder), int(options.keep), options.yes, input if asked else None)
+    code = clean(options.folder, int(options.keep), options.yes, input if asked else None)
     return lambda: code
 
 
@@ -317,8 +300,8 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from pyfuncdbg.commands import recording
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
-    settings = _settings(options, quiet=options.examined is not None)
-    budget = None if options.budget is None else recording.size(options.budget)
+    settings = recording.settings(quiet=options.examined is not None)
+    budget = recording.budget_of(options.budget, settings)
     program = _program('doctor', target)
     from pyfuncdbg.commands import doctor
     if options.examined is not None:

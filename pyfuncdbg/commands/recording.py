@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyfuncdbg.adapters import await_imports
-from pyfuncdbg.commands.configuration import Configuration, location, traces_folder
+from pyfuncdbg.commands.configuration import Configuration, configuration, location, traces_folder
 from pyfuncdbg.commands.uncaught import uncaught
 from pyfuncdbg.errors import NoRoomError, UsageError
 
@@ -41,6 +41,22 @@ def free_path(name: str, folder: Path = Path()) -> Path:
     """The first of NAME.pfd, NAME-2.pfd, ... in a folder that does not exist: made, and empty."""
     from pyfuncdbg.record.trace_folders import free_path
     return free_path(folder / f'{name}.pfd')
+
+
+def settings(*, quiet: bool = False) -> Configuration:
+    """The user's configuration, whose mistakes are reported unless another process of ours has done so."""
+    from pyfuncdbg.hooks.aside import say
+    return configuration((lambda text: None) if quiet else say)
+
+
+def budget_of(option: str | None, settings: Configuration) -> int | None:
+    """The bytes that a trace may take: by the command line, else by the configuration.
+
+    Raises:
+        UsageError: The option is not a size.
+    """
+    text = option if option is not None else settings.budget
+    return size(text) if option is not None or text else None
 
 
 def kept_in(settings: Configuration) -> Path:

@@ -25,12 +25,17 @@ from pyfuncdbg.views.traces import traces_view
 from pyfuncdbg.views.units import count, date, size
 
 
-def list_traces(directory: Path, as_json: bool) -> int:
+def list_traces(folder: str | None, as_json: bool) -> int:
     """Print the traces of a directory; the exit code.
+
+    Args:
+        folder: Where; None for the one of the configuration.
+        as_json: In JSON.
 
     Raises:
         TraceError: The directory cannot be read.
     """
+    directory = _folder(folder)
     found = trace_list(directory, lambda path: reading(str(path)))
     if as_json:
         print(to_json(found))
@@ -41,11 +46,11 @@ def list_traces(directory: Path, as_json: bool) -> int:
     return 0
 
 
-def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | None = None) -> int:
+def clean(folder: str | None, keep: int, sure: bool, ask: Callable[[str], str] | None = None) -> int:
     """Remove all traces of a directory but the newest; the exit code.
 
     Args:
-        directory: Where; not in folders below it.
+        folder: Where, and not in folders below it; None for the one of the configuration.
         keep: How many stay.
         sure: Remove them without asking.
         ask: How to ask for a line; None where nobody can be asked.
@@ -56,6 +61,7 @@ def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | No
     Raises:
         TraceError: The directory cannot be read.
     """
+    directory = _folder(folder)
     traces = traces_in(directory)
     old = [path for path, manifest in traces if isinstance(manifest, Manifest)][keep:]
     if not old:
@@ -76,6 +82,10 @@ def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | No
     removed = [path for path in old if _removed(path)]
     print(f'{count(len(removed), "trace")} removed, {size(sum(sizes[path] for path in removed))}')
     return 0 if len(removed) == len(old) else 1
+
+
+def _folder(named: str | None) -> Path:
+    return Path(named) if named is not None else traces_folder(configuration(say))
 
 
 def _agreed(ask: Callable[[str], str], question: str) -> bool:

@@ -2,16 +2,16 @@
 
 Textual's main thread draws and takes keys; traces and programs are asked on worker threads, whose messages come back here.
 """
+# long: Textual looks for the action of a key among the methods of the app
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import ClassVar, cast
 
 from rich.console import RenderableType
-from textual import constants, events
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
-from textual.driver import Driver
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
@@ -21,13 +21,11 @@ from pyfuncdbg.inspector.bottom_line import BottomLine
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
-from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.keyboard import KeyByKey
 from pyfuncdbg.inspector.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
 from pyfuncdbg.inspector.layout import FIRST, Layout, theme_of
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
 from pyfuncdbg.inspector.moves import CALL, call_after, flagged_after
-from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes
 from pyfuncdbg.inspector.panes.calls import CallList
@@ -59,7 +57,6 @@ class Inspector(KeyByKey):
         arrangement: Theme and panes at the end.
     """
 
-    TITLE = 'pyfuncdbg'
     AUTO_FOCUS = None
     CSS_PATH = 'inspector.tcss'
     COMMANDS = App.COMMANDS | {Everything}
@@ -67,22 +64,14 @@ class Inspector(KeyByKey):
 
     def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None,
                  layout: Layout = FIRST) -> None:
-        super().__init__()
-        readable(self)
+        super().__init__(layout)
         self._begun = self.arrangement = layout
-        self.theme = layout.theme or self.theme
         self.desk = desk
         self._past, self._keep = past, keep
         self._lines = CommandQueue(self, desk)
         self._seeker = Seeker(self, desk)
 
     # ------------------------------------------------------------------ what is typed
-    takes_all = False
-
-    def get_driver_class(self) -> type[Driver]:
-        """Ours, unless the environment names one."""
-        return InspectorDriver if constants.DRIVER is None else super().get_driver_class()
-
     def refuse_paste(self) -> None:
         """Forget what is typed: it is the beginning of a text that is too long."""
         self.query_one(CommandLine).forget()
@@ -421,10 +410,6 @@ class Inspector(KeyByKey):
         """One pane on the whole screen, and back."""
         self.action_pane(self.panes.chosen)
         self.screen.toggle_class('-zoomed')
-
-    def action_shade(self) -> None:
-        """Light or dark."""
-        self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End, and remember how the screen was arranged."""

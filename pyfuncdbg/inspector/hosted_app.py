@@ -133,6 +133,10 @@ class HostedInspector(Inspector):
             return False
         return action == 'program' or super().check_action(action, parameters)
 
+    def action_suspend(self) -> None:
+        """A program in the pane would stand still with us, and nobody could see why."""
+        self.say("Ctrl-Z would stop the program's terminal too: q leaves, and the program goes on in the shell's", 'yellow')
+
     def action_program(self) -> None:
         """To the program's screen; once more: let it fill the place of the panes, and back."""
         if self.screen.has_class('-screen') or self.focused is self._terminal:

@@ -7,23 +7,24 @@ from __future__ import annotations
 import time
 
 from textual import events
-from textual.app import App
 from textual.timer import Timer
 
 from pyfuncdbg.inspector.command_line import CommandLine
+from pyfuncdbg.inspector.full_screen import FullScreen
+from pyfuncdbg.inspector.layout import FIRST, Layout
 from pyfuncdbg.inspector.panes.program import ProgramPane
 from pyfuncdbg.inspector.type_ahead import AFTERTHOUGHT, PATIENCE, goes_on, waits
 
 
-class KeyByKey(App[int]):
+class KeyByKey(FullScreen):
     """An app with a command line.
 
     Textual puts a key into the queue of the widget that has the focus when the key is read. What the widget has no use for,
     Enter and Esc too, goes from queue to queue back to the app, while the keys behind it go to the same widget.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, layout: Layout = FIRST) -> None:
+        super().__init__(layout)
         self._behind: list[events.Key | events.Paste] = []      # they came behind an Enter that waits for a completion
         self._waiting: events.Key | None = None                 # a letter that may begin a word
         self._timer: Timer | None = None

@@ -8,21 +8,19 @@ import time
 from typing import ClassVar
 
 from rich.text import Text
-from textual import constants, work
-from textual.app import App, ComposeResult
+from textual import work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.driver import Driver
 from textual.message import Message
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
 from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.inspector.driver import InspectorDriver
+from pyfuncdbg.inspector.full_screen import FullScreen
 from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.layout import FIRST, Layout
-from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.panes.program import TO_PROGRAM, ProgramPane
 from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.views.escape import one_line, visible
@@ -34,7 +32,7 @@ _SHARE = 10
 """A look may take this part of the time."""
 
 
-class LiveView(App[int]):
+class LiveView(FullScreen):
     """The app.
 
     Args:
@@ -44,7 +42,6 @@ class LiveView(App[int]):
         layout: Has the theme.
     """
 
-    TITLE = 'pyfuncdbg'
     CSS = """
     #header { height: 1; background: $primary; color: $text; text-style: bold; padding: 0 1; }
     #pulse { height: auto; max-height: 60%; padding: 0 1; }
@@ -66,18 +63,12 @@ class LiveView(App[int]):
             self.pulse = pulse
 
     def __init__(self, path: str, title: str, guest: Guest, layout: Layout = FIRST) -> None:
-        super().__init__()
-        readable(self)
-        self.theme = layout.theme or self.theme
+        super().__init__(layout)
         self._path = path
         self._called = one_line(title, 60)
         self._guest = guest
 
     takes_all = True
-
-    def get_driver_class(self) -> type[Driver]:
-        """Ours, unless the environment names one."""
-        return InspectorDriver if constants.DRIVER is None else super().get_driver_class()
 
     def compose(self) -> ComposeResult:
         """Numbers above, the program below."""
@@ -128,7 +119,7 @@ class LiveView(App[int]):
         rows = max(3, self.size.height * 6 // 10 - 6)
         self.query_one('#numbers', Static).update(pulse_view(message.pulse, rows))
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, style: str = '') -> None:
         """A line above the keys."""
         said = self.query_one('#said', Static)
         said.display = bool(text)
@@ -166,7 +157,3 @@ class LiveView(App[int]):
         """Leave; a program that runs goes on."""
         self._guest.let_go()
         await super().action_quit()
-
-    def action_shade(self) -> None:
-        """Light or dark."""
-        self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'

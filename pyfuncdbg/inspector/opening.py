@@ -49,7 +49,8 @@ def open_trace(path: str) -> int:
         app = Inspector(desk, past=past, keep=kept.store_string, layout=layout)
         for number in (signal.SIGTERM, signal.SIGHUP):      # the terminal is given back first
             signal.signal(number, lambda number, frame: app.exit(128 + number))
-        with guard_of(0).held(0, LEAVE_SCREEN):
+        app.guard = guard_of(0)
+        with app.guard.held(0, LEAVE_SCREEN):
             code = app.run() or 0
         if why := keep_layout(layout, app.arrangement):
             say(why)
