@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widgets import Footer, Static
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
@@ -30,6 +30,8 @@ _PERIOD = 0.5
 """Seconds between two looks."""
 _SHARE = 10
 """A look may take this part of the time."""
+_STALE = 2.0
+"""Seconds after which figures are old, and that is said."""
 
 
 class LiveView(FullScreen):
@@ -56,17 +58,21 @@ class LiveView(FullScreen):
         Binding('ctrl+q', 'quit', 'quit', show=False, priority=True), Binding('q', 'quit', 'quit')]
 
     class Beat(Message):
-        """The pulse was taken."""
+        """The pulse was taken, at a time of the monotonic clock; or it could not be, and why."""
 
-        def __init__(self, pulse: Pulse) -> None:
+        def __init__(self, pulse: Pulse | None, at: float, why: str = '') -> None:
             super().__init__()
-            self.pulse = pulse
+            self.pulse, self.at, self.why = pulse, at, why
 
     def __init__(self, path: str, title: str, guest: Guest, layout: Layout = FIRST) -> None:
         super().__init__(layout)
         self._path = path
         self._called = one_line(title, 60)
         self._guest = guest
+        self._pulse: Pulse | None = None
+        self._taken = 0.0
+        self._why = ''                          # it cannot be taken any more
+        self._seldom = 0.0                      # seconds that the last look took
 
     takes_all = True
 
@@ -83,6 +89,7 @@ class LiveView(FullScreen):
         """The program has the keys."""
         self._caption()
         self._terminal.focus()
+        self.set_interval(_PERIOD, self._redraw)
         self._look()
 
     @property
@@ -97,27 +104,62 @@ class LiveView(FullScreen):
     def _look(self) -> None:
         """On a thread of its own, until the app ends: take the pulse again and again."""
         worker = get_current_worker()
-        try:
-            with Trace.open(self._path) as trace:
-                pulses = Pulses(trace, self._guest.pid)
-                self.post_message(self.Beat(pulses.take()))
-                while not worker.is_cancelled:
-                    over = self._guest.code is not None
-                    began = time.monotonic()
-                    if trace.refresh() or not over:
-                        self.post_message(self.Beat(pulses.take()))
-                    wait = max(_PERIOD, _SHARE * (time.monotonic() - began))
-                    while wait > 0 and not worker.is_cancelled and (over or self._guest.code is None):
-                        time.sleep(min(wait, 0.1))
-                        wait -= 0.1
-        except PyfuncdbgError as error:
-            self.call_from_thread(self.say, str(error))
+        while not worker.is_cancelled:
+            try:
+                self._follow(worker)
+            except PyfuncdbgError as error:     # said with the figures that there are; it may be there again later
+                self.post_message(self.Beat(None, time.monotonic(), str(error)))
+                if self._guest.code is not None:
+                    return
+                time.sleep(_PERIOD)
+
+    def _follow(self, worker: Worker[None]) -> None:
+        """Look at the trace until the app ends.
+
+        Raises:
+            TraceError: It cannot be read.
+        """
+        with Trace.open(self._path) as trace:
+            pulses = Pulses(trace, self._guest.pid)
+            self.post_message(self.Beat(pulses.take(), time.monotonic()))
+            over = False
+            while not worker.is_cancelled:
+                before, over = over, self._guest.code is not None
+                began = time.monotonic()
+                if trace.refresh() or not before:
+                    self.post_message(self.Beat(pulses.take(), began))
+                self._seldom = time.monotonic() - began
+                wait = max(_PERIOD, _SHARE * self._seldom)
+                while wait > 0 and not worker.is_cancelled and (over or self._guest.code is None):
+                    time.sleep(min(wait, 0.1))
+                    wait -= 0.1
 
     def on_live_view_beat(self, message: Beat) -> None:
         """Show it."""
         self._caption()
+        self._why = message.why
+        if message.pulse is not None:
+            self._pulse, self._taken = message.pulse, message.at
+        self._draw()
+
+    def _redraw(self) -> None:
+        """Figures get old by themselves."""
+        if self._why or time.monotonic() - self._taken > _STALE:
+            self._draw()
+
+    def _draw(self) -> None:
+        """The figures, and how old they are if they are not of now."""
+        if self._pulse is None:
+            if self._why:
+                self.say(self._why)
+            return
+        old = 0.0 if self._pulse.over else time.monotonic() - self._taken
+        seldom = f'reading the trace takes {self._seldom:.1f} s, so it is read seldom'
+        why = self._why or ('the trace is being read' if self._seldom <= _PERIOD else seldom)
+        stale = bool(self._why) or old > _STALE
         rows = max(3, self.size.height * 6 // 10 - 6)
-        self.query_one('#numbers', Static).update(pulse_view(message.pulse, rows))
+        self.query_one('#numbers', Static).update(
+            pulse_view(self._pulse, rows, old=old if stale else 0.0, why=why if stale else ''))
 
     def say(self, text: str, style: str = '') -> None:
         """A line above the keys."""
