@@ -106,7 +106,7 @@ _MOVING = (
     Key('colon', ':', 'type', 'type', 'or type its letters at once', COMMANDS, '', True),
     Key('ctrl+p', 'Ctrl-P', 'command_palette', 'palette', 'find one; theme, screenshot', COMMANDS),
     Key('ctrl+c', 'Ctrl-C', 'cancel', 'break off', 'break off the one that runs', COMMANDS),
-    Key('ctrl+z', 'Ctrl-Z', 'suspend', 'suspend', "to the shell; 'fg' comes back", LEAVE),
+    Key('ctrl+z', 'Ctrl-Z', 'suspend', 'suspend', "'open': to the shell, fg: back", LEAVE),
     Key('q', 'q', 'leave_inspector', 'quit', 'leave the inspector', LEAVE, '', True))
 
 _TO_PROGRAM = Key(TO_PROGRAM, TO_PROGRAM, 'program', 'program', "program's screen; Ctrl-] back", PANES_, stopped=True)

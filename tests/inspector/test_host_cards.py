@@ -124,7 +124,7 @@ def test_pdbs_letters_at_a_stop_in_a_function(tmp_path: Path) -> None:
     source = MANY_RUNS.replace('lambda x: x / x.max()', 'norm').replace('graph = tf.Graph()', NORM + 'graph = tf.Graph()')
     with under(tmp_path, source, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
         person.until('5 def norm')
-        for keys, shown in (('n', 'top = x.max()'), ('n', 'return x / top'), ('a', 'x = '), ('w', 'Session.run'),
+        for keys, shown in (('n', 'top = x.max()'), ('n', 'return x / top'), ('a', 'x  float32'), ('w', 'Session.run'),
                             ('\x1b', '2 source'), ('l', 'top = x.max()'), ('u', 'session.run(b'), ('d', 'return x / top'),
                             ('ptop', 'ptop')):
             person.ready()
