@@ -125,7 +125,7 @@ def test_pdbs_letters_at_a_stop_in_a_function(tmp_path: Path) -> None:
     with under(tmp_path, source, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
         person.until('5 def norm')
         for keys, shown in (('n', 'top = x.max()'), ('n', 'return x / top'), ('a', 'x  float32'), ('w', 'Session.run'),
-                            ('\x1b', '2 source'), ('l', 'top = x.max()'), ('u', 'session.run(b'), ('d', 'return x / top'),
+                            ('\x1b', 'graph  run #2'), ('l', 'top = x.max()'), ('u', '> node norm'), ('d', 'return x / top'),
                             ('ptop', 'ptop')):
             person.ready()
             person.type(keys)
