@@ -2,6 +2,7 @@
 
 Reads arguments and hands over; called once, on the main thread. Everything heavy is imported by what needs it.
 """
+# long: one subcommand after the other, and each hands over; what they share (programs, traces, endings) is read once
 from __future__ import annotations
 
 import argparse
@@ -19,6 +20,7 @@ from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
 if TYPE_CHECKING:
     from pyfuncdbg.commands.answer import Answer
     from pyfuncdbg.commands.command import Context
+    from pyfuncdbg.commands.configuration import Configuration
     from pyfuncdbg.commands.script import Program
     from pyfuncdbg.record.trace import Trace
 
@@ -85,16 +87,26 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(ours)
     program = _program('run', target)
     from pyfuncdbg.commands import recording
-    budget = None if options.budget is None else recording.size(options.budget)
+    settings = recording.settings(quiet=options.hosted is not None)
+    budget = recording.budget_of(options.budget, settings)
     if options.hosted is None:
         _tell_misplaced(target, parser)
-    path = recording.free_path(program.name) if options.record is None else Path(options.record)
+        _prefer(options, settings)
+    path = recording.free_path(program.name, recording.kept_in(settings)) if options.record is None else Path(options.record)
     try:
         return _recorded(options, program, path, budget, [*_without(ours, valued(parser)), *_separated(target)])
     except BaseException:
         if options.record is None:
             recording.give_up(path)
         raise
+
+
+def _prefer(options: argparse.Namespace, settings: Configuration) -> None:
+    """Open the inspector for the program where the user wants that always, nothing says otherwise, and it can be."""
+    wanted = settings.ui == 'inspector' and options.ui is None and not os.environ.get('PYFUNCDBG_UI')
+    if wanted and not (options.live or options.listen or options.wait):
+        from pyfuncdbg.inspector.host import refusal
+        options.ui = 'inspector' if not refusal() else None
 
 
 def _recorded(options: argparse.Namespace, program: Program, path: Path, budget: int | None,
@@ -121,7 +133,7 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
 
 def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
-    if not (options.breaks or options.catch or options.commands or options.ui != 'auto' or options.on_eof != 'cont'):
+    if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'):
         return                                  # `breakpoint()` in the program brings along what it needs
     from pyfuncdbg.commands.breaking import breakpoint_of
     from pyfuncdbg.debug.breakpoint_list import pending
@@ -145,14 +157,14 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
     """The full screen with the program in it, if that is wanted and can be shown here."""
     if not (options.live or options.ui == 'inspector'):
         return None
-    if options.live and (options.ui != 'auto' or options.breaks or options.catch or options.commands):
+    if options.live and (options.ui not in (None, 'auto') or options.breaks or options.catch or options.commands):
         raise UsageError('run: --live only shows; for stops take --ui inspector instead')
     from pyfuncdbg.hooks.aside import say
     from pyfuncdbg.inspector.host import Screenplay, host, refusal
     why = refusal()
     if why:
         say(f'{why}; ' + ('running without --live' if options.live else 'stops are asked for without the inspector'))
-        options.ui = 'auto'
+        options.ui = None
         return None
     if path.is_dir() and any(path.iterdir()):
         raise UsageError(f'run: {str(path)!r} is a folder with files in it; give a path that does not exist yet to --record')
@@ -284,7 +296,7 @@ def _open(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _traces(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     from pyfuncdbg.commands.traces import list_traces
-    code = list_traces(Path(options.folder), options.json)
+    code = list_traces(options.folder, options.json)
     return lambda: code
 
 
@@ -294,7 +306,7 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         raise UsageError(f'clean: --keep {options.keep!r} is no whole number from 0 on')
     from pyfuncdbg.commands.traces import clean
     asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    code = clean(Path(options.folder), int(options.keep), options.yes, input if asked else None)
+    code = clean(options.folder, int(options.keep), options.yes, input if asked else None)
     return lambda: code
 
 
@@ -302,14 +314,15 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from pyfuncdbg.commands import recording
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
-    budget = None if options.budget is None else recording.size(options.budget)
+    settings = recording.settings(quiet=options.examined is not None)
+    budget = recording.budget_of(options.budget, settings)
     program = _program('doctor', target)
     from pyfuncdbg.commands import doctor
     if options.examined is not None:
         doctor.examine(Path(options.examined), program.argv, budget)
         return lambda: _execute(program)
     _tell_misplaced(target, parser)
-    path = recording.free_path(program.name) if options.record is None else Path(options.record)
+    path = recording.free_path(program.name, recording.kept_in(settings)) if options.record is None else Path(options.record)
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
     given = ['--budget', options.budget] if options.budget is not None else []

@@ -23,6 +23,9 @@ settings.load_profile('shared machine')
 for name in ('COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 
+# The configuration of whoever runs the tests is no part of them, and what they choose is not kept for him.
+os.environ['XDG_CONFIG_HOME'] = os.devnull
+
 # The idle threads of NumPy's OpenBLAS spin before they sleep: of a program that only starts that is a third of the work.
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
 

@@ -33,7 +33,8 @@ class Pane:
         self._socket = str(folder / f'tmux{next(_numbers)}')
         dropped = ('NO_COLOR', 'COLUMNS', 'LINES', 'PYTHONBREAKPOINT', 'PYFUNCDBG_UI', 'PYFUNCDBG_LISTEN')
         env = {name: value for name, value in os.environ.items() if not name.startswith('TMUX') and name not in dropped}
-        env |= {'PYTHONPATH': str(ROOT), 'XDG_STATE_HOME': str(folder), 'XDG_RUNTIME_DIR': str(folder), 'LC_ALL': 'C.UTF-8',
+        env |= {'PYTHONPATH': str(ROOT), 'XDG_STATE_HOME': str(folder), 'XDG_CONFIG_HOME': str(folder / 'config'),
+                'XDG_RUNTIME_DIR': str(folder), 'LC_ALL': 'C.UTF-8',
                 'ENV': '', **environment}
         subprocess.run(['tmux', '-S', self._socket, '-f', '/dev/null', 'new-session', '-d', '-x', '100', '-y', '30', '-c',
                         str(folder), shell], env=env, check=True, timeout=30)

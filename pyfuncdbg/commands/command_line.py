@@ -13,6 +13,7 @@ from pyfuncdbg.commands.stop_options import add_breaks
 from pyfuncdbg.errors import UsageError
 
 _TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
+_FOLDER = "where they are (default: this folder, or 'traces' of the configuration)"
 
 
 def _run() -> argparse.ArgumentParser:
@@ -31,7 +32,7 @@ def _run() -> argparse.ArgumentParser:
 def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('debugging')
     add_breaks(group)
-    group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'), default='auto',
+    group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),
                        help='who is asked at a stop; inspector: the full screen, with the program in a pane; '
                             'none: each stop is logged and the program goes on')
     group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
@@ -59,7 +60,7 @@ def _open() -> argparse.ArgumentParser:
 def _traces() -> argparse.ArgumentParser:
     parser = _new_parser('traces', 'List the traces of a folder with program, date, size, and what went wrong in them.',
                      usage='pyfuncdbg traces [--json] [FOLDER]')
-    parser.add_argument('folder', metavar='FOLDER', nargs='?', default='.', help='where to look (default: this folder)')
+    parser.add_argument('folder', metavar='FOLDER', nargs='?', help=_FOLDER)
     parser.add_argument('--json', action='store_true', help='answer in JSON')
     return parser
 
@@ -67,7 +68,7 @@ def _traces() -> argparse.ArgumentParser:
 def _clean() -> argparse.ArgumentParser:
     parser = _new_parser('clean', 'Remove the traces of a folder: their own files, and nothing else.',
                      usage='pyfuncdbg clean [--keep N] [--yes] [FOLDER]')
-    parser.add_argument('folder', metavar='FOLDER', nargs='?', default='.', help='where they are (default: this folder)')
+    parser.add_argument('folder', metavar='FOLDER', nargs='?', help=_FOLDER)
     parser.add_argument('--keep', metavar='N', default='0', help='keep the newest N (default: none)')
     parser.add_argument('--yes', action='store_true', help='do not ask')
     return parser

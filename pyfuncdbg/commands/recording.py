@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyfuncdbg.adapters import await_imports
+from pyfuncdbg.commands.configuration import Configuration, configuration, location, traces_folder
 from pyfuncdbg.commands.uncaught import uncaught
 from pyfuncdbg.errors import NoRoomError, UsageError
 from pyfuncdbg.hooks.own_process import unfollowed
@@ -38,10 +39,38 @@ def size(text: str) -> int:
     return nbytes
 
 
-def free_path(name: str) -> Path:
-    """The first of NAME.pfd, NAME-2.pfd, ... in the current folder that does not exist: made, and empty."""
+def free_path(name: str, folder: Path = Path()) -> Path:
+    """The first of NAME.pfd, NAME-2.pfd, ... in a folder that does not exist: made, and empty."""
     from pyfuncdbg.record.trace_folders import free_path
-    return free_path(Path(f'{name}.pfd'))
+    return free_path(folder / f'{name}.pfd')
+
+
+def settings(*, quiet: bool = False) -> Configuration:
+    """The user's configuration, whose mistakes are reported unless another process of ours has done so."""
+    from pyfuncdbg.hooks.aside import say
+    return configuration((lambda text: None) if quiet else say)
+
+
+def budget_of(option: str | None, settings: Configuration) -> int | None:
+    """The bytes that a trace may take: by the command line, else by the configuration.
+
+    Raises:
+        UsageError: The option is not a size.
+    """
+    text = option if option is not None else settings.budget
+    return size(text) if option is not None or text else None
+
+
+def kept_in(settings: Configuration) -> Path:
+    """The folder that the user's configuration names for traces, made if need be; else the current one."""
+    folder = traces_folder(settings)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        from pyfuncdbg.hooks.aside import say
+        say(f'{location()}: traces: {str(folder)!r}: {error.strerror}; the trace goes to the current folder')
+        return Path()
+    return folder
 
 
 def give_up(path: Path) -> None:

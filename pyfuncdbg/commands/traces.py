@@ -11,9 +11,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pyfuncdbg.commands.configuration import configuration, traces_folder
 from pyfuncdbg.commands.plain import to_json
 from pyfuncdbg.debug.trace_list import size_of, trace_list
 from pyfuncdbg.errors import TraceError, UsageError, nearest
+from pyfuncdbg.hooks.aside import say
 from pyfuncdbg.record.folder import MANIFEST, Manifest
 from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
 from pyfuncdbg.views.escape import one_line
@@ -23,12 +25,17 @@ from pyfuncdbg.views.traces import traces_view
 from pyfuncdbg.views.units import count, date, size
 
 
-def list_traces(directory: Path, as_json: bool) -> int:
+def list_traces(folder: str | None, as_json: bool) -> int:
     """Print the traces of a directory; the exit code.
+
+    Args:
+        folder: Where; None for the one of the configuration.
+        as_json: In JSON.
 
     Raises:
         TraceError: The directory cannot be read.
     """
+    directory = _folder(folder)
     found = trace_list(directory, lambda path: reading(str(path)))
     if as_json:
         print(to_json(found))
@@ -39,11 +46,11 @@ def list_traces(directory: Path, as_json: bool) -> int:
     return 0
 
 
-def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | None = None) -> int:
+def clean(folder: str | None, keep: int, sure: bool, ask: Callable[[str], str] | None = None) -> int:
     """Remove all traces of a directory but the newest; the exit code.
 
     Args:
-        directory: Where; not in folders below it.
+        folder: Where, and not in folders below it; None for the one of the configuration.
         keep: How many stay.
         sure: Remove them without asking.
         ask: How to ask for a line; None where nobody can be asked.
@@ -54,6 +61,7 @@ def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | No
     Raises:
         TraceError: The directory cannot be read.
     """
+    directory = _folder(folder)
     traces = traces_in(directory)
     old = [path for path, manifest in traces if isinstance(manifest, Manifest)][keep:]
     if not old:
@@ -74,6 +82,10 @@ def clean(directory: Path, keep: int, sure: bool, ask: Callable[[str], str] | No
     removed = [path for path in old if _removed(path)]
     print(f'{count(len(removed), "trace")} removed, {size(sum(sizes[path] for path in removed))}')
     return 0 if len(removed) == len(old) else 1
+
+
+def _folder(named: str | None) -> Path:
+    return Path(named) if named is not None else traces_folder(configuration(say))
 
 
 def _agreed(ask: Callable[[str], str], question: str) -> bool:
@@ -115,16 +127,21 @@ def trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def newest_here(command: str) -> str:
-    """The newest trace of the current folder, for a command line that names none; says on stderr which that is.
+    """The newest trace of the folder of traces, for a command line that names none; says on stderr which that is.
 
     Raises:
         UsageError: There is none.
     """
-    newest = newest_in(Path())
+    folder = traces_folder(configuration(say))
+    try:
+        newest = newest_in(folder)
+    except TraceError:
+        newest = None                           # a configured folder that is not there yet
     if newest is None:
-        raise UsageError(f"{command}: {none_in(Path())}; 'pyfuncdbg run SCRIPT' records one, "
+        raise UsageError(f"{command}: {none_in(folder)}; 'pyfuncdbg run SCRIPT' records one, "
                          f"'pyfuncdbg {command} TRACE' takes one from elsewhere")
-    print(f'pyfuncdbg: {one_line(str(newest), 200)}, the newest trace here', file=sys.stderr)
+    place = 'here' if folder == Path() else 'there'
+    print(f'pyfuncdbg: {one_line(str(newest), 200)}, the newest trace {place}', file=sys.stderr)
     return str(newest)
 
 

@@ -26,11 +26,15 @@ class SitePulse:
         use: All its calls.
         rate: Calls a second, lately.
         share: Part of the time that went by lately that was spent in it; more than 1 where threads work at once.
+        running: Calls that have not returned yet.
+        spent: Seconds that all its calls have taken so far, those that run included.
     """
 
     use: SiteUse
     rate: float
     share: float
+    running: int = 0
+    spent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Pulse:
         failed: Calls that raised.
         memory: Bytes of the process that are in memory, None if that is not known.
         peak: The most there were at any look.
+        over: Whether the program has ended: then 'lately' is all the time that it ran.
     """
 
     info: TraceInfo
@@ -58,6 +63,7 @@ class Pulse:
     failed: int
     memory: int | None
     peak: int | None
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +94,38 @@ class Pulses:
         Raises:
             TraceError: The trace cannot be read.
         """
-        now = time.monotonic()
+        now, clock = time.monotonic(), time.time()
         info, uses = self._trace.info(), self._trace.usage()
-        look = _Look(now, info.runs, info.calls,
-                     {(use.site.process, use.site.id): (use.calls, use.total) for use in uses})
+        memory = resident(self._pid)
+        self._peak = max(self._peak, memory or 0)
+        over = info.complete or memory is None
+        age = max(info.duration, 0.0 if over else clock - info.started)
+        spent = {_key(use): use.total + (0.0 if over else _pending(use, age)) for use in uses}
+        look = _Look(now, info.runs, info.calls, {_key(use): (use.calls, spent[_key(use)]) for use in uses})
         self._looks.append(look)
         while len(self._looks) > 2 and now - self._looks[1].at >= WINDOW:
             self._looks.popleft()
-        before = self._looks[0]
-        elapsed = now - before.at
-        memory = resident(self._pid)
-        self._peak = max(self._peak, memory or 0)
-        running = 0.0 if info.complete or memory is None else time.time() - info.started
-        return Pulse(info, max(info.duration, running), tuple(_site(use, before, elapsed) for use in uses),
+        before, elapsed = (_Look(now, 0, 0, {}), age) if over else (self._looks[0], now - self._looks[0].at)
+        sites = tuple(_site(use, spent[_key(use)], before, elapsed, over=over) for use in uses)
+        return Pulse(info, age, tuple(sorted(sites, key=lambda site: -site.spent)),
                      _rate(info.runs - before.runs, elapsed), _rate(info.calls - before.calls, elapsed),
-                     sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None)
+                     sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None, over)
 
 
-def _site(use: SiteUse, before: _Look, elapsed: float) -> SitePulse:
-    calls, total = before.sites.get((use.site.process, use.site.id), (0, 0.0))
-    return SitePulse(use, _rate(use.calls - calls, elapsed), _rate(use.total - total, elapsed))
+def _key(use: SiteUse) -> tuple[int, int]:
+    return use.site.process, use.site.id
+
+
+def _pending(use: SiteUse, now: float) -> float:
+    """Seconds that calls have run which have not returned; of a process of the program's, nobody knows if it lives."""
+    running = use.calls - use.finished
+    return max(0.0, running * now - use.begun) if use.site.process == 1 else 0.0
+
+
+def _site(use: SiteUse, spent: float, before: _Look, elapsed: float, *, over: bool) -> SitePulse:
+    calls, total = before.sites.get(_key(use), (0, 0.0))
+    running = use.calls - use.finished if not over and use.site.process == 1 else 0
+    return SitePulse(use, _rate(use.calls - calls, elapsed), _rate(max(0.0, spent - total), elapsed), running, spent)
 
 
 def _rate(amount: float, elapsed: float) -> float:

@@ -2,15 +2,16 @@
 
 Textual's main thread draws and takes keys; traces and programs are asked on worker threads, whose messages come back here.
 """
+# long: Textual looks for the action of a key among the methods of the app
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from textual import constants, events
+from rich.console import RenderableType
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
-from textual.driver import Driver
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
@@ -20,12 +21,11 @@ from pyfuncdbg.inspector.bottom_line import BottomLine
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.command_queue import CommandQueue
 from pyfuncdbg.inspector.desk import Desk, Event, Reply
-from pyfuncdbg.inspector.driver import InspectorDriver
 from pyfuncdbg.inspector.keyboard import KeyByKey
-from pyfuncdbg.inspector.keys import RUNNING, acts_on_stop, bindings
+from pyfuncdbg.inspector.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
+from pyfuncdbg.inspector.layout import FIRST, Layout, theme_of
 from pyfuncdbg.inspector.messages import Answered, Found, Happened, Picked, Told, while_open
 from pyfuncdbg.inspector.moves import CALL, call_after, flagged_after
-from pyfuncdbg.inspector.no_colour import readable
 from pyfuncdbg.inspector.palette import Everything
 from pyfuncdbg.inspector.pane_set import Panes
 from pyfuncdbg.inspector.panes.calls import CallList
@@ -37,6 +37,7 @@ from pyfuncdbg.inspector.said import Said
 from pyfuncdbg.inspector.scene import Follower, Scene
 from pyfuncdbg.inspector.seeker import Seeker
 from pyfuncdbg.inspector.sheet import NOT_HERE, Sheet
+from pyfuncdbg.inspector.type_ahead import CARD_PATIENCE, PATIENCE
 from pyfuncdbg.prompt.paste_limit import REFUSAL
 
 _STEP = 0.3
@@ -50,29 +51,27 @@ class Inspector(KeyByKey):
         desk: What answers: a saved trace or a program.
         past: Command lines of earlier sessions, the oldest first.
         keep: Keeps a command line for later sessions.
+        layout: Theme and panes to begin with.
+
+    Attributes:
+        arrangement: Theme and panes at the end.
     """
 
-    TITLE = 'pyfuncdbg'
     AUTO_FOCUS = None
     CSS_PATH = 'inspector.tcss'
     COMMANDS = App.COMMANDS | {Everything}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 
-    def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None) -> None:
-        super().__init__()
-        readable(self)
+    def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None,
+                 layout: Layout = FIRST) -> None:
+        super().__init__(layout)
+        self._begun = self.arrangement = layout
         self.desk = desk
         self._past, self._keep = past, keep
         self._lines = CommandQueue(self, desk)
         self._seeker = Seeker(self, desk)
 
     # ------------------------------------------------------------------ what is typed
-    takes_all = False
-
-    def get_driver_class(self) -> type[Driver]:
-        """Ours, unless the environment names one."""
-        return InspectorDriver if constants.DRIVER is None else super().get_driver_class()
-
     def refuse_paste(self) -> None:
         """Forget what is typed: it is the beginning of a text that is too long."""
         self.query_one(CommandLine).forget()
@@ -83,7 +82,7 @@ class Inspector(KeyByKey):
         """Header, panes or a result, what was said, the command line, the keys."""
         yield place_bar.Heading()
         with ContentSwitcher(initial='panes', id='places'):
-            yield Panes(self.desk)
+            yield Panes(self.desk, self._begun.pane)
             yield Result(live=self.desk.live)
         yield Static(id='too_small')
         yield Said()
@@ -93,6 +92,7 @@ class Inspector(KeyByKey):
     def on_mount(self) -> None:
         """Begin where something went wrong."""
         arrange(self.screen, self.size)
+        self.screen.set_class(self._begun.zoomed, '-zoomed')
         self._title()
         self._show()
         self.desk.listen(self._heard)
@@ -283,9 +283,29 @@ class Inspector(KeyByKey):
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that act on a program exist only where one runs; a line that is typed has all keys but two."""
-        if action == 'typed' and parameters and acts_on_stop(str(parameters[0])):
-            return self.desk.live
-        return action in ('leave', 'cancel') or not isinstance(self.focused, Input)
+        if action == 'typed' and parameters and acts_on_stop(line := str(parameters[0])):
+            return self.desk.live and (line not in IN_FUNCTION or self._in_function)
+        if action == 'explain':
+            return not self.desk.live
+        return action in ('leave', 'cancel', 'suspend') or not isinstance(self.focused, Input)
+
+    @property
+    def at_stop(self) -> bool:  # type: ignore[override]
+        """Whether a thread has stopped."""
+        return self.desk.stop() is not None
+
+    @property
+    def patience(self) -> float:  # type: ignore[override]
+        """At the card of a run words are typed."""
+        return CARD_PATIENCE if self.at_stop and not self._in_function else PATIENCE
+
+    @property
+    def _in_function(self) -> bool:
+        return (self.desk.stop() or {'phase': 'run'}).get('phase') not in ('run', 'end')
+
+    def action_explain(self, key: str) -> None:
+        """A key that acts on stops, where there can be none."""
+        self.say(ELSEWHERE[key], 'yellow')
 
     def action_typed(self, line: str) -> None:
         """A key that types a command: carried out, or offered to be completed."""
@@ -391,9 +411,12 @@ class Inspector(KeyByKey):
         self.action_pane(self.panes.chosen)
         self.screen.toggle_class('-zoomed')
 
-    def action_shade(self) -> None:
-        """Light or dark."""
-        self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'
+    def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """End, and remember how the screen was arranged."""
+        if self.query('Panes'):
+            zoomed = self.screen_stack[0].has_class('-zoomed')
+            self.arrangement = Layout(theme_of(self, self._begun), self.panes.chosen, zoomed)
+        super().exit(result, return_code, message)
 
     def action_leave_inspector(self) -> None:
         """Leave; a program that runs goes on."""

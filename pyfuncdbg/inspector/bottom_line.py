@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-_FIRST_TO_GO = ':Du.idwrhgtfbeN&/csn'
+_FIRST_TO_GO = ':aluRdiD.wrhgtfbpN&/csn'
 """Keys that are left out where there is no room, the first one first; the line above says what ':' does."""
 
 

@@ -166,6 +166,11 @@ class CommandLine(Vertical):
         """Let the user type a command that begins so."""
         self._enter_mode('command', text)
 
+    def preview(self, letter: str) -> None:
+        """Show a letter that may become a command, while the keys go elsewhere; '' takes it away."""
+        if not self.line.has_focus:
+            self.line.put(letter, len(letter))
+
     def seek(self) -> None:
         """Let the user type what to search for."""
         self._enter_mode('search')

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 from codecs import getincrementaldecoder
 from typing import Any
 
@@ -14,6 +15,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from pyfuncdbg.prompt.paste_limit import PasteLimit
+from pyfuncdbg.prompt.terminal_modes import LEAVE_SCREEN
 
 _TICK = 0.1
 
@@ -28,7 +30,37 @@ class InspectorDriver(LinuxDriver):
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         self._bell = os.pipe()
+        self._away = False                      # suspended: the terminal is the shell's
 
+    # ------------------------------------------------------------------ suspension
+    def suspend_job(self) -> bool:
+        """Leave the screen and stop this job, as Ctrl-Z does elsewhere; False where no shell would let it go on."""
+        if os.getpgrp() == os.getsid(0):
+            return False
+        self.suspend_application_mode()         # before the shell takes the terminal back
+        os.kill(0, signal.SIGTSTP)              # Textual's handler stops us, and resumes when the job goes on
+        return True
+
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back as it was; who kills us now must not have it put back once more."""
+        if not self._away:
+            self._away = True
+            super().suspend_application_mode()
+            if (guard := getattr(self._app, 'guard', None)) is not None:
+                guard.free()
+
+    def resume_application_mode(self) -> None:
+        """Take it again, and draw all of the screen. What was stopped by force has not given it back before."""
+        if not self._away:
+            self.disable_input()
+            self.close()
+        self._away = False
+        if (guard := getattr(self._app, 'guard', None)) is not None:
+            guard.hold(self.fileno, LEAVE_SCREEN)
+        super().resume_application_mode()
+        self._app.refresh(layout=True)
+
+    # ------------------------------------------------------------------ keys
     def disable_input(self) -> None:
         """Read no more keys."""
         if self._key_thread is not None and self._key_thread.is_alive():

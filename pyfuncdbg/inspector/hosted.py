@@ -12,7 +12,8 @@ import select
 import signal
 import socket
 import sys
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -24,6 +25,9 @@ from pyfuncdbg.inspector.guest import Guest
 from pyfuncdbg.inspector.host import EARLY, LEFT, NOTHING
 from pyfuncdbg.prompt.terminal_guard import TerminalGuard
 from pyfuncdbg.views.escape import one_line
+
+if TYPE_CHECKING:
+    from pyfuncdbg.inspector.layout import Layout
 
 
 def main(told: str) -> int:
@@ -70,6 +74,7 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
     wait()
     from pyfuncdbg.inspector.hosted_app import HostedInspector
     from pyfuncdbg.inspector.hosted_desk import HostedDesk
+    from pyfuncdbg.inspector.layout import kept_layout
     from pyfuncdbg.inspector.live import LiveDesk
     from pyfuncdbg.inspector.panes.program import ProgramPane
     from pyfuncdbg.inspector.saved import SavedDesk
@@ -86,9 +91,11 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
     commands = [typed.text for typed in command_file(play['commands'])] if play['commands'] else []
     kept = history()
     try:
+        layout = kept_layout()
         app = HostedInspector(desk, ProgramPane(guest, lambda: desk.stop() is not None, id='program'), commands,
-                              past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string)
+                              past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string, layout=layout)
         app.run()
+        _keep(layout, app.arrangement)
         return app.return_code or LEFT
     finally:
         desk.close()
@@ -97,11 +104,21 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
 def _watched(play: dict[str, Any], guest: Guest) -> int:
     """Without the debugger; the exit code of the app."""
     wait()
+    from pyfuncdbg.inspector.layout import kept_layout, theme_of
     from pyfuncdbg.inspector.live_view import LiveView
     spare_loaded()
-    app = LiveView(play['trace'], play['title'], guest)
+    layout = kept_layout()
+    app = LiveView(play['trace'], play['title'], guest, layout)
     app.run()
+    _keep(layout, replace(layout, theme=theme_of(app, layout)))
     return app.return_code or LEFT
+
+
+def _keep(before: Layout, after: Layout) -> None:
+    from pyfuncdbg.hooks.aside import say
+    from pyfuncdbg.inspector.layout import keep_layout
+    if why := keep_layout(before, after):
+        say(why)
 
 
 def _say_goodbye(play: dict[str, Any], guest: Guest) -> None:

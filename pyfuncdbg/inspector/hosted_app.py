@@ -16,6 +16,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.inspector.app import Inspector
 from pyfuncdbg.inspector.command_line import CommandLine
 from pyfuncdbg.inspector.desk import Desk
+from pyfuncdbg.inspector.layout import FIRST, Layout
 from pyfuncdbg.inspector.messages import Happened
 from pyfuncdbg.inspector.panes.program import ProgramPane
 
@@ -30,7 +31,7 @@ class HostedInspector(Inspector):
         desk: Of the program.
         pane: Its screen.
         commands: Carried out at the first stop.
-        past, keep: As for any inspector.
+        past, keep, layout: As for any inspector.
     """
 
     CSS = """
@@ -42,8 +43,8 @@ class HostedInspector(Inspector):
     """
 
     def __init__(self, desk: Desk, pane: ProgramPane, commands: Sequence[str] = (), *, past: tuple[str, ...] = (),
-                 keep: Callable[[str], None] = lambda line: None) -> None:
-        super().__init__(desk, past=past, keep=keep)
+                 keep: Callable[[str], None] = lambda line: None, layout: Layout = FIRST) -> None:
+        super().__init__(desk, past=past, keep=keep, layout=layout)
         self._terminal = pane
         self._commands = list(commands)
         self._handing: Timer | None = None
@@ -131,6 +132,10 @@ class HostedInspector(Inspector):
         if self.focused is self._terminal and self._terminal.keeps_keys:
             return False
         return action == 'program' or super().check_action(action, parameters)
+
+    def action_suspend(self) -> None:
+        """A program in the pane would stand still with us, and nobody could see why."""
+        self.say("Ctrl-Z would stop the program's terminal too: q leaves, and the program goes on in the shell's", 'yellow')
 
     def action_program(self) -> None:
         """To the program's screen; once more: let it fill the place of the panes, and back."""

@@ -43,6 +43,7 @@ def _show(lease: Lease, commands: int) -> None:
     from pyfuncdbg.inspector.collector import spare_loaded, wait
     wait()
     from pyfuncdbg.inspector.app import Inspector
+    from pyfuncdbg.inspector.layout import keep_layout, kept_layout
     from pyfuncdbg.inspector.lent_driver import driver_for
     from pyfuncdbg.inspector.live import LiveDesk
     from pyfuncdbg.prompt.line_editor import history
@@ -50,11 +51,13 @@ def _show(lease: Lease, commands: int) -> None:
     spare_loaded()
     desk = LiveDesk(Connection(socket.socket(fileno=commands)), attach=False)
     kept = history()
-    app = Inspector(desk, past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string)
+    layout = kept_layout()
+    app = Inspector(desk, past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string, layout=layout)
     app.driver_class = driver_for(lease)  # type: ignore[assignment]
     lease.looked = lambda mine: desk.look() if mine else desk.look_away()
     lease.printed = desk.note_printed
     app.run()
+    keep_layout(layout, app.arrangement)        # the terminal is not ours any more: a failure has no place to be said
     if app._exception is not None:
         raise app._exception
     lease.tell('left')

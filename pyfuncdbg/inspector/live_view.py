@@ -8,20 +8,19 @@ import time
 from typing import ClassVar
 
 from rich.text import Text
-from textual import constants, work
-from textual.app import App, ComposeResult
+from textual import work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.driver import Driver
 from textual.message import Message
 from textual.widgets import Footer, Static
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 from pyfuncdbg.debug.pulse import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.inspector.driver import InspectorDriver
+from pyfuncdbg.inspector.full_screen import FullScreen
 from pyfuncdbg.inspector.guest import Guest
-from pyfuncdbg.inspector.no_colour import readable
+from pyfuncdbg.inspector.layout import FIRST, Layout
 from pyfuncdbg.inspector.panes.program import TO_PROGRAM, ProgramPane
 from pyfuncdbg.record.trace import Trace
 from pyfuncdbg.views.escape import one_line, visible
@@ -31,18 +30,20 @@ _PERIOD = 0.5
 """Seconds between two looks."""
 _SHARE = 10
 """A look may take this part of the time."""
+_STALE = 2.0
+"""Seconds after which figures are old, and that is said."""
 
 
-class LiveView(App[int]):
+class LiveView(FullScreen):
     """The app.
 
     Args:
         path: Folder of the trace, which may still be about to come.
         title: What the user called the program.
         guest: The program.
+        layout: Has the theme.
     """
 
-    TITLE = 'pyfuncdbg'
     CSS = """
     #header { height: 1; background: $primary; color: $text; text-style: bold; padding: 0 1; }
     #pulse { height: auto; max-height: 60%; padding: 0 1; }
@@ -57,24 +58,23 @@ class LiveView(App[int]):
         Binding('ctrl+q', 'quit', 'quit', show=False, priority=True), Binding('q', 'quit', 'quit')]
 
     class Beat(Message):
-        """The pulse was taken."""
+        """The pulse was taken, at a time of the monotonic clock; or it could not be, and why."""
 
-        def __init__(self, pulse: Pulse) -> None:
+        def __init__(self, pulse: Pulse | None, at: float, why: str = '') -> None:
             super().__init__()
-            self.pulse = pulse
+            self.pulse, self.at, self.why = pulse, at, why
 
-    def __init__(self, path: str, title: str, guest: Guest) -> None:
-        super().__init__()
-        readable(self)
+    def __init__(self, path: str, title: str, guest: Guest, layout: Layout = FIRST) -> None:
+        super().__init__(layout)
         self._path = path
         self._called = one_line(title, 60)
         self._guest = guest
+        self._pulse: Pulse | None = None
+        self._taken = 0.0
+        self._why = ''                          # it cannot be taken any more
+        self._seldom = 0.0                      # seconds that the last look took
 
     takes_all = True
-
-    def get_driver_class(self) -> type[Driver]:
-        """Ours, unless the environment names one."""
-        return InspectorDriver if constants.DRIVER is None else super().get_driver_class()
 
     def compose(self) -> ComposeResult:
         """Numbers above, the program below."""
@@ -89,6 +89,7 @@ class LiveView(App[int]):
         """The program has the keys."""
         self._caption()
         self._terminal.focus()
+        self.set_interval(_PERIOD, self._redraw)
         self._look()
 
     @property
@@ -103,29 +104,64 @@ class LiveView(App[int]):
     def _look(self) -> None:
         """On a thread of its own, until the app ends: take the pulse again and again."""
         worker = get_current_worker()
-        try:
-            with Trace.open(self._path) as trace:
-                pulses = Pulses(trace, self._guest.pid)
-                self.post_message(self.Beat(pulses.take()))
-                while not worker.is_cancelled:
-                    over = self._guest.code is not None
-                    began = time.monotonic()
-                    if trace.refresh() or not over:
-                        self.post_message(self.Beat(pulses.take()))
-                    wait = max(_PERIOD, _SHARE * (time.monotonic() - began))
-                    while wait > 0 and not worker.is_cancelled and (over or self._guest.code is None):
-                        time.sleep(min(wait, 0.1))
-                        wait -= 0.1
-        except PyfuncdbgError as error:
-            self.call_from_thread(self.say, str(error))
+        while not worker.is_cancelled:
+            try:
+                self._follow(worker)
+            except PyfuncdbgError as error:     # said with the figures that there are; it may be there again later
+                self.post_message(self.Beat(None, time.monotonic(), str(error)))
+                if self._guest.code is not None:
+                    return
+                time.sleep(_PERIOD)
+
+    def _follow(self, worker: Worker[None]) -> None:
+        """Look at the trace until the app ends.
+
+        Raises:
+            TraceError: It cannot be read.
+        """
+        with Trace.open(self._path) as trace:
+            pulses = Pulses(trace, self._guest.pid)
+            self.post_message(self.Beat(pulses.take(), time.monotonic()))
+            over = False
+            while not worker.is_cancelled:
+                before, over = over, self._guest.code is not None
+                began = time.monotonic()
+                if trace.refresh() or not before:
+                    self.post_message(self.Beat(pulses.take(), began))
+                self._seldom = time.monotonic() - began
+                wait = max(_PERIOD, _SHARE * self._seldom)
+                while wait > 0 and not worker.is_cancelled and (over or self._guest.code is None):
+                    time.sleep(min(wait, 0.1))
+                    wait -= 0.1
 
     def on_live_view_beat(self, message: Beat) -> None:
         """Show it."""
         self._caption()
-        rows = max(3, self.size.height * 6 // 10 - 6)
-        self.query_one('#numbers', Static).update(pulse_view(message.pulse, rows))
+        self._why = message.why
+        if message.pulse is not None:
+            self._pulse, self._taken = message.pulse, message.at
+        self._draw()
 
-    def say(self, text: str) -> None:
+    def _redraw(self) -> None:
+        """Figures get old by themselves."""
+        if self._why or time.monotonic() - self._taken > _STALE:
+            self._draw()
+
+    def _draw(self) -> None:
+        """The figures, and how old they are if they are not of now."""
+        if self._pulse is None:
+            if self._why:
+                self.say(self._why)
+            return
+        old = 0.0 if self._pulse.over else time.monotonic() - self._taken
+        seldom = f'reading the trace takes {self._seldom:.1f} s, so it is read seldom'
+        why = self._why or ('the trace is being read' if self._seldom <= _PERIOD else seldom)
+        stale = bool(self._why) or old > _STALE
+        rows = max(3, self.size.height * 6 // 10 - 6)
+        self.query_one('#numbers', Static).update(
+            pulse_view(self._pulse, rows, old=old if stale else 0.0, why=why if stale else ''))
+
+    def say(self, text: str, style: str = '') -> None:
         """A line above the keys."""
         said = self.query_one('#said', Static)
         said.display = bool(text)
@@ -163,7 +199,3 @@ class LiveView(App[int]):
         """Leave; a program that runs goes on."""
         self._guest.let_go()
         await super().action_quit()
-
-    def action_shade(self) -> None:
-        """Light or dark."""
-        self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'

@@ -31,7 +31,9 @@ def open_trace(path: str) -> int:
                          'such as report, calls or "call 17"')
     from pyfuncdbg.inspector.collector import spare_loaded, wait
     wait()
+    from pyfuncdbg.hooks.aside import say
     from pyfuncdbg.inspector.app import Inspector
+    from pyfuncdbg.inspector.layout import keep_layout, kept_layout
     from pyfuncdbg.inspector.saved import SavedDesk
     from pyfuncdbg.prompt.line_editor import history
     from pyfuncdbg.prompt.terminal_guard import guard_of
@@ -43,10 +45,15 @@ def open_trace(path: str) -> int:
     try:
         kept = history()
         past = tuple(reversed(list(kept.load_history_strings())))
-        app = Inspector(desk, past=past, keep=kept.store_string)
+        layout = kept_layout(say)
+        app = Inspector(desk, past=past, keep=kept.store_string, layout=layout)
         for number in (signal.SIGTERM, signal.SIGHUP):      # the terminal is given back first
             signal.signal(number, lambda number, frame: app.exit(128 + number))
-        with guard_of(0).held(0, LEAVE_SCREEN):
-            return app.run() or 0
+        app.guard = guard_of(0)
+        with app.guard.held(0, LEAVE_SCREEN):
+            code = app.run() or 0
+        if why := keep_layout(layout, app.arrangement):
+            say(why)
+        return code
     finally:
         desk.close()

@@ -28,6 +28,7 @@ class Panes(Container):
 
     Args:
         desk: What they ask.
+        chosen: Name of the pane that has the keys first.
 
     Attributes:
         scene: What they show.
@@ -42,11 +43,11 @@ class Panes(Container):
             super().__init__()
             self.drawings, self.info = drawings, info
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, chosen: str = 'source') -> None:
         super().__init__(id='panes')
         self._desk = desk
         self.scene = Scene()
-        self.chosen = 'source'
+        self.chosen = chosen
         self.info: TraceInfo | None = None
         self._painting = self._stale = False
 

@@ -5,6 +5,7 @@ Drawn on worker threads; a sheet puts the lines on the screen.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,8 +16,15 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from pyfuncdbg.inspector.links import first_link, link_at
+from pyfuncdbg.views.escape import one_line
+
 MOST = 20_000
 """Lines that are drawn of one picture."""
+_SHOWN = 60
+"""Characters of a proposed command that cards show."""
+_CELL = re.compile(r'[^\s│|]+(?: [^\s│|]+)*')
+"""What stands between two blanks or more, or a frame and those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +36,15 @@ class Part:
         command: What Enter or a click on one of its lines types; '' where the words of a line say it.
         chosen: Whether the pane scrolls so that this is seen.
         whole: Whether a filter shows all of its lines or none.
+        offers: Commands that it proposes: where one stands, with blanks around it, a click or Enter types it. The line of
+            the first command is chosen.
     """
 
     shown: RenderableType
     command: str = ''
     chosen: bool = False
     whole: bool = False
+    offers: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +57,31 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a screen: its cells, its text, the command it stands for; the number of its part, if that is `whole`."""
+    """One line of a screen.
+
+    Attributes:
+        strip: Its cells.
+        text: The same.
+        command: What it stands for.
+        piece: The number of its part, if that is `whole`.
+        offers: (first column, end, command) of those that its part proposes here; what Enter types comes first.
+    """
 
     strip: Strip
     text: str
     command: str = ''
     piece: int = 0
+    offers: tuple[tuple[int, int, str], ...] = ()
+
+    def command_at(self, index: int) -> str:
+        """The command of the word at a place: one that is proposed there, or a link."""
+        offered = next((command for start, end, command in self.offers if start <= index < end), '')
+        return offered or link_at(self.text, index)
+
+    @property
+    def chosen(self) -> str:
+        """What Enter types."""
+        return self.offers[0][2] if self.offers else self.command or first_link(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +107,29 @@ def drawing(picture: Picture, width: int) -> Drawing:
             break
         first = len(lines)
         piece = index + 1 if part.whole else 0
-        lines += [_line(cells, part.command, piece) for cells in console.render_lines(part.shown, pad=False)[:MOST]]
-        if part.chosen:
+        lines += [_line(cells, part.command, piece, part.offers)
+                  for cells in console.render_lines(part.shown, pad=False)[:MOST]]
+        if part.offers:
+            chosen = last = next((at for at in range(first, len(lines)) if lines[at].chosen == part.offers[0]), -1)
+        elif part.chosen:
             chosen, last = first, len(lines) - 1
     return Drawing(picture.title, tuple(lines), chosen, last)
 
 
-def _line(cells: list[Segment], command: str, piece: int = 0) -> Line:
+def _line(cells: list[Segment], command: str, piece: int = 0, offers: Sequence[str] = ()) -> Line:
     strip = Strip([Segment(text, _on_pane(style)) for text, style, control in cells if not control]).simplify()
-    return Line(strip, strip.text.rstrip(), command, piece)
+    text = strip.text.rstrip()
+    return Line(strip, text, command, piece, _offered(text, offers) if offers else ())
+
+
+def _offered(text: str, commands: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
+    """Where a line proposes commands: in its first cell, or in several with three blanks between them."""
+    known = {one_line(command, _SHOWN): command for command in commands}
+    found = [(cell.start(), cell.end(), known[cell.group()]) for cell in _CELL.finditer(text) if cell.group() in known]
+    first = _CELL.search(text)
+    if not found or first is None or found[0][0] != first.start():
+        return ()
+    return tuple(sorted(found, key=lambda offer: offer[2] != commands[0]))
 
 
 @lru_cache(1_000)

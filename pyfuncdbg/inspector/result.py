@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from pyfuncdbg.inspector.card import offers_of
 from pyfuncdbg.inspector.desk import Reply
 from pyfuncdbg.inspector.key_help import key_help
 from pyfuncdbg.inspector.list_line import ListLine, key_at, list_line
@@ -63,7 +64,8 @@ class Result(Sheet):
     def page(self, reply: Reply) -> Picture:
         """The screen of an answer; the list of commands begins with the keys. On any thread."""
         keys = [Part(key_help(live=self._live))] if reply.command == 'help' and not reply.line.split()[1:] else []
-        return Picture(reply.line, [*keys, Part(reply.shown)])
+        offers = offers_of(reply.data) if reply.command == 'stop' else ()
+        return Picture(reply.line, [*keys, Part(reply.shown, offers=offers)])
 
     def add(self, reply: Reply, drawn: Drawing) -> None:
         """Show another answer, all of it."""
@@ -75,7 +77,8 @@ class Result(Sheet):
         """With the place among the screens in the frame."""
         super().show(drawing, keep=keep)
         place = f'  ({self.visited.position + 1} of {len(self.visited)})' if len(self.visited) > 1 else ''
-        self.border_title = Content(one_line(drawing.title, 120) + place)
+        offer = one_line(drawing.lines[drawing.chosen].chosen, 60) if drawing.chosen >= 0 else ''
+        self.border_title = Content(one_line(drawing.title, 120) + place + (f'  Enter: {offer}' if offer else ''))
 
     def show_again(self) -> None:
         """Draw the answer that is to be seen now."""

@@ -19,7 +19,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from pyfuncdbg.inspector.links import first_link, link_at
+from pyfuncdbg.inspector.links import first_link
 from pyfuncdbg.inspector.narrowed import narrowed
 from pyfuncdbg.inspector.picture import Drawing, Line
 from pyfuncdbg.views.escape import one_line
@@ -219,8 +219,7 @@ class Sheet(ScrollView, can_focus=True):
     def action_choose(self) -> None:
         """Type the command that the line stands for."""
         if self.cursor < len(self.drawing.lines):
-            line = self.drawing.lines[self.cursor]
-            command = line.command or first_link(line.text)
+            command = self.drawing.lines[self.cursor].chosen
             if command:
                 self.post_message(self.Chosen(command))
 
@@ -242,7 +241,7 @@ class Sheet(ScrollView, can_focus=True):
         self.refresh()
         line = self.drawing.lines[y]
         index = _index(line.text, offset.x + round(self.scroll_x))
-        command = self.header_line(y, index) or link_at(line.text, index) or line.command
+        command = self.header_line(y, index) or line.command_at(index) or line.command
         if command:
             self.post_message(self.Chosen(command))
 

@@ -259,6 +259,8 @@ class VirtualList(ScrollView, can_focus=True):
         """Go to what was sought."""
         if message.opened is not self._feed.opened:
             return                              # a goal is sought in the new rows
+        if not message.sought and message.text != self._goal:
+            return                              # the user has moved the cursor since
         if message.sought:
             self.post_message(Told(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
                                    f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from pyfuncdbg.commands.configuration import UIS, configuration
 from pyfuncdbg.debug.debugger import Debugger
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.aside import say
@@ -19,10 +20,9 @@ from pyfuncdbg.prompt.pending import Pending, Typed
 from pyfuncdbg.prompt.pipe import Pipe
 from pyfuncdbg.prompt.terminal import Terminal
 
-UIS = ('auto', 'inspector', 'prompt', 'none')
-"""Who may be asked."""
-
 _installed: dict[int, tuple[Pending, Lending]] = {}
+_automatic: set[int] = set()
+"""Debuggers for which 'auto' was asked for: the configuration has no say."""
 
 
 def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typed] = ()) -> None:
@@ -31,13 +31,15 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
     Args:
         debugger: Whose stops.
         ui: 'auto', which the environment variable PYFUNCDBG_UI may decide; 'inspector', 'prompt', or 'none': stops are
-            logged and the program goes on. None leaves it as it is.
+            logged and the program goes on. None leaves it as it is; if it never was anything else, the user's
+            configuration may decide too.
         commands: Carried out at the first stop, before anybody is asked.
     """
     if ui is not None:
         debugger.broker.wanted = ui
+        (_automatic.add if ui == 'auto' else _automatic.discard)(id(debugger))
     if debugger.broker.wanted == 'auto':
-        debugger.broker.wanted = _preferred()
+        debugger.broker.wanted = _preferred(configured=id(debugger) not in _automatic)
     installed = _installed.get(id(debugger))
     if installed is None:
         pending = Pending()
@@ -64,11 +66,12 @@ def expect_stop(debugger: Debugger) -> None:
         installed[1].prepare()
 
 
-def _preferred() -> str:
-    """What 'auto' means to this user."""
-    wanted = os.environ.get('PYFUNCDBG_UI', 'auto')
+def _preferred(*, configured: bool) -> str:
+    """What 'auto' means to this user: by the environment, else by the configuration."""
+    wanted = os.environ.get('PYFUNCDBG_UI', '')
     if wanted in UIS:
         return wanted
     if wanted:
         say(f'PYFUNCDBG_UI={wanted}: expected {", ".join(UIS)}.{nearest(wanted, UIS)}')
-    return 'auto'
+        return 'auto'
+    return configuration(say).ui if configured else 'auto'

@@ -28,6 +28,7 @@ class SiteUse:
         bad: How many met NaN or infinity.
         retries: How many were executed once more by `retry`; the program has not called those.
         changed: How many wrote to one of their inputs, as far as the trace tells.
+        begun: Seconds at which those that have not finished began, added up.
     """
 
     site: SiteRecord
@@ -38,6 +39,7 @@ class SiteUse:
     bad: int = 0
     retries: int = 0
     changed: int = 0
+    begun: float = 0.0
 
     @property
     def mean(self) -> float | None:
@@ -49,7 +51,7 @@ def usage(reading: Reading) -> list[SiteUse]:
     """Every site that was called, the one with the most time first."""
     sums = _sums(reading.calls(), Condition().rows(reading.calls(), reading.entries()))
     uses = [SiteUse(reading.site(each.key), each.calls, each.failed, each.finished, each.total / 1e9, each.bad,
-                    each.retries, each.changed)
+                    each.retries, each.changed, each.begun / 1e9)
             for each in sums]
     return sorted(uses, key=lambda use: -use.total)
 
@@ -103,7 +105,7 @@ def time_of(reading: Reading, key: int, run: int | None = None) -> SiteTime | No
 
 class _Sums(NamedTuple):
     """Of one site: how many calls, raised, returned or raised; nanoseconds together and of the longest; the newest; bad;
-    retries; that wrote to an input."""
+    retries; that wrote to an input; starts of those that have not finished, added up."""
 
     key: int
     calls: int
@@ -115,6 +117,7 @@ class _Sums(NamedTuple):
     bad: int
     retries: int
     changed: int
+    begun: int
 
 
 def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
@@ -132,7 +135,8 @@ def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
         keys.tolist(), np.diff([*starts.tolist(), len(rows)]).tolist(), counted(flags & FAILED != 0),
         counted(duration != UNFINISHED), counted(spent), np.maximum.reduceat(spent, starts).tolist(),
         np.maximum.reduceat(calls['id'][rows], starts).tolist(), counted(flags & BAD != 0), counted(flags & RETRY != 0),
-        counted(flags & CHANGED != 0), strict=True)]
+        counted(flags & CHANGED != 0),
+        np.add.reduceat(np.where(duration == UNFINISHED, calls['started'][rows], 0), starts).tolist(), strict=True)]
 
 
 def _time(reading: Reading, sums: _Sums, inner: int) -> SiteTime:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 
@@ -54,6 +55,16 @@ def value(number: float | None, digits: int = 4) -> str:
 def shape(sizes: tuple[int, ...], times: str = 'x') -> str:
     """'3x4', '()' for a scalar."""
     return times.join(map(str, sizes)) if sizes else '()'
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Numbers with or without units, of one length: decimal points and units are below one another. '' stays blank."""
+    parts = [(number.partition('.'), unit) for number, _, unit in (text.partition(' ') for text in texts)]
+    fraction = max((len(dot + rest) for (_, dot, rest), _ in parts), default=0)
+    measure = max((len(unit) for _, unit in parts), default=0)
+    wide = max((len(whole) for (whole, _, _), _ in parts), default=0)
+    return [f'{whole:>{wide}}{(dot + rest).ljust(fraction)}{" " * bool(measure)}{unit.ljust(measure)}' if whole else ''
+            for (whole, dot, rest), unit in parts]
 
 
 def date(timestamp: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,3 +67,38 @@ def test_memory_of_a_process_and_of_one_that_is_gone() -> None:
         assert (resident(process.pid) or 0) > 60 << 20
         process.communicate(b'\n', timeout=20)
     assert resident(process.pid) is None
+
+
+def test_a_call_that_runs_takes_its_time_before_it_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def waits(x: np.ndarray) -> np.ndarray:
+        begun.set()
+        assert may_end.wait(60)
+        return x
+
+    with pyfuncdbg.record(tmp_path / 'a.pfd') as recorder:
+        thread = threading.Thread(target=called, args=(waits, np.ones(2)))
+        thread.start()
+        assert begun.wait(60)
+        recorder.flush()
+        with pyfuncdbg.load(tmp_path / 'a.pfd') as trace:
+            started = trace.info().started
+            clock = [100.0]
+            monkeypatch.setattr(pulse.time, 'monotonic', lambda: clock[0])
+            monkeypatch.setattr(pulse.time, 'time', lambda: started + clock[0])
+            pulses = Pulses(trace, os.getpid())
+            pulses.take()
+            clock[0] += 2.0
+            (site,) = pulses.take().sites
+            assert (site.running, round(site.share, 6)) == (1, 1.0) and 101.0 < site.spent <= 102.0
+            monkeypatch.undo()
+            may_end.set()
+            thread.join()
+            recorder.flush()
+            trace.refresh()
+            (site,) = pulses.take().sites
+            assert site.running == 0 and site.spent == site.use.total < 100.0
+    with pyfuncdbg.load(tmp_path / 'a.pfd') as trace:
+        last = Pulses(trace, os.getpid()).take()
+        assert last.over and last.call_rate == pytest.approx(1 / last.elapsed) and last.sites[0].running == 0

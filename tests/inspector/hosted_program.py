@@ -44,6 +44,7 @@ class Person:
         kept = {name: value for name, value in os.environ.items()
                 if name not in ('NO_COLOR', 'COLUMNS', 'LINES', 'PYFUNCDBG_LISTEN', 'COLORTERM')}
         env = {**kept, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm-256color', 'XDG_STATE_HOME': str(folder / 'state'),
+               'XDG_CONFIG_HOME': str(folder / 'config'),
                'XDG_RUNTIME_DIR': str(folder), **environment}
         self.folder = folder
         self.child = pexpect.spawn(sys.executable, list(args), cwd=str(folder), env=env, dimensions=size, timeout=PATIENCE)

@@ -101,6 +101,7 @@ class Terminal:
         kept = {name: value for name, value in os.environ.items()
                 if name not in ('NO_COLOR', 'COLUMNS', 'LINES', 'PYTHONBREAKPOINT', 'PYFUNCDBG_UI')}
         env = {**kept, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm-256color', 'XDG_STATE_HOME': str(folder / 'state'),
+               'XDG_CONFIG_HOME': str(folder / 'config'),
                'XDG_RUNTIME_DIR': str(folder), **(environment or {})}
         command = ['/bin/bash', '--norc', '--noprofile', '--noediting', '-i'] if shell else [sys.executable, *args]
         self.child = pexpect.spawn(command[0], command[1:], cwd=str(folder), env={**env, 'PS1': 'shell> '}, dimensions=size,

@@ -41,6 +41,11 @@ def test_the_source_pane_has_the_card_of_a_run(tmp_path: Path) -> None:
         assert leave(person) == 0
 
 
+NORM = '''
+def norm(x):
+    top = x.max()
+    return x / top
+'''
 MANY_RUNS = '''
 import numpy as np
 from pyfuncdbg import tf
@@ -90,3 +95,43 @@ def test_nodes_without_outputs_are_in_the_graph_and_the_next_one_is_marked(tmp_p
         person.ready()
         person.type('N')
         person.until(rows(['*', 'w'], ['>', 'w/Assign'], ['.', 'init']))
+
+
+def test_enter_runs_what_the_card_offers_first_and_a_word_typed_there_is_a_command(tmp_path: Path) -> None:
+    with under(tmp_path, MANY_RUNS, *INSPECTOR, size=(40, 110)) as person:
+        person.until('stop  Enter: run')
+        person.ready()
+        person.type('\r')
+        person.until('after run #2')
+        person.until('done after')
+        person.type('\r')                       # past the value and health, to `run`
+        person.until('before run #3')
+        person.ready()
+        person.type('run')                      # r is the report, n a step
+        person.until(lambda text: text.rstrip().split('\n')[-2].strip() == 'run' and 'before run #3' in text)
+        person.type('\r')
+        person.until('after run #3')
+        person.type('\x1b')
+        person.until('end of 2nd run')
+        person.type(':run\r')
+        person.until('before run #4')
+        person.type('N')                        # a key alone acts, here too
+        person.until('> norm')
+
+
+def test_pdbs_letters_at_a_stop_in_a_function(tmp_path: Path) -> None:
+    (tmp_path / 'commands').write_text('break function:norm\nrun\n')
+    source = MANY_RUNS.replace('lambda x: x / x.max()', 'norm').replace('graph = tf.Graph()', NORM + 'graph = tf.Graph()')
+    with under(tmp_path, source, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
+        person.until('5 def norm')
+        for keys, shown in (('n', 'top = x.max()'), ('n', 'return x / top'), ('a', 'x  float32'), ('w', 'Session.run'),
+                            ('\x1b', 'graph  run #2'), ('l', 'top = x.max()'), ('u', '> node norm'), ('d', 'return x / top'),
+                            ('ptop', 'ptop')):
+            person.ready()
+            person.type(keys)
+            person.until(shown)
+            person.settle(0.4)
+        person.type('\x1b')
+        person.ready()
+        person.type('r')
+        person.until('return')

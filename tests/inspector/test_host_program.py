@@ -375,3 +375,32 @@ def test_live_is_without_the_debugger(tmp_path: Path, options: tuple[str, ...]) 
     with under(tmp_path, "print('done')", *options) as person:
         assert person.end() == 2
         assert 'pyfuncdbg: run: --live only shows; for stops take --ui inspector instead' in person.text
+
+
+WAITING = '''
+import os, time
+import numpy as np
+from pyfuncdbg import tf
+def waits(x):
+    print('it waits', flush=True)
+    while not os.path.exists('go'):
+        time.sleep(0.05)
+    return x
+tf.numpy_function(waits, [np.zeros(3, np.float32)], tf.float32, name='waits')
+'''
+
+
+def test_live_figures_say_when_they_are_not_of_now(tmp_path: Path) -> None:
+    with under(tmp_path, WAITING, *LIVE) as person:
+        person.until('1 running now')           # a call that has not returned is one
+        person.until('100%')
+        assert 'these figures' not in person.text
+        (tmp_path / 'trace.pfd').rename(tmp_path / 'elsewhere')
+        person.until('s old: trace.pfd: no such file or folder')
+        (tmp_path / 'elsewhere').rename(tmp_path / 'trace.pfd')
+        person.until(lambda text: '1 running now' in text and 'these figures' not in text)
+        (tmp_path / 'go').touch()
+        person.until('mean rates')
+        person.until(lambda text: 'these figures' not in text and 'running now' not in text)
+        person.type('q')
+        assert person.end() == 0

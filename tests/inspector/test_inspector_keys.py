@@ -1,14 +1,21 @@
 """Keys that come in one burst: each has done all it does before the next, which may be for somebody else, is looked at."""
 from __future__ import annotations
 
+import io
 import threading
+import time
 
 import pytest
 from inspecting import drive, inspector, opened, press, screen, send, settled, type_line, until
+from rich.cells import cell_len
+from rich.console import Console
 from textual import events
 
+from pyfuncdbg.inspector.key_help import key_help
+from pyfuncdbg.inspector.keys import CHANGE, ELSEWHERE, GROUPS, LOOK, STEP, keys
 from pyfuncdbg.inspector.panes.calls import CallList
 from pyfuncdbg.inspector.saved import SavedDesk
+from pyfuncdbg.inspector.type_ahead import PATIENCE
 
 
 class Noting(SavedDesk):
@@ -144,3 +151,108 @@ def test_the_palette_has_its_keys(trace) -> None:
             await press(pilot, 'escape')
             assert inspector(pilot).focused is calls
     drive(test)
+
+
+# ---------------------------------------------------------------------- words and keys
+@pytest.mark.parametrize(('word', 'ran'), [('report', 'report'), ('info', 'info'), ('lt', 'lt'), ('pt x:0', 'pt x:0'),
+                                           ('ni norm', 'ni norm'), ('calls --bad', 'calls --bad'), ('timeline', 'timeline')])
+def test_a_word_is_typed_without_a_colon_and_none_of_its_letters_is_a_key(trace, word, ran) -> None:
+    async def test() -> None:
+        desk = Noting(trace)
+        async with opened(desk) as pilot:
+            send(pilot, *('space' if char == ' ' else char for char in word))
+            await settled(pilot)
+            app = inspector(pilot)
+            assert desk.asked == [] and app.query_one('#line').value == word and not app.result.here
+            await press(pilot, 'enter')
+            assert desk.asked == [ran]
+    drive(test)
+
+
+def test_a_letter_alone_is_a_key_and_shown_while_it_waits(trace) -> None:
+    async def test() -> None:
+        desk = Noting(trace)
+        async with opened(desk) as pilot:
+            app = inspector(pilot)
+            began = time.monotonic()
+            send(pilot, 'h')
+            await pilot._wait_for_screen()
+            assert (app.waiting, app.query_one('#line').value, desk.asked) == ('h', 'h', [])
+            await settled(pilot)
+            assert time.monotonic() - began >= PATIENCE and desk.asked == ['health']
+            assert app.query_one('#line').value == '' and app.focused is app.shown
+    drive(test)
+
+
+@pytest.mark.parametrize(('keys', 'ran', 'line'), [
+    (['h', 'enter'], ['health'], ''),                   # as a user of pdb types it: Enter is not for the line below
+    (['h', 'h'], ['health', 'health'], ''),             # the same key again
+    (['h', '2'], ['health'], ''),                       # no word has a digit there
+    (['h', 'escape'], [], ''), (['h', 'backspace'], [], ''),
+    (['l', 'l'], [], 'll'),                             # but this is a command of pdb's
+    (['x'], [], 'x'), (['H'], [], 'H'),                 # no keys: only a word can be meant
+    (['j', 'u'], [], 'ju'), (['j', 'k'], [], '')])      # the cursor moves at once, and 'jump' is a word
+def test_what_comes_behind_a_letter_tells_what_it_is(trace, keys, ran, line) -> None:
+    async def test() -> None:
+        desk = Noting(trace)
+        async with opened(desk) as pilot:
+            await press(pilot, *keys)
+            assert (desk.asked, inspector(pilot).query_one('#line').value) == (ran, line)
+    drive(test)
+
+
+def test_enter_behind_a_key_that_has_acted_is_not_for_what_it_shows(trace) -> None:
+    async def test() -> None:
+        desk = Noting(trace)
+        async with opened(desk) as pilot:
+            app = inspector(pilot)
+            await press(pilot, 't')
+            app._last = ('t', time.monotonic())         # however slow this machine is
+            await press(pilot, 'down', 'down', 'down', 'down')
+            cursor = app.shown.cursor
+            await press(pilot, 't')
+            app._last = ('t', time.monotonic())
+            send(pilot, 'enter')
+            await settled(pilot)
+            assert desk.asked == ['lt', 'lt'] and cursor
+            await press(pilot, 'down', 'down', 'down', 'down', 'enter')         # this one is
+            assert len(desk.asked) == 3 and desk.asked[2].startswith('pt ')
+    drive(test)
+
+
+@pytest.mark.parametrize('key', sorted(ELSEWHERE))
+def test_keys_of_a_stop_say_on_a_trace_what_to_press(trace, key) -> None:
+    async def test() -> None:
+        desk = Noting(trace)
+        async with opened(desk, (160, 50)) as pilot:
+            assert ELSEWHERE[key] in ' '.join((await press(pilot, key)).split())
+            assert desk.asked == [] and not inspector(pilot).result.here
+    drive(test)
+
+
+@pytest.mark.parametrize(('key', 'pane'), [('l', 'source'), ('a', 'tensors')])
+def test_what_pdb_lists_has_a_pane_on_a_trace(trace, key, pane) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            await press(pilot, '1', key)
+            assert inspector(pilot).panes.chosen == pane
+    drive(test)
+
+
+# ---------------------------------------------------------------------- the help page
+@pytest.mark.parametrize('width', [40, 80, 120])
+@pytest.mark.parametrize('live', [False, True])
+def test_the_keys_are_grouped_and_fit_the_screen(width, live) -> None:
+    console = Console(width=width - 2, file=io.StringIO(), _environ={})
+    console.print(key_help(live=live))
+    lines = console.file.getvalue().split('\n')        # type: ignore[attr-defined]
+    text = ' '.join(' '.join(lines).split())
+    assert all(cell_len(line) <= width - 2 for line in lines)
+    for heading in GROUPS:
+        assert (heading in text) == (live or heading not in (STEP, LOOK, CHANGE))
+    for key in keys():
+        if key.help and key.help not in text:
+            assert width == 40 or key.stopped != live or key.action in ("typed('report')", "typed('eval ')"), key
+    assert len(lines) <= {40: 60, 80: 30, 120: 22}[width]
+    if not live and width == 80:
+        assert len(lines) <= 20                         # with all that is around it in 24 lines

@@ -201,15 +201,15 @@ def test_every_header_that_is_a_sort_key_sorts(trace, line) -> None:
 def test_what_changed_in_the_tensor_that_is_looked_at(trace) -> None:
     async def test() -> None:
         async with opened(trace) as pilot:
-            await press(pilot, '2', 'd')
+            await press(pilot, '2', 'D')
             assert typed(pilot) == 'pt --diff #13:0'                # no tensor on the line: to be typed on
             shown = await press(pilot, 'enter')
             assert last(pilot) == 'pt --diff #13:0' and 'norm[1]' in shown
             await press(pilot, 'escape')
-            await press(pilot, '3', 'home', 'd')
+            await press(pilot, '3', 'home', 'D')
             assert last(pilot) == 'pt --diff #13:in0' and inspector(pilot).result.here
             await type_line(pilot, 'pt #7:0')
-            await press(pilot, 'd')
+            await press(pilot, 'D')
             assert last(pilot) == 'pt --diff #7:0' and 'norm[0]' in screen(pilot)
     drive(test)
 

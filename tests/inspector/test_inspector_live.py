@@ -62,11 +62,11 @@ def test_the_panes_follow_a_program_from_stop_to_stop(tmp_path) -> None:
                 await press(pilot, 'u')
                 await until(pilot, '> node norm  PyFunc', 'eps')
                 assert '> 10     return' not in screen(pilot)
-                await press(pilot, 'D')
+                await press(pilot, 'd')
                 await until(pilot, '> 10     return', 'sd = ')
                 shown = await type_line(pilot, 'p x + eps')
                 assert not inspector(pilot).result.here and 'float32' in shown and 'STOPPED' in shown
-                await press(pilot, 'e')
+                await press(pilot, 'p')
                 assert inspector(pilot).query_one('#line').value == 'p '
                 await press(pilot, *'mu', 'space', *'* 0', 'enter')
                 assert '0.0' in screen(pilot).split('\n')[-3] or '0.0' in screen(pilot)

@@ -9,7 +9,9 @@ import pytest
 from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
 from pyfuncdbg.inspector.desk import Event
+from pyfuncdbg.inspector.feed import Feed
 from pyfuncdbg.inspector.messages import Found, Happened, Picked, Told
+from pyfuncdbg.inspector.panes.calls import CallList
 
 WIDE = (160, 50)
 
@@ -196,6 +198,20 @@ def test_a_number_that_is_searched_and_not_there_is_a_calls(trace) -> None:
             await press(pilot, 'escape')
             await press(pilot, '2', 'slash', *'#99999', 'enter')
             await until(pilot, 'There is no call #99999')
+    drive(test)
+
+
+def test_a_call_that_is_found_in_the_list_late_does_not_take_the_cursor_back(trace) -> None:
+    async def test() -> None:
+        async with opened(trace) as pilot:
+            calls = inspector(pilot).query_one(CallList)
+            await press(pilot, '6', 'home')
+            await until(pilot, 'call #1 norm[0] in run')
+            calls.show_key('13')
+            await press(pilot, 'home')          # before the answer, or behind it
+            calls.post_message(Feed.Located(calls._feed.opened, '13', 4, sought=False))
+            await until(pilot, 'call #1 norm[0] in run')
+            assert calls.cursor == 0
     drive(test)
 
 

@@ -25,7 +25,8 @@ class Terminal:
     def __init__(self, folder: Path, width: int, height: int) -> None:
         self._socket = str(folder / 'tmux')
         environment = {name: value for name, value in os.environ.items() if not name.startswith('TMUX')}
-        environment |= {'PYTHONPATH': str(ROOT), 'XDG_STATE_HOME': str(folder), 'LC_ALL': 'C.UTF-8'}
+        environment |= {'PYTHONPATH': str(ROOT), 'XDG_STATE_HOME': str(folder), 'XDG_CONFIG_HOME': str(folder / 'config'),
+                        'LC_ALL': 'C.UTF-8'}
         subprocess.run(['tmux', '-S', self._socket, '-f', '/dev/null', 'new-session', '-d', '-x', str(width),
                         '-y', str(height), '-c', str(folder), 'sh'], env=environment, check=True, timeout=30)
 

@@ -32,6 +32,7 @@ class Terminal:
     def __init__(self, folder: Path, *args: str, environment: dict[str, str] | None = None, **options: Any) -> None:
         env = {key: value for key, value in os.environ.items() if key not in ('NO_COLOR', 'COLUMNS', 'PYTHONBREAKPOINT')}
         env |= {'PYTHONPATH': str(HERE), 'TERM': 'xterm', 'XDG_STATE_HOME': str(folder / 'state'),
+               'XDG_CONFIG_HOME': str(folder / 'config'),
                 'PYFUNCDBG_UI': 'prompt', **(environment or {})}
         options = {'dimensions': (50, 120), 'timeout': 40} | options
         self.child = pexpect.spawn(sys.executable, list(args), cwd=str(folder), env=env, encoding='utf-8',

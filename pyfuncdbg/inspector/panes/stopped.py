@@ -13,6 +13,7 @@ from rich.text import Text
 
 from pyfuncdbg.debug.listing import Listing
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.inspector.card import offers_of
 from pyfuncdbg.inspector.desk import Desk, Reply
 from pyfuncdbg.inspector.picture import Part, Picture
 from pyfuncdbg.record.records import Stats, TensorRecord
@@ -70,7 +71,7 @@ def source(desk: Desk, width: int) -> Picture:
     if not isinstance(data, dict) or 'lines' not in data:
         told = Part(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
         if 'suggestions' in card or 'end' in card:      # the card of a run says more than the stack that it is in
-            return Picture('source', [Part(desk.answer('stop', width).shown), told])
+            return Picture('source', [Part(desk.answer('stop', width).shown, offers=offers_of(card)), told])
         return Picture('source', [told, Part(desk.answer('bt', width).shown)])
     listing = Listing(data['filename'], data['function'], data['first'], tuple(data['lines']), data['current'],
                       data['raised'], tuple(data['breakpoints']))
